@@ -105,7 +105,7 @@ class _Pipeline(LazyGroup):
         "verify": Entry(
             "commands.verifying.verify",
             _BUILD,
-            "Prove fixes by running their tests, in isolation, before and after each.",
+            "Prove fixes by running their tests, in isolation, before and after each fix.",
         ),
         "tasks": Entry(
             "commands.tasks.tasks_app",
@@ -136,7 +136,8 @@ class _Pipeline(LazyGroup):
         "evaluate": Entry(
             "commands.evaluating.app",
             _EVALUATE,
-            "Score models on tasks; predictions are stored, and metrics come from them alone.",
+            "Score models on tasks; predictions are stored, and metrics are computed from them "
+            "alone.",
         ),
         "reproduce": Entry(
             "commands.reproducing.reproduce",
@@ -193,8 +194,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_set: bool) -> None:
+    if is_set:
         Terminal().print(f"goldpan {__version__}")
         raise typer.Exit
 
@@ -247,9 +248,9 @@ def mine_main() -> None:
 
 def _run(program: Callable[..., Any]) -> NoReturn:
     register_environment()
-    ended = _exit_code(program)
+    exit_code = _exit_code(program)
     pushed = _exit_code(push_opened)
-    sys.exit(ended or pushed)
+    sys.exit(exit_code or pushed)
 
 
 def _exit_code(work: Callable[[], Any]) -> str | int | None:
@@ -267,11 +268,11 @@ def _exit_code(work: Callable[[], Any]) -> str | int | None:
         _complain(StoppedError("Stopped", "Run the same command again to resume"))
         return StoppedError.exit_code
     except Exception as error:  # noqa: BLE001 - the last resort: people get a sentence, not a trace
-        known = explain(error)
-        if known is None:
+        explained = explain(error)
+        if explained is None:
             _defect(error)
-        _complain(known)
-        return known.exit_code
+        _complain(explained)
+        return explained.exit_code
     return 0
 
 

@@ -145,10 +145,10 @@ def _extras() -> Iterator[Finding]:
     """Tell which extras are installed."""
     for extra in sorted(set(EXTRAS.values())):
         packages = [name for name, needed in EXTRAS.items() if needed == extra and _has_build(name)]
-        lacking = [name for name in packages if find_spec(name) is None]
-        if lacking:
-            text = f"without {', '.join(lacking)}"
-            yield Finding(f"Extra {extra}", "note", text, install_remedy(lacking[0]))
+        missing = [name for name in packages if find_spec(name) is None]
+        if missing:
+            text = f"without {', '.join(missing)}"
+            yield Finding(f"Extra {extra}", "note", text, install_remedy(missing[0]))
         else:
             yield Finding(f"Extra {extra}", "ok", "installed")
 

@@ -65,8 +65,8 @@ def register(*things: object) -> None:
     caller = frame.f_back if frame else None
     module = caller.f_globals if caller else {}
     for thing in things:
-        kind, name, kept = _identified(thing)
-        plugins.add(kind, name, kept, module)
+        kind, name, value = _identified(thing)
+        plugins.add(kind, name, value, module)
 
 
 def _without(model: Model, settings: Mapping[str, Any]) -> Model:

@@ -111,8 +111,8 @@ def _entries(
         return ()
     sources = read_provenance(directory)["sources"] if (directory / PROVENANCE).exists() else ()
     rules = {source.get("rules") for source in sources if source["repo"].lower() == repo.lower()}
-    known = sorted(rules & set(workspace.paired_by(repo)))
-    paired = replace(workspace, rules=known[0] if known else None)
+    rules_known = sorted(rules & set(workspace.paired_by(repo)))
+    paired = replace(workspace, rules=rules_known[0] if rules_known else None)
     return tuple(explain(paired, f"{repo}#{number}") for number in numbers)
 
 

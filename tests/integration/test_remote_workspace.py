@@ -246,7 +246,7 @@ def test_who_lost_a_lock_publishes_nothing(machine: Machine) -> None:
         lease._etag = held.etag
         lease._seconds = 0.0
         lease.release()
-        lease._ended.clear()
+        lease._released.clear()
         lease._renew()
     assert files(machine("other")) == {}
     one.push()  # by the next command

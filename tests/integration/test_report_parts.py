@@ -243,7 +243,7 @@ PATHS = st.sets(
 @given(PATHS, st.data())
 def test_a_tree_shows_the_way_to_the_file(paths: list[str], data: st.DataObject) -> None:
     changed = data.draw(st.sampled_from(paths))
-    branches = draw_around(paths, changed, beside=2)
+    branches = draw_around(paths, changed, others=2)
     (at,) = [place for place, branch in enumerate(branches) if branch.changed]
     way = [branches[at].name]
     depth = len(branches[at].drawn)

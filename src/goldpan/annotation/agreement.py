@@ -217,15 +217,15 @@ def bootstrap(
     value = statistic(np.ones(items)) if items else None
     if value is None:
         return Estimate(None, None, None)
-    drawn = []
+    estimates = []
     for _ in range(samples):
         weights = np.bincount(rng.integers(0, items, items), minlength=items)
         estimate = statistic(weights.astype(float))
         if estimate is not None:
-            drawn.append(estimate)
-    if not drawn:
+            estimates.append(estimate)
+    if not estimates:
         return Estimate(value, None, None)
-    low, high = np.quantile(drawn, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    low, high = np.quantile(estimates, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return Estimate(value, float(low), float(high))
 
 

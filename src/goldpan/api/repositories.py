@@ -23,15 +23,15 @@ def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) 
 
     Raises `UsageError` for a name that is none, `WorkspaceError` for one that is not there.
     """
-    there = layout.repositories(below)
-    names = list(dict.fromkeys(map(repository_name, repos or ()))) or there
+    held = layout.repositories(below)
+    names = list(dict.fromkeys(map(repository_name, repos or ()))) or held
     if not names:
         raise WorkspaceError(
             f"{layout.root} holds no repository", "Run goldpan mine --repo OWNER/NAME"
         )
     for name in names:
-        if name.lower() not in there:
-            raise WorkspaceError(f"{layout.root} does not hold {name}", _how_to_get(name, there))
+        if name.lower() not in held:
+            raise WorkspaceError(f"{layout.root} does not hold {name}", _how_to_get(name, held))
     return names
 
 
@@ -64,6 +64,6 @@ def map_repositories(
         return list(machines.map(work, repos))
 
 
-def _how_to_get(name: str, there: list[str]) -> str:
-    near = get_close_matches(name.lower(), there, n=1)
+def _how_to_get(name: str, held: list[str]) -> str:
+    near = get_close_matches(name.lower(), held, n=1)
     return f"Did you mean {near[0]}" if near else f"Run goldpan mine --repo {name}"

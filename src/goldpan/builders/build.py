@@ -106,7 +106,7 @@ def build(
     Raises `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     if verified and recipe.family is not ISSUE_RESOLUTION:
         raise UsageError(
             f"{recipe.family.name} has no tests to verify by",
@@ -200,7 +200,7 @@ def build(
         redacted,
         tuple(basis),
         None if earlier == read_made(directory) else earlier,
-        time.monotonic() - begun,
+        time.monotonic() - started,
         limit,
     )
 

@@ -53,9 +53,9 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
             return
         clone = context.view.workspace.clone(context.view.repo)
         waiting = fix_pairs(context, FAMILY, several_files=True)
-        while some := list(islice(waiting, _AT_ONCE)):
-            spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair, _ in some]
-            for (pair, shared), patch in zip(some, patches(clone, spans), strict=True):
+        while batch := list(islice(waiting, _AT_ONCE)):
+            spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair, _ in batch]
+            for (pair, shared), patch in zip(batch, patches(clone, spans), strict=True):
                 change = _change(context, objects, pair, patch.text)
                 if isinstance(change, str):
                     context.dropped[change] += 1

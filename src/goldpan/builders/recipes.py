@@ -43,7 +43,7 @@ RECIPES = {
 
 def find_recipe(name: str) -> Recipe:
     """Return the recipe of a family; raises `UsageError` that lists those there are."""
-    known = with_plugins(RECIPES, "dataset")
-    if name not in known:
-        raise UsageError(f"There is no dataset {name!r}", f"Choose {', '.join(known)}")
-    return known[name]
+    recipes = with_plugins(RECIPES, "dataset")
+    if name not in recipes:
+        raise UsageError(f"There is no dataset {name!r}", f"Choose {', '.join(recipes)}")
+    return recipes[name]

@@ -161,13 +161,13 @@ def read_rows(
         with pa.OSFile(str(repository.path)) as file, pa.ipc.open_file(file) as rows:
             for index in range(rows.num_record_batches):
                 batch = rows.get_batch(index)
-                yield batch if places is None else _taken(batch, start, places)
+                yield batch if places is None else _take_rows(batch, start, places)
                 start += len(batch)
 
 
-def _taken(batch: pa.RecordBatch, start: int, places: Container[int]) -> pa.RecordBatch:
-    wanted = [place for place in range(len(batch)) if start + place in places]
-    return batch.take(pa.array(wanted, pa.int64()))
+def _take_rows(batch: pa.RecordBatch, start: int, places: Container[int]) -> pa.RecordBatch:
+    indices = [index for index in range(len(batch)) if start + index in places]
+    return batch.take(pa.array(indices, pa.int64()))
 
 
 def _counted(made: Iterable[RepositoryRows], task: Task) -> Iterator[RepositoryRows]:
@@ -197,8 +197,10 @@ def _reviewed(request: RowsRequest, repo: str, filtered: pa.Table) -> pa.Table:
 
 def _named(verdicts: pa.Table) -> dict[int, int | None]:
     """Return the reply that the review names as the answer, by issue; None where it names none."""
-    kept = verdicts.filter(pc.and_(pc.equal(verdicts["criterion"], qa.REVIEW), verdicts["keep"]))
-    issues, texts = (kept[name].to_pylist() for name in ("issue", "evidence"))
+    reviewed = verdicts.filter(
+        pc.and_(pc.equal(verdicts["criterion"], qa.REVIEW), verdicts["keep"])
+    )
+    issues, texts = (reviewed[name].to_pylist() for name in ("issue", "evidence"))
     return {issue: named_comment(text) for issue, text in zip(issues, texts, strict=True)}
 
 

@@ -24,8 +24,8 @@ def cloned_source(workspace: Workspace, repo: str, source: Source) -> Source:
     if not clone.exists():
         return source
     heads = read_heads(clone)
-    told = {"git refs": heads.refs, **({"git HEAD": heads.head} if heads.head else {})}
-    return replace(source, history=heads.source, inputs={**source.inputs, **told})
+    inputs = {"git refs": heads.refs, **({"git HEAD": heads.head} if heads.head else {})}
+    return replace(source, history=heads.source, inputs={**source.inputs, **inputs})
 
 
 def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None) -> Source:
@@ -37,14 +37,14 @@ def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None
         with path.open("rb") as file:
             inputs[f"raw/{path.name}"] = hashlib.file_digest(file, "sha256").hexdigest()
     facts = read_table(workspace.table(repo, "repositories")).to_pylist()
-    known = facts[0] if facts else {}
+    repository = facts[0] if facts else {}
     source = Source(
         repo,
         datetime.fromisoformat(times[0]) if times else None,
         datetime.fromisoformat(times[-1]) if times else None,
         inputs,
-        license=known.get("license"),
-        license_source=known.get("license_source"),
+        license=repository.get("license"),
+        license_source=repository.get("license_source"),
     )
     if not archive.records:  # tables without replies: what GitHub announced is not known
         return source

@@ -43,8 +43,8 @@ def prune(paths: Iterable[str], suffixes: frozenset[str]) -> tuple[str, ...]:
     folders are there only for their files. Paths that no Linux can check out (over 4,096
     characters) are left out.
     """
-    kept = {path for path in paths if _is_shown(path) and _suffix(path) in suffixes}
-    return tuple(sorted(kept, key=_drawing_order))
+    shown = {path for path in paths if _is_shown(path) and _suffix(path) in suffixes}
+    return tuple(sorted(shown, key=_drawing_order))
 
 
 def draw_tree(paths: Iterable[str], root: str = ".") -> str:
@@ -131,10 +131,10 @@ def _nest(paths: Iterable[str]) -> tuple[_Folder, int]:
     files = 0
     for path in dict.fromkeys(paths):
         *folders, name = path.split("/")
-        here: _Folder | None = top
+        node: _Folder | None = top
         for folder in folders:
-            here = here.setdefault(folder, {}) if here is not None and folder else None
-        if here is None or not name or here.setdefault(name, None) is not None:
+            node = node.setdefault(folder, {}) if node is not None and folder else None
+        if node is None or not name or node.setdefault(name, None) is not None:
             raise TreeError(
                 f"{path!r} cannot be drawn: a file is where a folder should be, or a name is empty",
                 "Give the paths of files as git lists them",

@@ -109,8 +109,8 @@ def compare_texts(pair: Pair) -> Substance:
     if old is None or new is None:
         return Substance(None, "binary", last.name, "none")
     if old == new:
-        there = pair.before is not None and pair.after is not None
-        return Substance(False, "encoding" if there else "white-space", last.name, "none")
+        has_both = pair.before is not None and pair.after is not None
+        return Substance(False, "encoding" if has_both else "white-space", last.name, "none")
     if first is last and first.lexis:
         substance = _by_lexis(old, new, first, first.lexis)
         if substance:

@@ -233,8 +233,8 @@ def _emphasized(old: _Text, new: _Text) -> Row:
 
 
 def _cut(text: str) -> str:
-    seen = visible(text[: _LONGEST_LINE + 1])
-    return seen if len(seen) <= _LONGEST_LINE else seen[: _LONGEST_LINE - 1] + CUT
+    shown = visible(text[: _LONGEST_LINE + 1])
+    return shown if len(shown) <= _LONGEST_LINE else shown[: _LONGEST_LINE - 1] + CUT
 
 
 def _with_ends(text: str) -> list[str]:

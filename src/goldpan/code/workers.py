@@ -20,15 +20,15 @@ def compare_all(
     verdicts that another machine may not give, and the rest goes on. Raises `GoldpanError` where
     a process cannot start.
     """
-    drawn: deque[Pair] = deque()
+    pending: deque[Pair] = deque()
 
     def noted() -> Iterator[Pair]:
         for pair in pairs:
-            drawn.append(pair)
+            pending.append(pair)
             yield pair
 
     for result in map_in_sandbox(compare_texts, noted(), workers, timeout, compare_unread):
-        pair = drawn.popleft()
+        pair = pending.popleft()
         if isinstance(result, Failed):
             language = language_of(pair.path)
             yield Substance(None, result.reason, language.name if language else "", "none")

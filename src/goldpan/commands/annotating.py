@@ -106,15 +106,15 @@ def agreement(project: ProjectName, workspace: Directory = None, json: Json = Fa
     lab = Workspace(settings_of(workspace=workspace).workspace)
     agreements = [agree(field, ratings) for field, ratings in read_ratings(lab, project).items()]
     both = ratings_beside_dataset(lab, project)
-    beside = agree("the dataset's labels", both) if both else None
+    with_dataset = agree("the dataset's labels", both) if both else None
     annotators = progress(lab, project).annotators
     value = {
         "fields": [asdict(agreement) for agreement in agreements],
-        "dataset": asdict(beside) if beside else None,
+        "dataset": asdict(with_dataset) if with_dataset else None,
         "filled_in": sum(annotator.filled_in for annotator in annotators),
         "accepted": sum(annotator.accepted for annotator in annotators),
     }
-    print_result(json, value, lambda: print_agreements(agreements, beside, annotators))
+    print_result(json, value, lambda: print_agreements(agreements, with_dataset, annotators))
 
 
 @app.command()
@@ -173,18 +173,18 @@ def serve(
         handed_over(directory, running.server),
     ):
         if dataset is not None:
-            asked = find_form(form)
-            tasks = read_tasks(dataset, asked)
-            print_pushed(push_tasks(lab, running.server, form, asked, tasks, reporter))
+            asked_form = find_form(form)
+            tasks = read_tasks(dataset, asked_form)
+            print_pushed(push_tasks(lab, running.server, form, asked_form, tasks, reporter))
         print_running(running)
         running.process.wait()
 
 
-def print_collected(collected: Collected, asked: str) -> None:
+def print_collected(collected: Collected, project: str) -> None:
     """Show what was fetched of a project and its adjudications, and what people decided."""
     console = Terminal()
-    if asked != collected.original.project:
-        console.print(f"{asked} adjudicates {collected.original.project}: both are pulled")
+    if project != collected.original.project:
+        console.print(f"{project} adjudicates {collected.original.project}: both are pulled")
     for pulled in (collected.original, *collected.adjudications):
         print_pulled(pulled)
     for how, count in collected.counts.items():
@@ -245,15 +245,15 @@ def print_progress(progress: Progress) -> None:
 
 def print_agreements(
     agreements: Sequence[Agreement],
-    beside: Agreement | None,
+    with_dataset: Agreement | None,
     annotators: Sequence[AnnotatorProgress],
 ) -> None:
     """Show how far people agree on each field, and what they decided with the dataset."""
     console = Terminal()
     _filled_in(console, annotators)
-    for field in (*agreements, beside) if beside else agreements:
+    for field in (*agreements, with_dataset) if with_dataset else agreements:
         console.print(titled(field.field, ""))
-        if field is not beside:
+        if field is not with_dataset:
             console.print(f"  {field.items:,} rated by two or more, {field.single:,} by one alone")
         console.print(f"  raw agreement {_estimate(field.raw)}")
         for pair in field.pairs:

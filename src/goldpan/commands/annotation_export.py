@@ -36,10 +36,10 @@ def export(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Write what a paper tells of rounds of annotation, or a gold set of what people decided.
+    """Write what a paper reports about rounds of annotation, or a gold set of the decided labels.
 
-    A paper tells what annotators were shown, how far they agree, what was adjudicated or is open,
-    and the time an item takes.
+    A paper reports what annotators were shown, how far they agree, what was adjudicated or is still
+    open, and how long an item takes.
     """
     if output is None and gold is None:
         raise UsageError("Nothing is to be written", "Give --output DIR, --gold FILE or both")
@@ -47,12 +47,12 @@ def export(
     value: dict[str, object] = {}
     shown: list[Callable[[], None]] = []
     if output is not None:
-        told, show = _summary(root, project, output, names)
-        value |= told
+        summary, show = _summary(root, project, output, names)
+        value |= summary
         shown.append(show)
     if gold is not None:
-        told, show = _gold(root, project, gold)
-        value |= told
+        summary, show = _gold(root, project, gold)
+        value |= summary
         shown.append(show)
     print_result(json, value, lambda: [show() for show in shown])
 

@@ -30,7 +30,10 @@ if TYPE_CHECKING:  # these take long to import
 ProjectName = Annotated[str, typer.Option("--project", help="A name for this round of annotation.")]
 Url = Annotated[
     str | None,
-    typer.Option(help="The Label Studio server. (default: LABEL_STUDIO_URL, else serve's)"),
+    typer.Option(
+        help="The Label Studio server. (default: LABEL_STUDIO_URL, or the one that "
+        "annotate serve runs)"
+    ),
 ]
 
 
@@ -40,7 +43,7 @@ def push(
         str | None,
         typer.Option(
             help="fix-pair, question-answer, issue-type or code-comment-LANGUAGE. (default: made "
-            "of --task)"
+            "from --task)"
         ),
     ] = None,
     dataset: Annotated[
@@ -53,7 +56,8 @@ def push(
     suspects: Annotated[
         int | None,
         typer.Option(
-            help="Only this many rows of --task, the most suspect first (evaluate label-errors)."
+            help="Push only this many rows of --task, the most suspect first (see evaluate "
+            "label-errors)."
         ),
     ] = None,
     controls: Annotated[
@@ -96,28 +100,28 @@ def push(
     from goldpan.filters.profile import load_profile
 
     lab = Workspace(settings_of(workspace=workspace).workspace)
-    known = _task(lab, task, suspects)
-    if form is None and known is None:
+    dataset_task = _task(lab, task, suspects)
+    if form is None and dataset_task is None:
         raise UsageError("It is not said what people are asked", "Give --form or --task")
-    if dataset is None and known is None:
+    if dataset is None and dataset_task is None:
         raise UsageError("It is not said which rows to send", "Give --dataset or --task")
-    asked = task_form(known) if form is None and known else find_form(form or "")
-    rows = dataset or (task_directory(lab, known) if known else Path())
+    asked_form = task_form(dataset_task) if form is None and dataset_task else find_form(form or "")
+    rows = dataset or (task_directory(lab, dataset_task) if dataset_task else Path())
     server = choose_server(lab, url, os.environ)
     selection = None
-    if known is not None and suspects is not None:
-        selection = _select(lab, known, rows, suspects, controls, folds, seed, json=json)
+    if dataset_task is not None and suspects is not None:
+        selection = _select(lab, dataset_task, rows, suspects, controls, folds, seed, json=json)
     with reporting(json) as reporter:
-        tasks = read_tasks(rows, asked, selection.ids if selection else None)
+        tasks = read_tasks(rows, asked_form, selection.ids if selection else None)
         suggest = None
         if not_blind:
             ruled = replace(lab, rules=rules)
-            suggest = find_suggestions(ruled, asked, rows, load_profile(profile).name)
+            suggest = find_suggestions(ruled, asked_form, rows, load_profile(profile).name)
         pushed = push_tasks(
             lab,
             server,
             project,
-            asked,
+            asked_form,
             selection.mixed(tasks) if selection else tasks,
             reporter,
             annotators=annotators,

@@ -50,9 +50,9 @@ class _Datasets(TyperGroup):
         return [*super().list_commands(ctx), *registered("dataset")]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        known = super().get_command(ctx, cmd_name)
-        if known is not None:
-            return known
+        own_command = super().get_command(ctx, cmd_name)
+        if own_command is not None:
+            return own_command
         use_plugins_early()
         if cmd_name not in registered("dataset"):
             return None
@@ -110,7 +110,7 @@ def kept_subjects(
     ] = None,
     since: Annotated[
         Path | None,
-        typer.Option(help="An older version; the card says what changed since, and why."),
+        typer.Option(help="An older version; the card says what has changed since then, and why."),
     ] = None,
     verified: Annotated[
         bool, typer.Option(help="For issue-resolution: only fixes that goldpan verify proved.")

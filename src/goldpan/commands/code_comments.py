@@ -96,11 +96,10 @@ def build(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Build a dataset of the sentences in class comments, from clones.
+    """Build a dataset of the sentences in class comments, from cloned repositories.
 
-    Each row is a sentence with its class, file and position in the file. Files that
-    break parsers are skipped and counted. Exits with 3 if the clone lacks files, or a file took
-    too long.
+    Each row is a sentence with its class, file and position in the file. Files that break parsers
+    are skipped and counted. Exits with 3 if the clone lacks files, or a file took too long.
     """
     from goldpan.builders.code_comments.build import Annotations, build_code_comments
     from goldpan.builders.code_comments.commit import cloned_repositories, find_commits
@@ -123,11 +122,19 @@ def build(
     labels = Annotations(tuple(annotations or ()), tuple(require or ()), tuple(corrections or ()))
     commits = find_commits(lab, cloned_repositories(lab, names_of(repo, None)), revision)
     access = Access(settings.tokens[0] if settings.tokens else None, settings.git_host)
-    wanted = find_task(task, tasks_directory(lab.root)) if task else None
+    chosen_task = find_task(task, tasks_directory(lab.root)) if task else None
     directory = output or lab.dataset(f"{task}-fresh" if task else CODE_COMMENTS.name)
     with reporting(json) as reporter:
         built = build_code_comments(
-            lab, commits, reading, labels, plan, directory, reporter, access=access, task=wanted
+            lab,
+            commits,
+            reading,
+            labels,
+            plan,
+            directory,
+            reporter,
+            access=access,
+            task=chosen_task,
         )
     print_result(json, built_json(built), lambda: print_built(built))
     raise typer.Exit(PARTIAL if built.incomplete else 0)

@@ -38,7 +38,7 @@ def compare(
         list[str] | None,
         typer.Option("--task", help="A task; may be given several times. (default: all)"),
     ] = None,
-    suite: Annotated[str | None, typer.Option(help="All tasks of a suite: selu.")] = None,
+    suite: Annotated[str | None, typer.Option(help="All tasks of a suite, such as selu.")] = None,
     model: Annotated[
         list[str] | None,
         typer.Option("--model", help="A model; may be given several times. (default: all)"),
@@ -49,8 +49,8 @@ def compare(
     approach: Annotated[
         str,
         typer.Option(
-            help="calibrated: would it hold on new rows, on new tasks? By name, for five tasks or"
-            " more: bayesian, frequentist, wilcoxon, nemenyi, tukey."
+            help="calibrated asks whether a difference would hold on new rows and on new tasks. "
+            "For five tasks or more, also bayesian, frequentist, wilcoxon, nemenyi or tukey."
         ),
     ] = "calibrated",
     alpha: Annotated[
@@ -144,15 +144,15 @@ def _compare_scores(
     from goldpan.report.score_report import file_sentences, write_file_report
 
     file = read_scores(path)
-    for noun, wanted, there in (
+    for noun, chosen, available in (
         ("task", tasks, {key.task for key in file.keys}),
         ("model", models, {key.model for key in file.keys}),
     ):
-        for name in wanted:
-            if name not in there:
+        for name in chosen:
+            if name not in available:
                 raise UsageError(
                     f"No row of {path} is of the {noun} {name!r}",
-                    f"It has {', '.join(sorted(there)[:_MOST_NAMED])}",
+                    f"It has {', '.join(sorted(available)[:_MOST_NAMED])}",
                 )
     compared = compare_file(file, question, metric=metric, tasks=tasks, models=models)
     written = write_file_report(compared, EvaluationFiles(*files)) if any(files) else ()
@@ -255,17 +255,17 @@ def _members(tasks: dict[str, Task], suite: str | None) -> list[str]:
         return []
     members = [task.name for task in tasks.values() if suite in task.suites]
     if not members:
-        known = sorted({name for task in tasks.values() for name in task.suites})
-        raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(known)}")
+        suites = sorted({name for task in tasks.values() for name in task.suites})
+        raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(suites)}")
     return members
 
 
-def _require(wanted: Collection[str], there: Collection[str], noun: str) -> None:
-    for name in wanted:
-        if name not in there:
-            near = get_close_matches(name, there, n=1)
-            known = f"There are runs of {', '.join(sorted(there))}"
+def _require(names: Collection[str], available: Collection[str], noun: str) -> None:
+    for name in names:
+        if name not in available:
+            near = get_close_matches(name, available, n=1)
+            runs_of = f"There are runs of {', '.join(sorted(available))}"
             raise UsageError(
                 f"No stored run is of the {noun} {name!r}",
-                f"Did you mean {near[0]}? {known}" if near else known,
+                f"Did you mean {near[0]}? {runs_of}" if near else runs_of,
             )

@@ -29,25 +29,25 @@ def contamination(
     column: Annotated[
         list[str] | None,
         typer.Option(
-            help="A text of DATASET to compare; may be given several times. (default: those that "
-            "people wrote)"
+            help="A text column of DATASET to compare; may be given several times. (default: the "
+            "columns that people wrote)"
         ),
     ] = None,
-    ngram: Annotated[int, typer.Option(help="Words of an n-gram.")] = 13,
+    ngram: Annotated[int, typer.Option(help="How many words an n-gram has.")] = 13,
     common: Annotated[
-        int, typer.Option(help="Leave out n-grams that more rows or items than this have.")
+        int, typer.Option(help="Ignore n-grams that occur in more rows or items than this.")
     ] = 10,
-    most: Annotated[int, typer.Option(min=0, help="Name the evidence for so many rows.")] = 20,
+    most: Annotated[int, typer.Option(min=0, help="Show the evidence for this many rows.")] = 20,
     output: Annotated[
         Path | None,
-        typer.Option(help="Write the evidence for all rows to this .parquet, .jsonl or .csv."),
+        typer.Option(help="Write the evidence for all rows to this .parquet, .jsonl or .csv file."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Find the rows of a dataset that also occur in other data, such as a benchmark.
 
-    Evidence is an equal text, a nearly equal one, an n-gram of words in common, and the same
-    pull request, issue or commit. Says what it cannot see.
+    Evidence is an equal or nearly equal text, a shared n-gram of words, or the same pull request,
+    issue or commit. The result says what this cannot detect.
     """
     from goldpan.api.dataset import find_table
     from goldpan.datasets.contamination.find import find_contamination

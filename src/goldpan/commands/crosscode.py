@@ -62,7 +62,7 @@ def export_files(
         Path | None, typer.Option(help="The directory. (default: WORKSPACE/crosscode/tasks)")
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="Seed for examples that the registry does not have.")
+        int, typer.Option(help="Seed for drawing examples that the registry does not have.")
     ] = 0,
     own_tasks: OwnTasks = None,
     workspace: Directory = None,
@@ -82,17 +82,17 @@ def export_files(
     lab = _workspace_layout(workspace)
     use_tasks(lab.root, own_tasks)
     own = tasks_directory(lab.root)
-    wanted = load_tasks(own) if every else {name: find_task(name, own) for name in task or ()}
-    datasets = [TaskDataset(task_, task_directory(lab, task_)) for task_ in wanted.values()]
-    there = [dataset for dataset in datasets if (dataset.directory / PROVENANCE).exists()]
-    absent = [dataset.task.name for dataset in datasets if dataset not in there]
-    if absent and (task or not there):
+    tasks = load_tasks(own) if every else {name: find_task(name, own) for name in task or ()}
+    datasets = [TaskDataset(task_, task_directory(lab, task_)) for task_ in tasks.values()]
+    built = [dataset for dataset in datasets if (dataset.directory / PROVENANCE).exists()]
+    absent = [dataset.task.name for dataset in datasets if dataset not in built]
+    if absent and (task or not built):
         raise UsageError(
             f"{lab.root} holds no rows of {', '.join(absent[:5])}",
             f"Run goldpan tasks import {absent[0]}",
         )
     with reporting(json) as reporter:
-        exported = export_tasks(lab, there, output or _files(lab), reporter, seed=seed)
+        exported = export_tasks(lab, built, output or _files(lab), reporter, seed=seed)
     print_result(json, exported_json(exported, absent), lambda: print_exported(exported, absent))
 
 
@@ -120,13 +120,13 @@ def import_files(
     paths = list_metas(directory)
     if task:
         metas = {path: read_meta(path) for path in paths}
-        known = {name: path for path, meta in metas.items() for name in (meta.stem, meta.name)}
-        if strange := [name for name in task if name not in known]:
+        path_of = {name: path for path, meta in metas.items() for name in (meta.stem, meta.name)}
+        if strange := [name for name in task if name not in path_of]:
             raise UsageError(
                 f"{directory} has no task {strange[0]}",
                 f"It has {', '.join(meta.name for meta in list(metas.values())[:5])}, ...",
             )
-        paths = list(dict.fromkeys(known[name] for name in task))
+        paths = list(dict.fromkeys(path_of[name] for name in task))
     imports = []
     with reporting(json) as reporter, reporter.task("tasks", len(paths)) as progress:
         for path in paths:
@@ -158,10 +158,10 @@ def splits(
     from goldpan.builders.crosscode.build import find_tasks
     from goldpan.builders.crosscode.splits import assign_tasks, load_splits
 
-    known = load_splits(splits_file)
+    task_splits = load_splits(splits_file)
     tasks = find_tasks(sources or [_files(_workspace_layout(workspace))])
     metas = [task.meta for task in tasks]
-    assigned = [assign_tasks(name, split, metas) for name, split in known.items()]
+    assigned = [assign_tasks(name, split, metas) for name, split in task_splits.items()]
     print_result(json, splits_json(assigned), lambda: print_splits(assigned))
 
 
@@ -188,7 +188,7 @@ def split(
     ] = 500,
     layout: Annotated[
         str,
-        typer.Option(help="lines, or authors: one line, as in the code of the paper's authors."),
+        typer.Option(help="lines, or authors (one line, as in the code of the paper's authors)."),
     ] = "lines",
     sources: TaskFilesOf = None,
     splits_file: SplitsFile = None,
@@ -212,15 +212,15 @@ def split(
     from goldpan.builders.crosscode.splits import assign_tasks, find_split, load_splits
     from goldpan.datasets.prompt_methods import find_method
 
-    known = load_splits(splits_file)
-    chosen = find_split(name, known)
+    task_splits = load_splits(splits_file)
+    chosen = find_split(name, task_splits)
     way, counter = find_method(method), find_counter(unit)
     budget = Budget(max_length, counter, unit) if max_length is not None else None
     find_layout(layout)  # a name that is wrong is told before any work
     settings = CrossSettings(way, seed, budget, train_cap, evaluation_cap, layout=layout)
     lab = _workspace_layout(workspace)
     tasks = find_tasks(sources or [_files(lab)])
-    assigned = assign_tasks(chosen, known[chosen], [task.meta for task in tasks])
+    assigned = assign_tasks(chosen, task_splits[chosen], [task.meta for task in tasks])
     split_name = split_folder(chosen, way.name, layout, train_cap)
     directory = output or lab.root / "crosscode" / "splits" / split_name
     with reporting(json) as reporter:

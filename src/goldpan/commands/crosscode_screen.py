@@ -130,9 +130,9 @@ def print_built(result: CrossCodeResult) -> None:
     console.print(titled(result.assigned.name, f" in {result.seconds:.1f} s"))
     table = Table("side", "tasks", "prompts", "instances there", box=None, header_style="dim")
     for side, counts in (("train", result.train), ("evaluation", result.evaluation)):
-        kept = sum(count.drawn - count.leaking for count in counts)
-        there = sum(count.available for count in counts)
-        table.add_row(side, f"{len(counts):,}", f"{kept:,}", f"{there:,}")
+        prompts = sum(count.drawn - count.leaking for count in counts)
+        available = sum(count.available for count in counts)
+        table.add_row(side, f"{len(counts):,}", f"{prompts:,}", f"{available:,}")
     console.print(table)
     for task in result.assigned.left_out:
         console.print(clean(_not_trained_on(task)))

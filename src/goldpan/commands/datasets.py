@@ -42,8 +42,8 @@ def apply_edit(
 ) -> None:
     """Apply SEARCH/REPLACE blocks or a unified diff to files: all changes or none.
 
-    The patch's line ends may differ from the file's, which are kept. The output says for each block
-    which differences were ignored.
+    The patch may use other line endings than the file; the file's are kept. The output says for
+    each block which differences were ignored.
     """
     from goldpan.code.edits.files import apply_patch
 
@@ -136,8 +136,8 @@ def report(
             "Leave out --repo and --dataset, or use goldpan evaluate compare --task",
         )
     with opened(json, workspace=workspace) as lab:
-        held = any(lab.path.glob("runs/*/*/*/result.json"))
-        if runs or (held and not repo and not lab.repositories()):
+        has_runs = any(lab.path.glob("runs/*/*/*/result.json"))
+        if runs or (has_runs and not repo and not lab.repositories()):
             _report_runs(lab.layout, output, json)
             return
         facts = lab.report(output, *(repo or ()), profile=profile, rules=rules, datasets=dataset)

@@ -20,23 +20,23 @@ if TYPE_CHECKING:  # it takes long to import
 def diff(
     old: Annotated[str, typer.Argument(help="The older version: a directory, or one on the Hub.")],
     new: Annotated[str, typer.Argument(help="The newer version.")],
-    most: Annotated[int, typer.Option(min=0, help="Name so many rows of each kind.")] = 20,
+    most: Annotated[int, typer.Option(min=0, help="How many rows of each kind to name.")] = 20,
     output: Annotated[
         Path | None,
-        typer.Option(help="Write every row that differs to this .parquet, .jsonl or .csv."),
+        typer.Option(help="Write every row that differs to this .parquet, .jsonl or .csv file."),
     ] = None,
     changelog: Annotated[
         Path | None,
-        typer.Option(help="Write the section of the card that build --since makes to this file."),
+        typer.Option(help="Write to this file the section that build --since adds to the card."),
     ] = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
     """Compare two versions of a dataset: rows added, removed and changed, and why.
 
-    Rows are compared by id and column. The provenance of both tells which settings, rules and
-    dates differ; the verdicts in the workspace, where they are still those of a version, tell
-    which criterion drops or keeps a row.
+    Rows are compared by id and column. The provenance of both versions shows which settings, rules
+    and dates differ. If the workspace still has the verdicts of a version, they show which
+    criterion drops or keeps a row.
     """
     from goldpan.api.dataset import Dataset, load
 
@@ -65,8 +65,8 @@ def print_diff(difference: DiffResult) -> None:
             clean(f"{age}: {version.directory}")
             + f" ({version.rows:,} examples, content {version.content})"
         )
-    known = difference.changed and difference.changed_in_task is not None
-    in_task = f" ({difference.changed_in_task:,} of them in input or target)" if known else ""
+    is_counted = difference.changed and difference.changed_in_task is not None
+    in_task = f" ({difference.changed_in_task:,} of them in input or target)" if is_counted else ""
     console.print(
         f"{difference.added:,} added, {difference.gone:,} gone, "
         f"{difference.changed:,} changed{in_task}, {difference.moved:,} in another split, "

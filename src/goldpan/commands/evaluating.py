@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # these take long to import
     pass
 
 app = typer.Typer(
-    help="Score models on tasks; predictions are stored, and metrics come from them alone.",
+    help="Score models on tasks; predictions are stored, and metrics are computed from them alone.",
     no_args_is_help=True,
 )
 
@@ -95,13 +95,16 @@ def labels(
 def run_models(
     task: Tasks = None,
     suite: Annotated[
-        str | None, typer.Option(help="All tasks of a suite that are in the workspace: selu.")
+        str | None,
+        typer.Option(help="All tasks of a suite, such as selu, that are in the workspace."),
     ] = None,
     model: Models = None,
     seed: Annotated[
         list[int] | None,
         typer.Option(
-            min=0, max=2**32 - 1, help="May be given several times. (default: the protocol's, 0)"
+            min=0,
+            max=2**32 - 1,
+            help="A seed; may be given several times. (default: the protocol's, 0)",
         ),
     ] = None,
     protocol: Annotated[str, typer.Option(help="See goldpan evaluate protocols.")] = "default",
@@ -123,9 +126,9 @@ def run_models(
         str | None,
         typer.Option(
             "--hold-out",
-            help="Test on groups that are not in train: COLUMN is a fifth of its values, such as "
-            "document, COLUMN:1 to COLUMN:4 the other fifths, COLUMN=VALUE one of them, and "
-            "COLUMN:each all of them in turn, such as repo:each.",
+            help="Test on groups that are not in train. COLUMN, such as document, holds out a "
+            "fifth of its values; COLUMN:1 to COLUMN:4 hold out the other fifths, "
+            "COLUMN=VALUE one value, and COLUMN:each, such as repo:each, every value in turn.",
         ),
     ] = None,
     by: By = None,
@@ -166,7 +169,7 @@ def run_models(
                     print_estimate(planned.task, planned.model.name, planned.seed, estimate)
                 continue
             try:
-                ran = planned.run()
+                finished = planned.run()
             except UnansweredError as error:
                 answered = False
                 complain(error)
@@ -177,9 +180,9 @@ def run_models(
                 failed += 1
                 complain(error)
                 continue
-            results.append(ran.result)
+            results.append(finished.result)
             if not json:
-                print_ran(ran)
+                print_ran(finished)
     if json:
         print_result(json, results, lambda: None)
     if failed or not answered:
@@ -208,13 +211,13 @@ def score(
     lab = layout_of(workspace, tasks)
     results = []
     for run in read_runs(lab, tasks=task or (), models=model or ()):
-        known = find_task(run.task, tasks_directory(lab.root))
-        files = files_to_score(lab, known, run.record.data_hash, dataset)
+        stored_task = find_task(run.task, tasks_directory(lab.root))
+        files = files_to_score(lab, stored_task, run.record.data_hash, dataset)
         data = None
         if missing := [name for name in by or () if name not in run.predictions().column_names]:
-            stored = scored_input(lab, known, run.record.data_hash, dataset).data
-            data = with_columns(stored, dataset or task_directory(lab, known), missing)
-        result = rescore(run.directory, known, files, by=by or (), data=data)
+            stored = scored_input(lab, stored_task, run.record.data_hash, dataset).data
+            data = with_columns(stored, dataset or task_directory(lab, stored_task), missing)
+        result = rescore(run.directory, stored_task, files, by=by or (), data=data)
         results.append(RunResult(run.directory, result, again=False))
     print_result(json, [result.result for result in results], lambda: print_all_ran(results))
 
@@ -237,10 +240,10 @@ def lengths(
     lab = layout_of(workspace, tasks)
     measured = []
     for stored in read_runs(lab, tasks=task or (), models=model or ()):
-        known = find_task(stored.task, tasks_directory(lab.root))
-        task_input = scored_input(lab, known, stored.record.data_hash, dataset)
+        stored_task = find_task(stored.task, tasks_directory(lab.root))
+        task_input = scored_input(lab, stored_task, stored.record.data_hash, dataset)
         thirds = score_by_length(
-            known,
+            stored_task,
             stored.predictions(),
             input_lengths(task_input),
             seed=stored.seed,
@@ -304,19 +307,19 @@ def _named(workspace: Workspace, task: list[str] | None, suite: str | None) -> l
             known_task.name: known_task for known_task in every if suite in known_task.suites
         }
         if not members:
-            known = sorted({name for known_task in every for name in known_task.suites})
-            raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(known)}")
-        there = [
+            suites = sorted({name for known_task in every for name in known_task.suites})
+            raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(suites)}")
+        present = [
             name
             for name, known_task in members.items()
             if task_directory(workspace, known_task).exists()
         ]
-        if not there:
+        if not present:
             raise UsageError(
                 f"{workspace.root} holds no task of {suite}",
                 f"Run goldpan tasks import for {', '.join(members)}",
             )
-        names += there
+        names += present
     if not names:
         raise UsageError("No task is named", "Give --task NAME or --suite NAME")
     return list(dict.fromkeys(names))

@@ -97,10 +97,10 @@ def print_models(entries: Iterable[Entry]) -> None:
     Terminal(soft_wrap=False).print(table)
 
 
-def print_protocols(known: Iterable[Protocol]) -> None:
+def print_protocols(protocols: Iterable[Protocol]) -> None:
     """List protocols with their defects."""
     console = Terminal()
-    for protocol in known:
+    for protocol in protocols:
         console.print(f"{protocol.name}: {protocol.title}")
         console.print(f"  {protocol.source}")
         for defect in protocol.defects:

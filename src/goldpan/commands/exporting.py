@@ -29,7 +29,7 @@ class Form(StrEnum):
 
 def export(
     dataset: Annotated[str, typer.Argument(help="A dataset: its directory, or one on the Hub.")],
-    to: Annotated[Form, typer.Option("--to", help="The form to write.")],
+    to: Annotated[Form, typer.Option("--to", help="The format to write.")],
     output: Annotated[
         Path | None, typer.Option(help="The directory to write. (default: DATASET-FORM)")
     ] = None,
@@ -41,9 +41,9 @@ def export(
 ) -> None:
     """Write a dataset in the format that SWE-bench, Inspect, lm-eval or fine-tuning programs read.
 
-    Each split is a file of JSON lines; harnesses get a task file with a scorer beside them. For
-    Harbor it is a folder of tasks. SWE-bench and Harbor take only rows that goldpan verify proved;
-    others are left out and counted.
+    Each split becomes a JSON Lines file; harnesses also get a task file with a scorer. Harbor gets
+    a folder of tasks. SWE-bench and Harbor take only rows that goldpan verify proved; others are
+    left out and counted.
     """
     from goldpan.api.dataset import load
 

@@ -42,7 +42,9 @@ _PLURAL = {"issue": "issues", "pair": "fix pairs"}
 
 RulesName = Annotated[
     str | None,
-    typer.Option("--rules", help="Whose pairs to take: default, faun-eval... (default: newest)"),
+    typer.Option(
+        "--rules", help="The rules whose pairs to use: default, faun-eval... (default: newest)"
+    ),
 ]
 
 
@@ -73,8 +75,8 @@ def filter(
 
         use_plugins(workspace)
         chosen = load_profile(profile)
-        known = list(criteria().values())
-        print_result(json, chosen.plain(), lambda: print_criteria(known, chosen.decide))
+        available = list(criteria().values())
+        print_result(json, chosen.plain(), lambda: print_criteria(available, chosen.decide))
         return
     names = repo or ()
     with opened(json, workspace=workspace) as lab:

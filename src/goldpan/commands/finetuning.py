@@ -29,7 +29,9 @@ def finetune(
     seed: Annotated[
         list[int] | None,
         typer.Option(
-            min=0, max=2**32 - 1, help="May be given several times. (default: the protocol's, 0)"
+            min=0,
+            max=2**32 - 1,
+            help="A seed; may be given several times. (default: the protocol's, 0)",
         ),
     ] = None,
     protocol: Annotated[
@@ -54,7 +56,9 @@ def finetune(
     ] = False,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Another setting, as name=value; docs/finetuning.md has all."),
+        typer.Option(
+            "--set", help="Another setting, as name=value; docs/finetuning.md lists them all."
+        ),
     ] = None,
     dataset: Annotated[
         Path | None,
@@ -89,17 +93,19 @@ def finetune(
         if not values:
             raise UsageError(f"{name} is missing", f"Give {name} once or several times")
     models = [find_model(NAME, {**settings, "weights": weight}) for weight in weights or ()]
-    known = [find_task(name, tasks_directory(lab.root)) for name in task or ()]
+    own_tasks = [find_task(name, tasks_directory(lab.root)) for name in task or ()]
     results = []
     with reporting(json) as reporter:
-        for known_task in known:
+        for known_task in own_tasks:
             read = read_task_input(dataset or task_directory(lab, known_task), known_task)
             for model in models:
                 for number in seed or (chosen.seed,):
-                    ran = run(lab, read.data, model, chosen, number, reporter, files=read.files)
-                    results.append(ran.result)
+                    finished = run(
+                        lab, read.data, model, chosen, number, reporter, files=read.files
+                    )
+                    results.append(finished.result)
                     if not json:
-                        print_ran(ran)
+                        print_ran(finished)
     if json:
         print_result(json, results, lambda: None)
 

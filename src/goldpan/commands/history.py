@@ -33,15 +33,15 @@ def clone(
     source: Annotated[
         str | None,
         typer.Option(
-            help="A git address, a local mirror or a bundle, instead of GitHub; of several "
-            "repositories, with {owner} and {name} in it."
+            help="A git address, a local mirror or a bundle, instead of GitHub; for several "
+            "repositories, put {owner} and {name} in it."
         ),
     ] = None,
     network: Annotated[
         bool | None,
         typer.Option(
             "--network/--no-network",
-            help="Ask GitHub for what git does not know. (default: unless --source is local)",
+            help="Ask GitHub for what git cannot tell. (default: unless --source is local)",
         ),
     ] = None,
     engine: Engine = EngineChoice.LOCAL,

@@ -54,10 +54,10 @@ def import_source(
     tasks = _tasks_of(source, load_tasks(tasks_directory(lab.root)))
     files_of = {task.name: _files_for(task, files, alone=len(tasks) == 1) for task in tasks}
     if not any(files_of.values()):
-        wanted = sorted({Path(name).name for task in tasks for name in task.source.files})
+        file_names = sorted({Path(name).name for task in tasks for name in task.source.files})
         raise UsageError(
             f"None of the files is one of {source}",
-            f"Give {', '.join(wanted)}, plain or as .gz or .xz, under these names",
+            f"Give {', '.join(file_names)}, plain or as .gz or .xz, under these names",
         )
     of_task = _by_task(lab, [task for task in tasks if files_of[task.name]], corrections or ())
     with reporting(json) as reporter:
@@ -104,9 +104,9 @@ def _by_task(
     from goldpan.annotation.studio.project import open_project
 
     forms = {name: open_project(lab, name).facts.form for name in projects}
-    known = {f"{OF_TASK}{task.name}" for task in tasks}
+    task_forms = {f"{OF_TASK}{task.name}" for task in tasks}
     for name, form in forms.items():
-        if form not in known:
+        if form not in task_forms:
             raise UsageError(
                 f"The project {name} asks {form}, and no task that is imported here",
                 "Give projects that were pushed with --task, or use goldpan tasks import",
@@ -121,10 +121,10 @@ def _files_for(task: Task, files: Sequence[Path], *, alone: bool) -> list[Path]:
     """Return the files that a task wants, by their names without endings."""
     from goldpan.datasets.import_files import stem_of
 
-    wanted = {stem_of(Path(name)).casefold() for name in task.source.files}
-    if alone or not wanted:
+    stems = {stem_of(Path(name)).casefold() for name in task.source.files}
+    if alone or not stems:
         return list(files)
-    return [file for file in files if stem_of(file).casefold() in wanted]
+    return [file for file in files if stem_of(file).casefold() in stems]
 
 
 def imported_json(import_results: Sequence[ImportResult], left: Sequence[str]) -> dict[str, Any]:

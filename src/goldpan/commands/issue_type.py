@@ -50,7 +50,7 @@ def issue_type(
     split: Annotated[
         str | None,
         typer.Option(
-            help="Like goldpan build qa, or project:OWNER/NAME, stratified:0.8,0.2, "
+            help="As for goldpan build qa, or project:OWNER/NAME, stratified:0.8,0.2, "
             "leave-one-project-out. (default: the profile's)"
         ),
     ] = None,

@@ -24,11 +24,13 @@ def label_errors(
     folds: Annotated[
         int, typer.Option(help="How many models to train, each leaving out a share of the rows.")
     ] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Of the folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
     most: Annotated[int, typer.Option(min=0, help="How many rows to list.")] = 20,
     output: Annotated[
         Path | None,
-        typer.Option(help="Write all rows, the most suspect first, to this .parquet, .jsonl, .csv"),
+        typer.Option(
+            help="Write all rows, the most suspect first, to this .parquet, .jsonl or .csv file."
+        ),
     ] = None,
     tasks: OwnTasks = None,
     workspace: Directory = None,
@@ -36,7 +38,7 @@ def label_errors(
 ) -> None:
     """Rank the labels of a task by how likely they are wrong (confident learning).
 
-    Each row is judged by a model that has not learned from it. A suspect label may be right: have
+    Each row is judged by a model that was not trained on it. A suspect label may be right: have
     people look at it.
     """
     with opened(json, workspace=workspace, tasks=tasks) as lab:

@@ -82,8 +82,8 @@ def mine(
     at_once: Annotated[
         int | None,
         typer.Option(
-            help="How many repositories to mine at once, under one limit. (default: 8, fewer where "
-            "memory is short)"
+            help="How many repositories to mine at once; they share the rate limit. (default: 8, "
+            "fewer if memory is short)"
         ),
     ] = None,
     patience: Annotated[
@@ -221,15 +221,15 @@ def pair(
     """
     with opened(json, workspace=workspace) as lab:
         results = lab.pair(*(repo or ()), rules=rules, engine=engine.value, address=address)
-        beside = lab.basis(*(repo or ()))
+        bases = lab.basis(*(repo or ()))
 
     def for_people() -> None:
         print_pairs(results)
-        print_basis(beside)
+        print_basis(bases)
 
     described = [
         {**asdict(result), "other_rules": basis.other_rules}
-        for result, basis in zip(results, beside, strict=True)
+        for result, basis in zip(results, bases, strict=True)
     ]
     print_result(json, described, for_people)
 
@@ -241,7 +241,7 @@ def status(
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option(help="Also write an HTML page on all repositories of the workspace."),
+        typer.Option(help="Also write an HTML page about all repositories of the workspace."),
     ] = None,
     workspace: Directory = None,
     json: Json = False,

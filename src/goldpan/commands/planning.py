@@ -47,7 +47,7 @@ def run(
         ),
     ] = None,
     update: Annotated[
-        bool, typer.Option("--update", help="Mine what changed, whatever refresh says.")
+        bool, typer.Option("--update", help="Mine what changed, regardless of the refresh setting.")
     ] = False,
     select: Annotated[
         bool, typer.Option("--select", help="Search again for the selected repositories.")
@@ -283,8 +283,8 @@ def _print_costs(console: Terminal, due: Sequence[Assessment], opened: OpenPlan)
 
 
 def _sum(costs: Sequence[Cost], name: str) -> float | None:
-    known = [value for cost in costs if (value := getattr(cost, name)) is not None]
-    return sum(known) if known else None
+    values = [value for cost in costs if (value := getattr(cost, name)) is not None]
+    return sum(values) if values else None
 
 
 def _number(value: float | None, digits: int = 0) -> str:

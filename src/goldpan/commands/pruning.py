@@ -17,7 +17,7 @@ def prune(
         typer.Option(
             min=0,
             metavar="DAYS",
-            help="Keep what was stored in so many days: somebody may read it.",
+            help="Keep what was stored in this many days, because somebody may still read it.",
         ),
     ] = 7.0,
     json: Json = False,

@@ -59,7 +59,7 @@ def reproduce(
     ] = False,
     limit: Annotated[
         int | None,
-        typer.Option(min=10, help="At most so many rows per task; cells are marked as in part."),
+        typer.Option(min=10, help="At most this many rows per task; cells are marked as in part."),
     ] = None,
     slurm: Annotated[
         bool, typer.Option("--slurm", help="Write a job for each model and task, and run nothing.")
@@ -73,7 +73,7 @@ def reproduce(
     ] = False,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, max=2**32 - 1, help="Seed of runs here. (default: the protocol's)"),
+        typer.Option(min=0, max=2**32 - 1, help="Seed of the runs. (default: the protocol's)"),
     ] = None,
     output: Annotated[
         Path | None,
@@ -99,7 +99,7 @@ def reproduce(
         return
     recipe = find_recipe(paper)
     chosen = find_tables(recipe, split_names(table or ()))
-    wanted = find_tasks(recipe, split_names(tasks)) if tasks else ()
+    chosen_tasks = find_tasks(recipe, split_names(tasks)) if tasks else ()
     if models or tasks:
         running = tuple(filter(_can_run, chosen))
         if not running and (models or not table):
@@ -124,7 +124,7 @@ def reproduce(
             effort=Effort(
                 run=not no_run,
                 models=_models(recipe, split_names(models or ())),
-                tasks=tuple(task.task for task in wanted),
+                tasks=tuple(task.task for task in chosen_tasks),
                 limit=limit,
                 quick=quick,
             ),

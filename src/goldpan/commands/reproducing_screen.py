@@ -37,7 +37,7 @@ def summary(recipe: Recipe) -> dict[str, Any]:
 def description(context: Context) -> dict[str, Any]:
     """Return what a recipe holds, and which of its files are there."""
     recipe = context.recipe
-    there = {
+    paths_of = {
         source.key: [str(path) for path in context.data.candidates(source)[:1]]
         for source in recipe.files
     }
@@ -51,7 +51,7 @@ def description(context: Context) -> dict[str, Any]:
                 "path": source.paths[0],
                 "address": source.address,
                 "license": source.license,
-                "found": next(iter(there[source.key]), None),
+                "found": next(iter(paths_of[source.key]), None),
             }
             for source in recipe.files
         ],
@@ -59,7 +59,7 @@ def description(context: Context) -> dict[str, Any]:
             {
                 "task": task.task,
                 "rows": task.counts.get("total"),
-                "data": all(there[key] for key in task.files) and bool(task.files),
+                "data": all(paths_of[key] for key in task.files) and bool(task.files),
             }
             for task in recipe.tasks
         ],
@@ -96,8 +96,8 @@ def print_description(facts: dict[str, Any]) -> None:
         console.print(clean(f"  {file['path']}: {where}"))
     for task in facts["tasks"]:
         rows = "" if task["rows"] is None else f"{task['rows']:,} rows, "
-        there = "all files are there" if task["data"] else "files are missing"
-        console.print(clean(f"  task {task['task']}: {rows}{there}"))
+        state = "all files are there" if task["data"] else "files are missing"
+        console.print(clean(f"  task {task['task']}: {rows}{state}"))
     if facts["models"]:
         console.print(titled("Models", ""))
     for model in facts["models"]:

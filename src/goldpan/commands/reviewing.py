@@ -93,35 +93,35 @@ def review(
     if calibrate is not None:
         _calibrate(calibrate, repo, profile, rules, workspace, json)
         return
-    wanted = load_review_settings(settings, flags)
+    review_settings = load_review_settings(settings, flags)
     lab = Workspace(settings_of(workspace=workspace).workspace, rules)
     if dataset is not None:
-        _labels(lab, dataset, wanted, dry_run, json)
+        _labels(lab, dataset, review_settings, dry_run, json)
         return
     chosen = load_profile(profile)
     repos = known_repositories(lab, repo, "tables")
     with reporting(json) as reporter:
         if dry_run:
-            estimate = estimate_review(lab, repos, chosen, wanted, reporter)
+            estimate = estimate_review(lab, repos, chosen, review_settings, reporter)
             print_result(json, asdict(estimate), lambda: print_estimate(estimate))
             return
-        result = run_review(lab, repos, chosen, wanted, reporter)
+        result = run_review(lab, repos, chosen, review_settings, reporter)
     print_result(json, asdict(result), lambda: print_reviewed(result))
     raise typer.Exit(0 if result.complete else PARTIAL)
 
 
 def _labels(
-    workspace: Workspace, dataset: Path, wanted: ReviewSettings, dry_run: bool, json: bool
+    workspace: Workspace, dataset: Path, settings: ReviewSettings, dry_run: bool, json: bool
 ) -> None:
     """Review the labels of a dataset, or tell what that would cost."""
     from goldpan.annotation.review.labels import estimate_labels, review_labels
 
     with reporting(json) as reporter:
         if dry_run:
-            estimate = estimate_labels(workspace, dataset, wanted)
+            estimate = estimate_labels(workspace, dataset, settings)
             print_result(json, asdict(estimate), lambda: print_estimate(estimate))
             return
-        result = review_labels(workspace, dataset, wanted, reporter)
+        result = review_labels(workspace, dataset, settings, reporter)
     print_result(json, asdict(result), lambda: print_reviewed(result))
     raise typer.Exit(0 if result.complete else PARTIAL)
 

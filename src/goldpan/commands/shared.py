@@ -36,7 +36,7 @@ Directory = Annotated[
 ]
 OwnTasks = Annotated[
     Path | None,
-    typer.Option("--tasks", help="A directory of tasks of your own. (default: WORKSPACE/tasks)"),
+    typer.Option("--tasks", help="A directory with your own tasks. (default: WORKSPACE/tasks)"),
 ]
 
 

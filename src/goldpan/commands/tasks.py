@@ -65,19 +65,19 @@ def list_tasks(
     from goldpan.datasets.registry import load_tasks
 
     lab, own = _layout_and_tasks(workspace, tasks)
-    known = load_tasks(own)
-    suites = sorted({name for task in known.values() for name in task.suites})
+    catalogue = load_tasks(own)
+    suites = sorted({name for task in catalogue.values() for name in task.suites})
     if suite is not None and suite not in suites:
         raise UsageError(f"No task is of the benchmark {suite!r}", f"There are {', '.join(suites)}")
-    types = sorted({task.type for task in known.values()})
+    types = sorted({task.type for task in catalogue.values()})
     if kind is not None and kind not in types:
         raise UsageError(f"No task is of the type {kind!r}", f"There are {', '.join(types)}")
-    wanted = [
+    matching = [
         task
-        for task in known.values()
+        for task in catalogue.values()
         if suite in (None, *task.suites) and kind in (None, task.type)
     ]
-    lines = [task_line(task, lab) for task in wanted]
+    lines = [task_line(task, lab) for task in matching]
     print_result(json, listed_json(lines), lambda: print_listed(lines))
 
 
@@ -128,7 +128,8 @@ def add(
 ) -> None:
     """Make a task of your own from a table, and import its rows.
 
-    The type and the labels come from the column. All that is missing is reported at once.
+    The type and the labels are read from the label column. Everything that is missing is reported
+    at once.
     """
     from goldpan.core.workspace import make_directory, write_whole
     from goldpan.datasets.importing import import_files

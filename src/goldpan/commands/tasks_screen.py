@@ -75,11 +75,11 @@ def print_listed(lines: list[TaskLine]) -> None:
     width = max((len(line.name) for line in lines), default=0)
     for line in lines:
         rows = f"{line.rows:,}" if line.rows is not None else ""
-        here = ", here" if line.imported else ""
+        mark = ", here" if line.imported else ""
         console.print(
             clean(line.name.ljust(width))
             + clean(f"  {line.type:<15}  {line.activity:<12}")
-            + clean(f"  {rows:>9}  {_ACCESS[line.access]}{here}")
+            + clean(f"  {rows:>9}  {_ACCESS[line.access]}{mark}")
         )
     console.print(f"{len(lines)} tasks, {sum(line.imported for line in lines)} in the workspace")
 

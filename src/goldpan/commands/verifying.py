@@ -38,7 +38,7 @@ class IsolationChoice(StrEnum):
 
 Isolated = Annotated[
     IsolationChoice,
-    typer.Option(help="How to isolate the repositories' code; none runs it as you."),
+    typer.Option(help="How to isolate the repositories' code; none runs it with your own rights."),
 ]
 Image = Annotated[
     str, typer.Option(help="The image for docker or podman, with what the tests need.")
@@ -50,7 +50,7 @@ Recipes = Annotated[
 Timeout = Annotated[float, typer.Option(min=1, help="The time limit of one run, in seconds.")]
 Memory = Annotated[int, typer.Option(min=1, help="The memory limit of one run, in GiB.")]
 Disk = Annotated[int, typer.Option(min=1, help="The most that one run may write, in GiB.")]
-Workers = Annotated[int, typer.Option(min=1, help="Instances run at the same time.")]
+Workers = Annotated[int, typer.Option(min=1, help="How many instances to run at the same time.")]
 
 
 def verify(
@@ -71,11 +71,11 @@ def verify(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Prove fixes by running their tests, in isolation, before and after each.
+    """Prove fixes by running their tests, in isolation, before and after each fix.
 
     A row is `verified` if tests fail with the test patch alone and pass with the fix, each time.
-    Environments are built from what the repository declared at that date. Records and logs are
-    kept in WORKSPACE/verification; a second run continues where the first stopped. Build with
+    Environments are built from what the repository declared at the time. Records and logs are kept
+    in WORKSPACE/verification; a second run continues where the first stopped. Build with
     `--verified` afterwards.
     """
     with opened(json, workspace=workspace) as lab:
@@ -116,8 +116,8 @@ def resolved(
 ) -> None:
     """Score a model's patches by running tests: an issue is resolved if all of them pass.
 
-    Patches are git diffs or SEARCH/REPLACE blocks; their changes to the fix's tests are undone.
-    The result has the share of issues resolved, and how similar the patches are to the merged fix.
+    Patches are git diffs or SEARCH/REPLACE blocks; their changes to the fix's tests are undone. The
+    result gives the share of issues resolved, and how similar the patches are to the merged fix.
     """
     with opened(json, workspace=workspace) as lab:
         result = lab.resolved(

@@ -50,8 +50,10 @@ def do(work: Callable[[T], R], unit: T) -> R:
     except GoldpanError as error:
         raise type(error)(f"{name_of(unit)}: {error.problem}", error.remedy) from error
     except Exception as error:  # work may raise anything, and has to name its unit
-        if known := explain(error):
-            raise type(known)(f"{name_of(unit)}: {known.problem}", known.remedy) from error
+        if explained := explain(error):
+            raise type(explained)(
+                f"{name_of(unit)}: {explained.problem}", explained.remedy
+            ) from error
         # Of any other kind: without the unit's name nobody finds what broke.
         raise UnitError(f"{name_of(unit)}: {type(error).__name__}: {error}") from error
 

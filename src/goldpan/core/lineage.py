@@ -49,8 +49,8 @@ def read_lineage(directory: Path, stage: str) -> dict[str, dict[str, Any]]:
     path = directory / f"{stage}.json"
     try:
         facts = read_json(path)
-        held = ("inputs", "outputs", *(name for name in ("plugins",) if name in facts))
-        return {name: dict(facts[name]) for name in held}
+        keys = ("inputs", "outputs", *(name for name in ("plugins",) if name in facts))
+        return {name: dict(facts[name]) for name in keys}
     except FileNotFoundError:
         return {"inputs": {}, "outputs": {}}
     except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):

@@ -54,6 +54,6 @@ def available_memory() -> int:
         with suppress(OSError, ValueError, StopIteration):  # no limit is the word "max"
             lines = (_GROUPS / cached).read_text().splitlines()
             files = next(line for line in lines if "inactive_file" in line).split()[1]
-            taken = int((_GROUPS / used).read_text()) - int(files)
-            free = min(free, max(0, int((_GROUPS / limit).read_text()) - taken))
+            used_bytes = int((_GROUPS / used).read_text()) - int(files)
+            free = min(free, max(0, int((_GROUPS / limit).read_text()) - used_bytes))
     return free

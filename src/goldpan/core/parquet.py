@@ -84,8 +84,8 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     with open_file(path) as file:
         if columns is None:
             return file.read()
-        if lacking := [name for name in columns if name not in file.schema_arrow.names]:
-            raise OSError(f"{path} has no column {lacking[0]}")
+        if missing := [name for name in columns if name not in file.schema_arrow.names]:
+            raise OSError(f"{path} has no column {missing[0]}")
         return file.read(list(columns)).select(list(columns))
 
 

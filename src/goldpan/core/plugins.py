@@ -82,8 +82,8 @@ def use(file: str | Path) -> None:
         )
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
-    taken = find_spec(path.stem)
-    if taken is None or Path(taken.origin or "").resolve() != path.resolve():
+    spec = find_spec(path.stem)
+    if spec is None or Path(spec.origin or "").resolve() != path.resolve():
         raise UsageError(
             f"The plugin {file} has the name of another module, {path.stem}",
             "Give the file another name",
@@ -105,8 +105,8 @@ def registered(kind: Kind) -> dict[str, Any]:
     _seek()
     return {
         name: thing
-        for (held, name), (_, thing) in sorted(_registered.items(), key=_by_name)
-        if held == kind
+        for (registered_kind, name), (_, thing) in sorted(_registered.items(), key=_by_name)
+        if registered_kind == kind
     }
 
 
@@ -116,10 +116,10 @@ def with_plugins(builtin: Mapping[str, T], kind: Kind) -> dict[str, T]:
     Raises `UsageError` where a plugin takes a name of Goldpan's own.
     """
     added: dict[str, T] = registered(kind)
-    if taken := sorted(builtin.keys() & added.keys()):
-        plugin, _ = _registered[kind, taken[0]]
+    if duplicates := sorted(builtin.keys() & added.keys()):
+        plugin, _ = _registered[kind, duplicates[0]]
         raise UsageError(
-            f"{plugin.name} registers the {kind} {taken[0]!r}, which is one of Goldpan's own",
+            f"{plugin.name} registers the {kind} {duplicates[0]!r}, which is one of Goldpan's own",
             "Give it another name",
         )
     return {**builtin, **added}

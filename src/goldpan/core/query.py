@@ -109,9 +109,9 @@ def read_tables(
     """
     tables = {}
     with _named_failures(workspace, repo) as reading:
-        for name, wanted in columns.items():
+        for name, column_names in columns.items():
             reading.at = workspace.table(repo, name)
-            tables[name] = read_table(reading.at, wanted)
+            tables[name] = read_table(reading.at, column_names)
     return tables
 
 

@@ -109,8 +109,8 @@ class RayCluster(Closing):
     def submit_to(self, node: str, work: Callable[[T], R], unit: T) -> Submitted[R]:
         """Have a unit done at once on one of `machines`, and on no other if that is lost."""
         strategies = import_module("ray.util.scheduling_strategies")
-        there = strategies.NodeAffinitySchedulingStrategy(node, soft=False)
-        task = self._ray.remote(_call).options(num_cpus=0, scheduling_strategy=there)
+        strategy = strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+        task = self._ray.remote(_call).options(num_cpus=0, scheduling_strategy=strategy)
         return Submitted(self._ray, unit, task.remote(work, unit))
 
     @property

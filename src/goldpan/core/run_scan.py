@@ -118,23 +118,23 @@ class _Bytes:
         self.total = total
         self._descriptor = descriptor
         self._offset = 0
-        self._kept = b""
+        self._buffer = b""
 
     def at(self, start: int, stop: int) -> bytes:
         """Return some bytes, fewer where the file ends."""
-        here = start - self._offset
-        if here < 0 or stop - self._offset > len(self._kept):
-            self._offset, here = start, 0
-            self._kept = os.pread(self._descriptor, max(stop - start, _READ), start)
-        return self._kept[here : here + stop - start]
+        offset = start - self._offset
+        if offset < 0 or stop - self._offset > len(self._buffer):
+            self._offset, offset = start, 0
+            self._buffer = os.pread(self._descriptor, max(stop - start, _READ), start)
+        return self._buffer[offset : offset + stop - start]
 
-    def find(self, wanted: bytes, start: int) -> int:
+    def find(self, pattern: bytes, start: int) -> int:
         """Return where bytes stand next, -1 where they do not."""
         while start < self.total:
-            position = self.at(start, start + _SEARCH).find(wanted)
+            position = self.at(start, start + _SEARCH).find(pattern)
             if position != -1:
                 return start + position
-            start += _SEARCH - len(wanted) + 1
+            start += _SEARCH - len(pattern) + 1
         return -1
 
     def is_zero(self, start: int) -> bool:

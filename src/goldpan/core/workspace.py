@@ -95,25 +95,25 @@ class Workspace:
 
         Raises `WorkspaceError` where the repository was not paired by `rules`.
         """
-        known = self.paired_by(repo)
+        rules = self.paired_by(repo)
         if self.rules is not None:
-            if self.rules not in known:
-                others = f", only by {' and '.join(known)}" if known else ""
+            if self.rules not in rules:
+                others = f", only by {' and '.join(rules)}" if rules else ""
                 raise WorkspaceError(
                     f"{repo} was not paired by the rules {self.rules}{others}",
                     f"Run goldpan pair --repo {repo} --rules {self.rules}",
                 )
             return self.rules
-        if len(known) < 2:
-            return known[0] if known else None
+        if len(rules) < 2:
+            return rules[0] if rules else None
         path = self.tables(repo) / _NEWEST
         try:
             newest = str(read_json(path)["rules"])
         except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
             newest = ""
-        if newest not in known:
+        if newest not in rules:
             raise WorkspaceError(
-                f"{path} does not tell which of {', '.join(known)} is the newest",
+                f"{path} does not tell which of {', '.join(rules)} is the newest",
                 f"Name one with --rules, or run goldpan pair --repo {repo} again",
             )
         return newest
@@ -178,10 +178,10 @@ class Workspace:
         for folder in (self.root, directory.parent):
             make_directory(folder)
         if self.root.stat().st_dev == directory.parent.stat().st_dev:
-            beside: AbstractContextManager[Path | str] = self.scratch()
+            context: AbstractContextManager[Path | str] = self.scratch()
         else:
-            beside = tempfile.TemporaryDirectory(prefix=".goldpan-", dir=directory.parent)
-        with beside as scratch:
+            context = tempfile.TemporaryDirectory(prefix=".goldpan-", dir=directory.parent)
+        with context as scratch:
             building, replaced = Path(scratch, "building"), Path(scratch, "replaced")
             building.mkdir()
             yield building

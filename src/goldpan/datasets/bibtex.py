@@ -26,8 +26,8 @@ def bibtex_problem(text: str) -> str:
         if end < 0:
             return f"the braces of {head[2]} are not balanced"
         fields = {name.lower() for name in _FIELD.findall(text[head.end() - 1 : end])}
-        if lacking := [name for name in _NEEDED if name not in fields]:
-            return f"{head[2]} has no {lacking[0]}"
+        if missing := [name for name in _NEEDED if name not in fields]:
+            return f"{head[2]} has no {missing[0]}"
     return ""
 
 

@@ -194,22 +194,22 @@ def _check_licenses(
 ) -> Iterator[Problem]:
     allow = None if allowed is None else {(spdx(name) or name).lower() for name in allowed}
     for origin in origins:
-        known = spdx(origin.license)
-        name = (known or UNKNOWN).lower()
-        if name in allow if allow is not None else known:
+        identifier = spdx(origin.license)
+        name = (identifier or UNKNOWN).lower()
+        if name in allow if allow is not None else identifier:
             continue
         what = f"{origin.rows} examples are" if origin.rows else "texts that others quote are"
         cause = f"{what} of {origin.repo}, whose licence is {origin.license or 'not known'}"
-        if allow is not None and known:
+        if allow is not None and identifier:
             cause += " and not in the allow-list"
-        remedy = f"Leave {origin.repo} out, or allow {known or UNKNOWN} if you may publish it"
+        remedy = f"Leave {origin.repo} out, or allow {identifier or UNKNOWN} if you may publish it"
         yield Problem("data", cause, remedy)
 
 
 def _check_paths(directory: Path, names: list[str]) -> Iterator[Problem]:
     """Find this machine's own paths in what Goldpan wrote about the dataset."""
-    here = directory.resolve()
-    deep = [folder for folder in (here, *here.parents[:2], Path.cwd()) if len(folder.parts) > 2]
+    root = directory.resolve()
+    deep = [folder for folder in (root, *root.parents[:2], Path.cwd()) if len(folder.parts) > 2]
     for name in names:
         text = (directory / name).read_text(encoding="utf-8", errors="replace")
         for folder in sorted({f"{folder}/" for folder in (*deep, Path.home())} - {"//"}):

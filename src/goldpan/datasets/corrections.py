@@ -74,7 +74,7 @@ def corrected_batches(
         return
     target = family.column(family.target)
     several = pa.types.is_list(target.kind)
-    met: set[str] = set()
+    corrected: set[str] = set()
     for batch in batches:
         at = batch.schema.get_field_index(target.name)
         values: list[Any] = batch.column(at).to_pylist()
@@ -84,7 +84,7 @@ def corrected_batches(
             checked.append(None)
             if decided is None:
                 continue
-            met.add(name)
+            corrected.add(name)
             before = tuple(values[row]) if several else (values[row],)
             after = _ordered(decided.labels, labels)
             outcome = _outcome(before, after)
@@ -96,13 +96,13 @@ def corrected_batches(
         changed = batch.set_column(at, batch.schema.field(at), pa.array(values, target.kind))
         changed = changed.append_column(f"{_SOURCE}{target.name}", source)
         yield changed.append_column(CHECKED, pa.array(checked, pa.string()))
-    if corrections.decided and not met:
+    if corrections.decided and not corrected:
         raise UsageError(
             f"None of the {len(corrections.decided):,} decisions in "
             f"{', '.join(corrections.projects)} is about a row of {family.name}",
             "Give the projects to which rows of this task were pushed",
         )
-    for name in corrections.decided.keys() - met:
+    for name in corrections.decided.keys() - corrected:
         _count(corrections.projects[corrections.decided[name].project], "absent", control=False)
 
 

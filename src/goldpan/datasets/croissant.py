@@ -113,8 +113,8 @@ def _files_id(split: Split) -> str:
 
 
 def _license(license: str | None) -> str:
-    known = spdx(license)
-    return f"https://spdx.org/licenses/{known}.html" if known else "not known"
+    identifier = spdx(license)
+    return f"https://spdx.org/licenses/{identifier}.html" if identifier else "not known"
 
 
 def _field(split: Split, column: Column) -> dict[str, Any]:

@@ -93,6 +93,6 @@ class Family:
         left = iter(rows)
         while chunk := list(islice(left, _BATCH)):
             for row in chunk:
-                if lacking := names - row.keys():
-                    raise ValueError(f"{row.get('id')} lacks {', '.join(sorted(lacking))}")
+                if missing := names - row.keys():
+                    raise ValueError(f"{row.get('id')} lacks {', '.join(sorted(missing))}")
             yield pa.RecordBatch.from_pylist(chunk, schema=schema)

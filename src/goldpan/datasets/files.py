@@ -120,8 +120,8 @@ def _write_data(
             if shards.rows:
                 moments = spool.facts.take(pa.array(mine))[family.moment] if family.moment else None
                 written.append(_split(building, shards, moments))
-        kept = pa.array([name is not None for name in splits.names])
-        origins = _origins(spool.facts.filter(kept), family)
+        has_split = pa.array([name is not None for name in splits.names])
+        origins = _origins(spool.facts.filter(has_split), family)
     return Written(building, family, tuple(written), splits.report, origins)
 
 

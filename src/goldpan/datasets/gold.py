@@ -137,10 +137,10 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
                 ]
     counts = Counter(gold.labels[item] for item in items if item in gold.labels)
     decided = {label: counts[label] for label in gold.kind.labels}
-    known = sum(decided.values())
+    total = sum(decided.values())
     right = decided[gold.kind.right]
     repos = {repo for repo, _, _ in items}
-    there = {
+    identities = {
         item[:2]
         for item, label in gold.labels.items()
         if label == gold.kind.right and item[0] in repos
@@ -152,8 +152,8 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
         gold.half,
         len(items),
         decided,
-        wilson(right, known),
-        wilson(right + decided["partly"], known),
-        len(there),
-        wilson(len(there & {item[:2] for item in items}), len(there)),
+        wilson(right, total),
+        wilson(right + decided["partly"], total),
+        len(identities),
+        wilson(len(identities & {item[:2] for item in items}), len(identities)),
     )

@@ -85,25 +85,25 @@ def publish(
     local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
     api = open_hub(call.token)
     with quiet():
-        there = read_hub_state(api, call) if call.token else None
-        if there:
-            _refuse_conflicts(call, there, private=private)
-        changes = compare(directory, local, there.files if there else {})
-        if there:
-            _refuse_overwriting(call, there, changes, tag, overwrite=overwrite)
+        state = read_hub_state(api, call) if call.token else None
+        if state:
+            _refuse_conflicts(call, state, private=private)
+        changes = compare(directory, local, state.files if state else {})
+        if state:
+            _refuse_overwriting(call, state, changes, tag, overwrite=overwrite)
         commit = None
         if not dry_run:
-            head = there.head if there else _create(api, call, private=private)
+            head = state.head if state else _create(api, call, private=private)
             commit = head
             if changes:
                 shown = reporter or Reporter(quiet=True)
                 commit = _send(api, call, directory, changes, head, shown)
-            if tag and commit and (there is None or there.tags.get(tag) != commit):
+            if tag and commit and (state is None or state.tags.get(tag) != commit):
                 with explained(call, f"setting the tag {tag}"):
                     api.create_tag(repo_id, tag=tag, revision=commit, repo_type=KIND)
     url = f"{call.endpoint}/datasets/{repo_id}"
     compared = call.token is not None
-    created = compared and there is None
+    created = compared and state is None
     return PublishResult(repo_id, url, created, changes, commit, tag, dry_run, compared)
 
 
@@ -151,8 +151,8 @@ def _refuse_problems(
         )
 
 
-def _refuse_conflicts(call: HubCall, there: HubState, *, private: bool) -> None:
-    if private and not there.private:
+def _refuse_conflicts(call: HubCall, state: HubState, *, private: bool) -> None:
+    if private and not state.private:
         raise PublishError(
             f"{call.repo_id} is public, and the dataset is to be private",
             f"Make it private at {call.endpoint}/datasets/{call.repo_id}/settings, choose "
@@ -161,9 +161,9 @@ def _refuse_conflicts(call: HubCall, there: HubState, *, private: bool) -> None:
 
 
 def _refuse_overwriting(
-    call: HubCall, there: HubState, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
+    call: HubCall, state: HubState, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
 ) -> None:
-    if changes and there.files and not overwrite:
+    if changes and state.files and not overwrite:
         losses_first = sorted(
             changes, key=lambda change: ("delete", "replace", "add").index(change.action)
         )
@@ -173,7 +173,7 @@ def _refuse_overwriting(
             f"{call.repo_id} holds other content; publishing would {names}{more}",
             "Choose another name, or publish with --overwrite",
         )
-    if tag in there.tags and (changes or there.tags[tag] != there.head):
+    if tag in state.tags and (changes or state.tags[tag] != state.head):
         raise PublishError(
             f"The tag {tag} of {call.repo_id} names another version",
             "Choose another tag: what people cite has to stay",

@@ -64,12 +64,12 @@ def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[
     changes = []
     for name in local:
         path = directory / name
-        known = remote.get(name)
-        if known not in (digest(path), _blob_id(path)):
-            action: Literal["add", "replace"] = "add" if known is None else "replace"
+        remote_digest = remote.get(name)
+        if remote_digest not in (digest(path), _blob_id(path)):
+            action: Literal["add", "replace"] = "add" if remote_digest is None else "replace"
             changes.append(Change(name, path.stat().st_size, action))
-    gone = sorted(remote.keys() - set(local))
-    return (*changes, *(Change(name, 0, "delete") for name in gone))
+    deleted = sorted(remote.keys() - set(local))
+    return (*changes, *(Change(name, 0, "delete") for name in deleted))
 
 
 def _blob_id(path: Path) -> str:

@@ -48,8 +48,8 @@ def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
     the provenance describes.
     """
     name = str(provenance.get("family", ""))
-    if known := find_family(name):
-        return known
+    if family := find_family(name):
+        return family
     described = provenance.get(COLUMNS)
     if schema is None or not isinstance(described, Sequence) or isinstance(described, str):
         return None

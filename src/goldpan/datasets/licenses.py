@@ -90,21 +90,21 @@ def stated_license(license: str | None) -> str | None:
     """
     if license is None or license == MINED:
         return license
-    known = spdx(license)
-    if known is None:
+    identifier = spdx(license)
+    if identifier is None:
         near = get_close_matches(license.lower(), _BY_LOWER, n=1, cutoff=0.5)
         hint = f" (did you mean {_BY_LOWER[near[0]]}?)" if near else ""
         raise UsageError(
             f"--license {license} is no SPDX identifier that Goldpan knows{hint}",
             f"Take one of https://spdx.org/licenses, or {MINED} for what was mined",
         )
-    return known
+    return identifier
 
 
 def hub_license(license: str | None) -> str:
     """Return the Hub's name of a licence: ``other`` where it has none, ``unknown`` for null."""
-    known = spdx(license)
-    return UNKNOWN if known is None else _HUB_NAMES[known]
+    identifier = spdx(license)
+    return UNKNOWN if identifier is None else _HUB_NAMES[identifier]
 
 
 def hub_licenses(licenses: Iterable[str | None]) -> list[str]:

@@ -50,7 +50,7 @@ def find_overlap(
     Memory follows the number of texts, about 1 KB each, not their length.
     """
     name = input_column(task.type).name
-    seen = _TrainSide(set(), set())
+    train_side = _TrainSide(set(), set())
     ids: list[str] = []
     documents: set[str] = set()
     projects: set[str] = set()
@@ -59,8 +59,8 @@ def find_overlap(
     def learned() -> Iterator[list[str]]:
         for row_batch in _batches(train, name):
             for row in row_batch:
-                seen.documents.add((row["repo"], row["document"]))
-                seen.projects.add(row["repo"])
+                train_side.documents.add((row["repo"], row["document"]))
+                train_side.projects.add(row["repo"])
             yield [_text(row[name]) for row in row_batch]
 
     def tested() -> Iterator[list[str]]:
@@ -69,11 +69,11 @@ def find_overlap(
                 ids.append(row["id"])
                 if row["document"] is not None:
                     named.documents = True
-                    if (row["repo"], row["document"]) in seen.documents:
+                    if (row["repo"], row["document"]) in train_side.documents:
                         documents.add(row["id"])
                 if row["repo"] is not None:
                     named.projects = True
-                    if row["repo"] in seen.projects:
+                    if row["repo"] in train_side.projects:
                         projects.add(row["id"])
             yield [_text(row[name]) for row in row_batch]
 

@@ -47,10 +47,10 @@ def describe_task(
     Raises `UsageError` that names all that is missing or wrong, not the first thing alone.
     """
     column = _Column()
-    wanted = [*text, label, repo, document]
+    columns = [*text, label, repo, document]
     problems = list(_arguments(name, files, text, label))
     for path in files:
-        problems += _read(path, [name for name in wanted if name], label, column)
+        problems += _read(path, [name for name in columns if name], label, column)
     if not problems:
         problems += _label_problems(column, label)
     if problems:
@@ -70,10 +70,10 @@ def _arguments(name: str, files: Sequence[Path], text: Sequence[str], label: str
         yield "no column of labels is named: --label urgent"
 
 
-def _read(path: Path, wanted: Sequence[str], label: str, column: _Column) -> Iterator[str]:
+def _read(path: Path, columns: Sequence[str], label: str, column: _Column) -> Iterator[str]:
     try:
         for number, row in enumerate(table_rows(path), 1):
-            if number == 1 and (missing := [name for name in wanted if name not in row]):
+            if number == 1 and (missing := [name for name in columns if name not in row]):
                 yield (
                     f"{path} has no column {', '.join(map(repr, missing))}; it has "
                     f"{', '.join(map(repr, row))}"

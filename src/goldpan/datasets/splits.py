@@ -208,9 +208,9 @@ def _drawn(names: list[str], plan: SplitPlan) -> list[int]:
     seed = hashlib.sha256(f"{plan.seed}\0".encode())
     sides = []
     for name in names:
-        drawn = seed.copy()
-        drawn.update(name.encode())
-        number = int.from_bytes(drawn.digest()[:8])
+        hasher = seed.copy()
+        hasher.update(name.encode())
+        number = int.from_bytes(hasher.digest()[:8])
         sides.append(sum(number >= bound for bound in bounds))
     return sides
 

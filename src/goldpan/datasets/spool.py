@@ -42,14 +42,14 @@ class Spool:
         batches = np.searchsorted(self._starts, rows, side="right") - 1
         for index, batch in enumerate(batches.tolist()):
             offsets[batch].append(index)
-        taken = [
+        parts = [
             self._source.get_batch(batch).take(
                 pa.array([rows[index] - int(self._starts[batch]) for index in mine], pa.int64())
             )
             for batch, mine in offsets.items()
         ]
         where = np.argsort([index for mine in offsets.values() for index in mine])
-        return pa.Table.from_batches(taken).combine_chunks().take(pa.array(where))
+        return pa.Table.from_batches(parts).combine_chunks().take(pa.array(where))
 
 
 @contextmanager

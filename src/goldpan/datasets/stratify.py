@@ -36,27 +36,27 @@ def stratify(
     # Counted in parts of an example, so that integers do: fractions would take many times longer.
     parts = lcm(*(share.denominator for share in shares))
     portions = [int(share * parts) for share in shares]
-    wanted = {label: [portion * count for portion in portions] for label, count in total.items()}
+    needed = {label: [portion * count for portion in portions] for label, count in total.items()}
     room = [portion * sum(sizes.values()) for portion in portions]
     sides: dict[str, int] = {}
 
-    def place(name: str, label: str | None) -> None:
-        wishes = wanted[label] if label is not None else room
+    def assign(name: str, label: str | None) -> None:
+        wishes = needed[label] if label is not None else room
         side = max(range(len(shares)), key=lambda side_: (wishes[side_], room[side_], -side_))
         sides[name] = side
         room[side] -= parts * sizes[name]
         for other in labels[name]:
-            wanted[other][side] -= parts * sizes[name]
+            needed[other][side] -= parts * sizes[name]
             left[other] -= 1
 
     while left := +left:
         rarest = min(left, key=lambda label: (left[label], label))
         for name in by_label[rarest]:
             if name not in sides:
-                place(name, rarest)
+                assign(name, rarest)
     for name in order:
         if name not in sides:
-            place(name, None)
+            assign(name, None)
     return sides
 
 

@@ -139,13 +139,13 @@ def _counts(task: Task) -> _Found:
     for key, count in counts.items():
         split, slash, label = key.partition("/")
         kind, colon, name = key.partition(":")
-        known = (
+        is_known = (
             key in ("total", *_SPLITS)
             or (colon and kind == "repo" and name)
             or (colon and kind == "label" and name in task.label_names)
             or (slash and split in _SPLITS and label in task.label_names)
         )
-        if not known:
+        if not is_known:
             remedy = "Write total, train, validation, test, label:LABEL, SPLIT/LABEL or repo:NAME"
             yield "counts", f"{key!r} counts nothing that is known", remedy
         if count < 0:

@@ -70,8 +70,8 @@ def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBa
     `read_task_data` does.
     """
     family = read_provenance(directory).get("family")
-    held = find_family(task.source.builder) if task.source.access == "built" else None
-    if family not in (task.name, held.name if held else task.name):
+    family_built = find_family(task.source.builder) if task.source.access == "built" else None
+    if family not in (task.name, family_built.name if family_built else task.name):
         raise DatasetError(
             f"{directory} holds the dataset {family}, not {task.name}",
             f"Give the directory of {task.name}, or run goldpan tasks import {task.name}",
@@ -83,7 +83,9 @@ def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBa
                 with pq.ParquetFile(path, page_checksum_verification=True) as file:
                     for batch in file.iter_batches(_BATCH):
                         whole = set(schema.names) <= set(batch.schema.names)
-                        rows = _projected(batch, task, schema) if held and not whole else batch
+                        rows = (
+                            _projected(batch, task, schema) if family_built and not whole else batch
+                        )
                         yield split, rows.select(schema.names).cast(schema)
             except (OSError, KeyError, pa.ArrowException) as error:
                 raise DatasetError(
@@ -146,13 +148,13 @@ def with_validation(data: TaskData, share: float, seed: int) -> TaskData:
     train = data.splits["train"]
     part = Fraction(str(share))
     sides = _sides(data.task, train, SplitPlan("stratified", (1 - part, part), seed=seed))
-    kept, carved = (train.filter(pc.equal(sides, side)) for side in ("train", "test"))
-    if not len(kept) or not len(carved):
+    rest, carved = (train.filter(pc.equal(sides, side)) for side in ("train", "test"))
+    if not len(rest) or not len(carved):
         raise UsageError(
             f"{len(train)} rows of {data.task.name} cannot give a share of {share} for validation",
             "Give a larger share, or import more rows",
         )
-    splits = {**data.splits, "train": kept, "validation": carved}
+    splits = {**data.splits, "train": rest, "validation": carved}
     ordered = {name: splits[name] for name in _ORDER if name in splits}
     return task_data(data.task, ordered, data.split)
 

@@ -47,9 +47,9 @@ def task_of(values: Mapping[str, Any], source: str) -> Task:
     """Make a task of plain data; raises `UsageError` that begins with `source`."""
     unknown = list(_unknown_keys(values))
     problems = [f"{problem} ({remedy[:1].lower()}{remedy[1:]})" for problem, remedy in unknown]
-    known = {key: value for key, value in values.items() if key in _TASK_KEYS}
+    task_values = {key: value for key, value in values.items() if key in _TASK_KEYS}
     try:
-        task = _adapter().validate_python(_with_texts(_with_defaults(known)))
+        task = _adapter().validate_python(_with_texts(_with_defaults(task_values)))
     except ValidationError as error:
         problems += [_problem_text(part) for part in error.errors(include_url=False)]
         if len(problems) == 1:
@@ -144,11 +144,11 @@ def _unknown_keys(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if isinstance(labels, list | tuple):
         tables += [(f"labels[{at}].", label, Label) for at, label in enumerate(labels)]
     for prefix, table, kind in tables:
-        known = [field.name for field in fields(kind)]
+        names = [field.name for field in fields(kind)]
         for key in table if isinstance(table, Mapping) else ():
-            if key not in known:
-                near = get_close_matches(str(key), known, n=1)
-                remedy = f"Did you mean {near[0]}" if near else f"It may hold {', '.join(known)}"
+            if key not in names:
+                near = get_close_matches(str(key), names, n=1)
+                remedy = f"Did you mean {near[0]}" if near else f"It may hold {', '.join(names)}"
                 yield f"the key {prefix}{key} is unknown", remedy
 
 

@@ -59,8 +59,8 @@ def wording_of(task: Task) -> Wording:
         texts = {name: name for name in texts}
     all_texts = "\0".join(texts.values())
     joiner = next((joiner for joiner in _JOINERS if joiner not in all_texts), _JOINERS[0])
-    taken = {text.casefold() for text in texts.values()}
-    nothing = next((word for word in _NOTHING if word not in taken), "")
+    words = {text.casefold() for text in texts.values()}
+    nothing = next((word for word in _NOTHING if word not in words), "")
     names = {text: name for name, text in texts.items()}
     return Wording(task, texts, names, joiner, nothing)
 
@@ -125,8 +125,8 @@ def blanks(text: str, masks: Sequence[Mapping[str, int]]) -> Blanks:
 
     Raises `WordingError` for spans that overlap or are outside of the text.
     """
-    taken = {match.group(1) for match in _MASKS.finditer(text)}
-    number = next(at for at in range(len(taken) + 1) if str(at or "") not in taken)
+    numbers = {match.group(1) for match in _MASKS.finditer(text)}
+    number = next(at for at in range(len(numbers) + 1) if str(at or "") not in numbers)
     mask = f"[MASK{number or ''}]"
     pieces, words = [], []
     end = 0
@@ -170,15 +170,15 @@ def answer_form(task: Task) -> str:
 
 def _label_text(wording: Wording, name: str) -> str:
     if name not in wording.texts:
-        known = ", ".join(wording.texts)
-        raise WordingError(f"the label {name!r} is not one of the task's: {known}")
+        texts = ", ".join(wording.texts)
+        raise WordingError(f"the label {name!r} is not one of the task's: {texts}")
     return wording.texts[name]
 
 
 def _label_name(wording: Wording, text: str) -> str:
     if text not in wording.names:
-        known = ", ".join(wording.names)
-        raise WordingError(f"the output {text[:80]!r} is not one of the task's labels: {known}")
+        names = ", ".join(wording.names)
+        raise WordingError(f"the output {text[:80]!r} is not one of the task's labels: {names}")
     return wording.names[text]
 
 

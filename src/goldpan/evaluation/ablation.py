@@ -49,8 +49,8 @@ def without(family: Family, removed: Sequence[str]) -> Ablation:
                 f"The input of {family.name} has no module {column!r}",
                 f"Choose {', '.join(modules)}",
             )
-    gone = tuple(column for column in modules if column in removed)
-    return Ablation(_name(modules, gone), gone)
+    missing = tuple(column for column in modules if column in removed)
+    return Ablation(_name(modules, missing), missing)
 
 
 def ablate(rows: pa.Table, ablation: Ablation) -> pa.Table:

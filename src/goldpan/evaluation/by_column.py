@@ -75,11 +75,11 @@ def scores_by(
         rows = predictions.take(pa.array(indexes[value], pa.int64()))
         metric = score(task, rows, seed=seed, resamples=resamples, files=files).metric(task.metric)
         parts.append(PartScore(value, len(rows), metric.value, metric.interval))
-    known = [part.score for part in parts if part.score is not None]
-    mean = math.fsum(known) / len(known) if known else None
+    scores = [part.score for part in parts if part.score is not None]
+    mean = math.fsum(scores) / len(scores) if scores else None
     spread = None
-    if mean is not None and len(known) > 1:
-        spread = math.sqrt(math.fsum((x - mean) ** 2 for x in known) / (len(known) - 1))
+    if mean is not None and len(scores) > 1:
+        spread = math.sqrt(math.fsum((x - mean) ** 2 for x in scores) / (len(scores) - 1))
     return ByColumn(column, task.metric, mean, spread, tuple(parts))
 
 

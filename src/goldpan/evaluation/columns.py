@@ -25,12 +25,12 @@ def with_columns(data: TaskData, directory: Path, names: Iterable[str]) -> TaskD
     Raises `UsageError` for a column that the dataset has not, `DatasetError` where it cannot be
     read.
     """
-    known = next(iter(data.splits.values())).column_names
-    wanted = [name for name in dict.fromkeys(names) if name not in known]
-    if not wanted:
+    present = next(iter(data.splits.values())).column_names
+    missing = [name for name in dict.fromkeys(names) if name not in present]
+    if not missing:
         return data
     splits = {
-        name: _added(rows, _read(directory, name, wanted), wanted)
+        name: _added(rows, _read(directory, name, missing), missing)
         for name, rows in data.splits.items()
     }
     return replace(data, splits=splits)
@@ -51,16 +51,16 @@ def _text(value: Any) -> str:
     return str(value)[:_LONGEST] or NO_VALUE
 
 
-def _read(directory: Path, split: str, wanted: list[str]) -> pa.Table:
+def _read(directory: Path, split: str, columns: list[str]) -> pa.Table:
     paths = shard_paths(directory, split)
     try:
-        known = [name for name in pq.read_schema(paths[0]).names if name != "id"]
-        if missing := [name for name in wanted if name not in known]:
+        present = [name for name in pq.read_schema(paths[0]).names if name != "id"]
+        if missing := [name for name in columns if name not in present]:
             raise UsageError(
                 f"The rows in {directory} have no column {missing[0]!r}",
-                f"They have {', '.join(known)}",
+                f"They have {', '.join(present)}",
             )
-        return pa.concat_tables(pq.read_table(path, columns=["id", *wanted]) for path in paths)
+        return pa.concat_tables(pq.read_table(path, columns=["id", *columns]) for path in paths)
     except (OSError, IndexError, pa.ArrowException) as error:
         message = (str(error).splitlines() or ["no file"])[0]
         raise DatasetError(

@@ -54,13 +54,13 @@ def compare_runs(
     `EvaluationError` where runs contradict each other, `StatisticsError` for settings that are
     out of range and where scipy is missing.
     """
-    kept, elsewhere = on_one_split(runs)
-    systems = systems_of(kept)
+    comparable, elsewhere = on_one_split(runs)
+    systems = systems_of(comparable)
     have = {
         system.name: {task for task in system.runs if scores_of(system, task)} for system in systems
     }
     block = complete(have, keep_models=keep_models)
-    metrics = {run.task: ranking_score(run.scores).name for run in kept}
+    metrics = {run.task: ranking_score(run.scores).name for run in comparable}
     result = ComparisonResult(
         systems=systems,
         tasks=tuple(sorted(metrics)),
@@ -70,7 +70,7 @@ def compare_runs(
         new_tasks=None,
         alone=(),
         without_value=tuple(
-            _undefined(run) for run in kept if ranking_score(run.scores).value is None
+            _undefined(run) for run in comparable if ranking_score(run.scores).value is None
         ),
         elsewhere=tuple(elsewhere),
         every=tuple(every),

@@ -167,10 +167,10 @@ def _drift(
 ) -> Iterator[Drift]:
     """Yield overfitting and degradation of each task and model (S8, Equation 1)."""
     for task, model in dict.fromkeys((key.task, key.model) for key in keys):
-        those = [key for key in keys if (key.task, key.model) == (task, model)]
+        own_keys = [key for key in keys if (key.task, key.model) == (task, model)]
         for metric, of in values.items():
             train, validation, test = (
-                _by_dataset([key for key in those if key.part == part], of)
+                _by_dataset([key for key in own_keys if key.part == part], of)
                 for part in ("train", "validation", "test")
             )
             if not test or not (train or validation):

@@ -56,7 +56,7 @@ def on_one_split(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
     grouped: dict[str, dict[Split, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         grouped[run.task][split_of(run)].append(run)
-    kept: list[Run] = []
+    comparable: list[Run] = []
     elsewhere: list[Run] = []
     for _, splits in sorted(grouped.items()):
         chosen = min(
@@ -67,9 +67,9 @@ def on_one_split(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
                 candidate,
             ),
         )
-        for split, those in sorted(splits.items()):
-            (kept if split == chosen else elsewhere).extend(those)
-    return kept, elsewhere
+        for split, split_runs in sorted(splits.items()):
+            (comparable if split == chosen else elsewhere).extend(split_runs)
+    return comparable, elsewhere
 
 
 def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
@@ -109,7 +109,7 @@ def complete(have: Mapping[str, Collection[str]], *, keep_models: bool = False) 
     models; with `keep_models` only tasks go.
     """
     models = set(have)
-    tasks = {task for those in have.values() for task in those}
+    tasks = {task for names in have.values() for task in names}
     left_out: list[str] = []
     while models and tasks:
         task_gaps = {task: sum(task not in have[name] for name in models) for task in tasks}

@@ -13,11 +13,11 @@ from goldpan.evaluation.model import Costs
 @contextmanager
 def counting(costs: Costs) -> Iterator[None]:
     """Add the time of the block, also where it fails."""
-    begun, before = time.monotonic(), _processor()
+    started, before = time.monotonic(), _processor()
     try:
         yield
     finally:
-        costs.wall_seconds += time.monotonic() - begun
+        costs.wall_seconds += time.monotonic() - started
         costs.cpu_seconds += _processor() - before
 
 

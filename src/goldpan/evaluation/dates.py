@@ -48,14 +48,14 @@ def read_cutoff(value: object) -> str:
 def find_dates(test: pa.Table, cutoff: str | None) -> RowDates:
     """Return the dates of test rows, by the column `created_at`."""
     moments = test["created_at"]
-    known = pc.drop_null(moments)
-    span = pc.min_max(known).as_py() if len(known) else {}
+    dates = pc.drop_null(moments)
+    span = pc.min_max(dates).as_py() if len(dates) else {}
     until = after = None
     if cutoff is not None:
         first = datetime.combine(date.fromisoformat(cutoff), time(), UTC) + timedelta(days=1)
-        earlier = pc.less(known, pa.scalar(first, moments.type))
+        earlier = pc.less(dates, pa.scalar(first, moments.type))
         until = pc.sum(earlier).as_py() or 0
-        after = len(known) - until
+        after = len(dates) - until
     oldest, newest = (_day(span.get(end)) for end in ("min", "max"))
     return RowDates(oldest, newest, moments.null_count, cutoff, until, after)
 

@@ -193,13 +193,13 @@ def _splits(compared: ComparisonResult) -> Iterator[Split]:
 
 def _training(system: System, run: Run) -> Training:
     settings = {name: setting(value) for name, value in run.record.settings.items()}
-    learned = run.record.learned_from
+    source = run.record.learned_from
     learning = run.record.learning
     return Training(
         model=system.name,
         task=run.task,
         seed=run.seed,
-        trained_on=learned.train + (learned.validation if learning.from_all else 0),
+        trained_on=source.train + (source.validation if learning.from_all else 0),
         settings=settings,
         tuned_on=chosen_by(run),
         candidates=learning.candidates,

@@ -119,18 +119,18 @@ def prediction_evidence(
             }
         )
         measure = _mean_over_labels(matrix.metric, len(labels))
-        there = bins
+        own_bins = bins
         models = {}
         for name, several in by_model.items():
             summed = []
             for rows in several:
-                there, sums = add_up(_columns(rows, labels), bins)
+                own_bins, sums = add_up(_columns(rows, labels), bins)
                 summed.append(sums)
             models[name] = model_evidence(np.stack(summed), measure)
         count = len(set(unit.names))
         tasks.append(
             TaskEvidence(
-                dataset, dataset, unit.kind, count, len(unit.names), there, models, measure
+                dataset, dataset, unit.kind, count, len(unit.names), own_bins, models, measure
             )
         )
     return tasks
@@ -162,7 +162,7 @@ def count_evidence(
                     )
                 runs[key.model].append(_spread([by_label[label] for label in labels]))
                 rows = max(rows, *(sum(_four(counts)) for counts in by_label.values()))
-        models = {name: model_evidence(np.stack(some), measure) for name, some in runs.items()}
+        models = {name: model_evidence(np.stack(sums), measure) for name, sums in runs.items()}
         tasks.append(
             TaskEvidence(
                 dataset,

@@ -98,11 +98,11 @@ def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[
         "test": rows.filter(pa.array(sides)),
     }
     if rules.value and not len(splits["test"]):
-        known = sorted(set(values_of(rows, column)))
-        more = f" and {len(known) - 10:,} more" if len(known) > 10 else ""
+        values = sorted(set(values_of(rows, column)))
+        more = f" and {len(values) - 10:,} more" if len(values) > 10 else ""
         raise UsageError(
             f"No row of {data.task.name} has {column} {rules.value!r}",
-            f"It has {', '.join(known[:10])}{more}",
+            f"It has {', '.join(values[:10])}{more}",
         )
     if not all(len(table) for table in splits.values()):
         raise _one_side(data, rows, rules)

@@ -170,8 +170,8 @@ def _folds(texts: Sequence[str], labels: Labels, folds: int, seed: int) -> Label
     first: dict[str, int] = {}
     for text, label in zip(texts, labels.tolist(), strict=True):
         first.setdefault(text, label)
-    drawn = sorted(first, key=lambda text: (first[text], _draw(seed, text)))
-    fold_of = {text: position % folds for position, text in enumerate(drawn)}
+    ordered = sorted(first, key=lambda text: (first[text], _draw(seed, text)))
+    fold_of = {text: position % folds for position, text in enumerate(ordered)}
     return np.array([fold_of[text] for text in texts], np.int64)
 
 
@@ -184,13 +184,13 @@ def _out_of_fold(matrix: Any, labels: Labels, folds: Labels) -> Numbers:
     regression = load("sklearn.linear_model").LogisticRegression
     probabilities = np.zeros((len(labels), int(labels.max()) + 1))
     for fold in np.unique(folds):
-        asked, learned = folds == fold, folds != fold
-        known = np.unique(labels[learned])
-        if len(known) == 1:
-            probabilities[asked, known[0]] = 1.0
+        held_out, training = folds == fold, folds != fold
+        classes = np.unique(labels[training])
+        if len(classes) == 1:
+            probabilities[held_out, classes[0]] = 1.0
             continue
-        model = regression(C=_STRENGTH, max_iter=1_000).fit(matrix[learned], labels[learned])
-        probabilities[np.ix_(asked, model.classes_)] = model.predict_proba(matrix[asked])
+        model = regression(C=_STRENGTH, max_iter=1_000).fit(matrix[training], labels[training])
+        probabilities[np.ix_(held_out, model.classes_)] = model.predict_proba(matrix[held_out])
     return probabilities
 
 
@@ -216,8 +216,8 @@ def _suspects(probabilities: Numbers, labels: Labels) -> npt.NDArray[np.bool_]:
     return np.asarray((reached.max(axis=1) >= 0) & (reached.argmax(axis=1) != labels))
 
 
-def _suggested(task: Task, given: tuple[str, ...], name: str, other: int) -> tuple[str, ...]:
+def _suggested(task: Task, labels: tuple[str, ...], name: str, other: int) -> tuple[str, ...]:
     if task.type != "multi-label":
         return (task.label_names[other],)
-    turned = set(given) ^ {name}
+    turned = set(labels) ^ {name}
     return tuple(label for label in task.label_names if label in turned)

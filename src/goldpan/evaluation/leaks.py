@@ -94,9 +94,9 @@ class Leaks:
             return "note"
         return "warning" if self.share < ALARM else "alarm"
 
-    def score_without(self, seen: str) -> ScoreWithout | None:
+    def score_without(self, kind: str) -> ScoreWithout | None:
         """Return the score without texts, documents or projects seen, None where none was."""
-        return next((part for part in self.without if part.seen == seen), None)
+        return next((part for part in self.without if part.seen == kind), None)
 
 
 def read_overlap(workspace: Workspace, data: TaskData) -> Overlap:
@@ -110,10 +110,10 @@ def read_overlap(workspace: Workspace, data: TaskData) -> Overlap:
         rows = list(zip(table["id"].to_pylist(), table[COLUMN].to_pylist(), strict=True))
         return Overlap(
             len(data.splits["test"]),
-            {kind: frozenset(row for row, those in rows if kind in those) for kind in kinds},
+            {kind: frozenset(row for row, kinds_of in rows if kind in kinds_of) for kind in kinds},
         )
     overlap = overlap_of(data.task, data.splits)
-    ids = sorted({row for those in overlap.rows.values() for row in those})
+    ids = sorted({row for kinds_of in overlap.rows.values() for row in kinds_of})
     table = pa.table([ids, [overlap.kinds_of(row) for row in ids]], schema=_SCHEMA)
     table = table.replace_schema_metadata({"kinds": orjson.dumps(list(overlap.rows))})
     make_directory(path.parent)
@@ -125,10 +125,10 @@ def read_overlap(workspace: Workspace, data: TaskData) -> Overlap:
 
 def overlap_of(task: Task, splits: Mapping[str, pa.Table]) -> Overlap:
     """Return the overlap of the test with all other splits."""
-    learned = (
+    train = (
         batch for name, rows in splits.items() if name != "test" for batch in rows.to_batches()
     )
-    return find_overlap(task, learned, splits["test"].to_batches())
+    return find_overlap(task, train, splits["test"].to_batches())
 
 
 def with_leaks(predictions: pa.Table, overlap: Overlap) -> pa.Table:
@@ -155,8 +155,8 @@ def leaks_of(
     marks = predictions[COLUMN].to_pylist()
     counts = {kind: sum(kind in mark for mark in marks) for kind in KINDS}
     without = [
-        _score_without(task, predictions, marks, seen, which, seed, files)
-        for seen, which in _PARTS.items()
+        _score_without(task, predictions, marks, part_name, which, seed, files)
+        for part_name, which in _PARTS.items()
         if any(counts[kind] for kind in which)
     ]
     return Leaks(
@@ -193,7 +193,7 @@ def _score_without(
     task: Task,
     predictions: pa.Table,
     marks: list[list[str]],
-    seen: str,
+    kind: str,
     kinds: tuple[Kind, ...],
     seed: int,
     files: Mapping[str, str] | None,
@@ -205,6 +205,6 @@ def _score_without(
     elif task.type == "text-generation" and len(left) > _MOST_GENERATED:
         reason = f"without them {len(left):,} generated texts are left, too many to score anew"
     if reason:
-        return ScoreWithout(seen, len(left), task.metric, None, None, reason)
+        return ScoreWithout(kind, len(left), task.metric, None, None, reason)
     main = score(task, left, seed=seed, files=files).metric(task.metric)
-    return ScoreWithout(seen, len(left), main.name, main.value, main.interval, main.reason)
+    return ScoreWithout(kind, len(left), main.name, main.value, main.interval, main.reason)

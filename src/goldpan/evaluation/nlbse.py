@@ -81,20 +81,31 @@ def comment_score(
     strictly higher F1. Raises `EvaluationError` where a category is missing or unknown, since a
     mean over others would not be comparable.
     """
-    known = baseline_f1() if baseline is None else baseline
-    if f1.keys() != known.keys():
-        missing, unknown = sorted(known.keys() - f1.keys()), sorted(f1.keys() - known.keys())
+    baseline_scores = baseline_f1() if baseline is None else baseline
+    if f1.keys() != baseline_scores.keys():
+        missing, unknown = (
+            sorted(baseline_scores.keys() - f1.keys()),
+            sorted(f1.keys() - baseline_scores.keys()),
+        )
         raise EvaluationError(
             "The code-comment score takes one F1 for each category: "
             f"missing {', '.join(missing) or 'none'}, unknown {', '.join(unknown) or 'none'}",
             "Run the model on all tasks of the suite nlbse23 that classify comments",
         )
-    values = {name: f1[name] or 0.0 for name in sorted(known)}
+    values = {name: f1[name] or 0.0 for name in sorted(baseline_scores)}
     won = tuple(
-        name for name, value in values.items() if as_decimal(value) > as_decimal(known[name])
+        name
+        for name, value in values.items()
+        if as_decimal(value) > as_decimal(baseline_scores[name])
     )
     mean = math.fsum(values.values()) / len(values)
-    return CommentScore(mean, len(won), len(known), comment_rule(mean, len(won), len(known)), won)
+    return CommentScore(
+        mean,
+        len(won),
+        len(baseline_scores),
+        comment_rule(mean, len(won), len(baseline_scores)),
+        won,
+    )
 
 
 def comment_rule(mean_f1: float, outperformed: int, categories: int) -> float:

@@ -20,7 +20,7 @@ def check_rows(
     rows: Sequence[Prediction],
 ) -> None:
     """Raise `EvaluationError` where a model answered other rows than the first, or other truths."""
-    truths, others = ({row.id: row.truth for row in some} for some in (first, rows))
+    truths, others = ({row.id: row.truth for row in table} for table in (first, rows))
     if truths == others:
         return
     remedy = "Give all models and seeds the same rows with the same truths"

@@ -62,9 +62,9 @@ class Protocol:
     """What a reader must know before quoting its scores, a sentence each."""
 
 
-def settings_for(protocol: Protocol, model: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def settings_for(protocol: Protocol, model: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that a protocol wants of a model, with those that were given instead."""
-    return {**protocol.settings.get(_settings_name(protocol, model), {}), **given}
+    return {**protocol.settings.get(_settings_name(protocol, model), {}), **overrides}
 
 
 def in_part(
@@ -95,9 +95,9 @@ def in_part(
     if gap := protocol.lacking.get(f"{name} {task.type}"):
         gaps.append(gap)
     if protocol.steps and steps is not None:
-        wanted = ordered_steps(task.steps, protocol.steps)
-        if tuple(steps) != wanted:
-            gaps.append(f"texts were prepared by {_listed(steps)}, not by {_listed(wanted)}")
+        expected = ordered_steps(task.steps, protocol.steps)
+        if tuple(steps) != expected:
+            gaps.append(f"texts were prepared by {_listed(steps)}, not by {_listed(expected)}")
     kind, _, seed = split.partition(", seed ")
     if protocol.split_seed is not None and seed:
         if kind != task.split:
@@ -132,22 +132,22 @@ def _listed(steps: Sequence[str]) -> str:
 
 def find_protocol(name: str) -> Protocol:
     """Return a protocol; raises `UsageError` that lists those there are."""
-    known = protocols()
-    if name not in known:
-        near = get_close_matches(name, known, n=1)
+    available = protocols()
+    if name not in available:
+        near = get_close_matches(name, available, n=1)
         hint = f"Did you mean {near[0]}? " if near else ""
-        raise UsageError(f"There is no protocol {name!r}", f"{hint}Choose {', '.join(known)}")
-    return known[name]
+        raise UsageError(f"There is no protocol {name!r}", f"{hint}Choose {', '.join(available)}")
+    return available[name]
 
 
 @cache
 def protocols() -> dict[str, Protocol]:
     """Return all protocols by name."""
-    known = {}
+    by_name = {}
     for path in sorted(_SHIPPED.iterdir(), key=lambda entry: entry.name):
         if path.name.endswith(".toml"):
             data = tomllib.loads(path.read_text(encoding="utf-8"))
             data["defects"] = tuple(data.get("defects", ()))
             name = path.name.removesuffix(".toml")
-            known[name] = Protocol(name, **data)
-    return known
+            by_name[name] = Protocol(name, **data)
+    return by_name

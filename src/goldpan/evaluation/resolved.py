@@ -92,9 +92,9 @@ class ResolvedResult:
 
 def similarity(patches: Iterable[PatchScore]) -> Similarity:
     """Return the mean similarity of patches to their merged fixes."""
-    those = list(patches)
-    mean = fmean(patch.codebleu for patch in those) if those else None
-    return Similarity(len(those), mean, sum(patch.exact for patch in those))
+    scores = list(patches)
+    mean = fmean(patch.codebleu for patch in scores) if scores else None
+    return Similarity(len(scores), mean, sum(patch.exact for patch in scores))
 
 
 def separation(patches: Iterable[PatchScore]) -> float | None:
@@ -200,8 +200,8 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         if path.suffix == ".parquet":
             table = pq.read_table(path)
-            kept = [name for name in (*_IDS, *_ANSWERS) if name in table.column_names]
-            yield from enumerate(table.select(kept).to_pylist(), 1)
+            columns = [name for name in (*_IDS, *_ANSWERS) if name in table.column_names]
+            yield from enumerate(table.select(columns).to_pylist(), 1)
             return
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):

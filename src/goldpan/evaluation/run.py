@@ -127,7 +127,7 @@ def run(
             title = f"{data.task.name} by {model.name}" + (f", {part.name}" if part.name else "")
             done.append(train_and_ask(model, context, test, overlap, title))
         predictions = with_values(_joined(part.predictions for part in done), data, by)
-        learned = _joined(part.learned for part in done)
+        train_predictions = _joined(part.learned for part in done)
         chosen = _joined(part.chosen for part in done)
         kinds = frozenset(kind for part in done for kind in part.overlap.rows)
         result = {
@@ -159,7 +159,7 @@ def run(
             "costs": {name: round(value, 6) for name, value in asdict(costs).items()},
             **scored(
                 data.task,
-                {PREDICTIONS: predictions, TRAIN: learned, VALIDATION: chosen},
+                {PREDICTIONS: predictions, TRAIN: train_predictions, VALIDATION: chosen},
                 seed=seed,
                 files=files,
                 kinds=kinds,
@@ -167,7 +167,7 @@ def run(
                 by=(*unasked(predictions), *by),
             ),
         }
-        tables = {PREDICTIONS: predictions, TRAIN: learned, VALIDATION: chosen}
+        tables = {PREDICTIONS: predictions, TRAIN: train_predictions, VALIDATION: chosen}
         _publish(workspace, directory, result, tables)
         for path in (work, *(part.context.directory for part in done)):
             shutil.rmtree(path, ignore_errors=True)
@@ -192,12 +192,12 @@ def _joined(tables: Iterable[pa.Table]) -> pa.Table:
     """Put the answers of several models together; a train row that several had stands once."""
     joined = pa.concat_tables(tables).sort_by("id")
     names = joined["id"].to_pylist()
-    kept = [
+    order = [
         position
         for position, name in enumerate(names)
         if not position or names[position - 1] != name
     ]
-    return joined if len(kept) == len(names) else joined.take(pa.array(kept))
+    return joined if len(order) == len(names) else joined.take(pa.array(order))
 
 
 def _finished(

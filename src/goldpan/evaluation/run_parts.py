@@ -62,8 +62,8 @@ def _split(
     """Yield the rows of one part; `without` learns from all other values."""
     for name, rows in splits.items():
         same = name == "test" or not without
-        kept = rows.filter(
+        matching = rows.filter(
             pa.array([(other == value) == same for other in values[name]], pa.bool_())
         )
-        if len(kept):
-            yield name, kept
+        if len(matching):
+            yield name, matching

@@ -106,10 +106,10 @@ def _checked(task: Task, predictions: pa.Table) -> Mapping[str, list[Any]]:
     """Return the columns as lists, rows by id."""
     schema = predictions_schema(task.type)
     remedy = "Give a table with the columns of predictions_schema"
-    lacking = [name for name in schema.names if name not in predictions.column_names]
-    if lacking:
+    missing = [name for name in schema.names if name not in predictions.column_names]
+    if missing:
         raise EvaluationError(
-            f"The predictions for {task.name} lack the columns {', '.join(lacking)}", remedy
+            f"The predictions for {task.name} lack the columns {', '.join(missing)}", remedy
         )
     try:
         table = predictions.select(_READ).cast(pa.schema([schema.field(name) for name in _READ]))

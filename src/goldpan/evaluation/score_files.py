@@ -183,8 +183,8 @@ class _Row:
             )
         return int(value)
 
-    def once(self, there: Mapping[_ValueT, Any], key: _ValueT, what: Callable[[], str]) -> None:
-        if key in there:
+    def once(self, values: Mapping[_ValueT, Any], key: _ValueT, what: Callable[[], str]) -> None:
+        if key in values:
             raise self.error(
                 f"gives {what()} of the same model, task, part, project, fold, seed and row again",
                 "Keep one of them, or tell them apart by the column seed or fold",

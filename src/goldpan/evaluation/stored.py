@@ -74,12 +74,12 @@ def read_result(directory: Path) -> dict[str, Any]:
     path = directory / RESULT
     try:
         result = read_json(path)
-        known = result["format"] == FORMAT
+        is_current = result["format"] == FORMAT
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise EvaluationError(
             f"{path} cannot be read ({error})", "Remove its directory and run it again"
         ) from None
-    if not known:
+    if not is_current:
         raise EvaluationError(
             f"{path} has the format {result['format']}, not {FORMAT}",
             "Use the version of Goldpan that wrote it, or run it again",

@@ -41,22 +41,22 @@ def comment_ranking(systems: Iterable[System]) -> CommentRanking | None:
     """
     scored: dict[str, tuple[float, float, CommentScore]] = {}
     incomplete = []
-    ran = 0
+    categories = 0
     for system in systems:
         every = [task for task in BASELINE if task in system.runs]
-        there = [task for task in every if all(map(_official, system.runs[task]))]
-        ran += len(every)
-        if len(there) < len(every):
-            other = f"{len(every) - len(there)} of {len(BASELINE)} categories"
+        official = [task for task in every if all(map(_official, system.runs[task]))]
+        categories += len(every)
+        if len(official) < len(every):
+            other = f"{len(every) - len(official)} of {len(BASELINE)} categories"
             incomplete.append(f"{system.name} ran {other} on other rows than the official test")
-        if len(there) == len(BASELINE):
+        if len(official) == len(BASELINE):
             f1 = {task: _mean(system, task, "f1") for task in BASELINE}
             precision = _over(_mean(system, task, "precision") for task in BASELINE)
             recall = _over(_mean(system, task, "recall") for task in BASELINE)
             scored[system.name] = precision, recall, comment_score(f1)
-        elif len(there) == len(every):
-            incomplete.append(f"{system.name} ran {len(there)} of {len(BASELINE)} categories")
-    if not ran:
+        elif len(official) == len(every):
+            incomplete.append(f"{system.name} ran {len(official)} of {len(BASELINE)} categories")
+    if not categories:
         return None
     precision = _over(confusion.precision or 0.0 for confusion in BASELINE.values())
     recall = _over(confusion.recall or 0.0 for confusion in BASELINE.values())

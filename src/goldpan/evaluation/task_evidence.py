@@ -42,7 +42,7 @@ class Units:
 
 
 def evidence_of(
-    systems: Sequence[System], tasks: Sequence[str], known: Mapping[str, Task]
+    systems: Sequence[System], tasks: Sequence[str], tasks_by_name: Mapping[str, Task]
 ) -> tuple[TaskEvidence, ...] | str:
     """Return what the systems' answers to these tasks say, or why they cannot be compared by them.
 
@@ -52,15 +52,15 @@ def evidence_of(
     units: list[Units] = []
     runs: list[dict[str, list[ExampleNumbers]]] = []
     for name in tasks:
-        if name not in known:
+        if name not in tasks_by_name:
             return f"the registry does not know {name}"
-        task_runs = _runs(systems, known[name])
+        task_runs = _runs(systems, tasks_by_name[name])
         if isinstance(task_runs, str):
             return task_runs
         first = next(iter(task_runs.values()))[0]
         units.append(units_of(first.ids, first.repos, first.documents))
         runs.append(task_runs)
-    sources = [known[name].source.dataset for name in tasks]
+    sources = [tasks_by_name[name].source.dataset for name in tasks]
     bins = bins_of(_numbers(sources, units))
     return tuple(
         _task_evidence(name, source, unit, task_bins, task_runs)
@@ -158,11 +158,11 @@ def _task_evidence(
     runs: Mapping[str, Sequence[ExampleNumbers]],
 ) -> TaskEvidence:
     models: dict[str, ModelEvidence] = {}
-    there = bins
+    own_bins = bins
     for name, numbers in runs.items():
         summed = []
         for run in numbers:
-            there, sums = add_up(run.columns, bins)
+            own_bins, sums = add_up(run.columns, bins)
             summed.append(sums)
         models[name] = model_evidence(np.stack(summed), numbers[0].measure)
     return TaskEvidence(
@@ -171,7 +171,7 @@ def _task_evidence(
         unit=units.kind,
         units=len(set(units.names)),
         rows=len(units.names),
-        bins=there,
+        bins=own_bins,
         models=models,
         measure=next(iter(runs.values()))[0].measure,
     )

@@ -61,12 +61,14 @@ def train_and_ask(
         answers = _ask(task, fitted, test)
         predictions = with_leaks(predictions_of(task, test, answers), overlap)
         progress.advance()
-    seen = context.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
+    train_rows = context.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
     return PartResult(
         context,
         overlap,
         predictions,
-        predictions_of(task, seen, _ask(task, fitted, seen) if len(seen) else None),
+        predictions_of(
+            task, train_rows, _ask(task, fitted, train_rows) if len(train_rows) else None
+        ),
         _chosen(task, context, fitted),
         answers.notes,
         opened,

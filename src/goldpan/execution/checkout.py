@@ -39,17 +39,17 @@ def check_out(clone: Path, commit: str, directory: Path, index: Path) -> None:
         tree = ("read-tree", "--end-of-options", f"{commit}^{{tree}}")
         files = ("checkout-index", "--all", "--force", "--index")
         for arguments in (files,) if index.exists() else (tree, files):
-            ended = subprocess.run(  # noqa: S603 - git with our own arguments
+            process = subprocess.run(  # noqa: S603 - git with our own arguments
                 ["git", *arguments],  # noqa: S607
                 env=variables,
                 cwd=directory,
                 capture_output=True,
                 check=False,
             )
-            if ended.returncode:
+            if process.returncode:
                 raise GitError(
                     f"Commit {commit[:12]} cannot be checked out: "
-                    f"{ended.stderr.decode('utf-8', 'replace').strip()[:200]}",
+                    f"{process.stderr.decode('utf-8', 'replace').strip()[:200]}",
                     "Run goldpan clone again, with --whole to get all files",
                 )
 
@@ -72,7 +72,7 @@ def applies(directory: Path, patch: str) -> bool:
     if not patch:
         return True
     variables = {**environment(NOWHERE), "GIT_DIR": os.devnull}
-    ended = subprocess.run(
+    process = subprocess.run(
         ["git", "apply", "--whitespace=nowarn", "-"],  # noqa: S607
         input=patch.encode("utf-8", "surrogateescape"),
         env=variables,
@@ -80,7 +80,7 @@ def applies(directory: Path, patch: str) -> bool:
         capture_output=True,
         check=False,
     )
-    return ended.returncode == 0
+    return process.returncode == 0
 
 
 def committed_at(clone: Path, commit: str) -> str:
@@ -125,9 +125,9 @@ def make_accessible(directory: Path) -> None:
         for name in (*folders, *names):
             path = Path(folder, name)
             mode = path.lstat().st_mode
-            wanted = stat.S_IRWXU if stat.S_ISDIR(mode) else stat.S_IRUSR
-            if not stat.S_ISLNK(mode) and mode & wanted != wanted:
-                path.chmod(mode | wanted)
+            access = stat.S_IRWXU if stat.S_ISDIR(mode) else stat.S_IRUSR
+            if not stat.S_ISLNK(mode) and mode & access != access:
+                path.chmod(mode | access)
 
 
 def copy_tree(source: Path, target: Path) -> None:
@@ -135,13 +135,13 @@ def copy_tree(source: Path, target: Path) -> None:
 
     Raises `OSError` where the disk has no room.
     """
-    ended = subprocess.run(  # noqa: S603 - cp with our own arguments
+    process = subprocess.run(  # noqa: S603 - cp with our own arguments
         ["cp", "--archive", "--reflink=auto", "--", os.fspath(source), os.fspath(target)],  # noqa: S607
         env=environment(NOWHERE),
         check=False,
         capture_output=True,
     )
-    if ended.returncode:
-        problem = ended.stderr.decode("utf-8", "replace").strip()[-200:]
+    if process.returncode:
+        problem = process.stderr.decode("utf-8", "replace").strip()[-200:]
         full = "No space left" in problem
         raise OSError(errno.ENOSPC if full else errno.EIO, problem, str(target))

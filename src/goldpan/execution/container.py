@@ -140,11 +140,11 @@ class Container:
                     environment={**variables, **own},
                     directory=Path(folder),
                 )
-            return finished if finished.exceeded else self._ended(label, finished, log)
+            return finished if finished.exceeded else self._check_ran(label, finished, log)
         finally:
             self._ask("rm", "--force", label)
 
-    def _ended(self, label: str, finished: Finished, log: Path) -> Finished:
+    def _check_ran(self, label: str, finished: Finished, log: Path) -> Finished:
         """Tell a command that ran from one that the engine did not begin, or that lacked memory."""
         status = self._ask("inspect", "--format", "{{.State.Status}}", label)
         if status not in ("exited", "stopped", "dead", "removing"):
@@ -168,7 +168,7 @@ class Container:
     def _ask(self, *arguments: str) -> str:
         """Return the engine's answer, nothing where it has none."""
         try:
-            ended = subprocess.run(  # noqa: S603 - an engine with our own arguments
+            process = subprocess.run(  # noqa: S603 - an engine with our own arguments
                 [self.name, *arguments],
                 capture_output=True,
                 text=True,
@@ -178,7 +178,7 @@ class Container:
             )
         except (OSError, subprocess.TimeoutExpired):
             return ""
-        return ended.stdout.strip() if ended.returncode == 0 else ""
+        return process.stdout.strip() if process.returncode == 0 else ""
 
 
 @lru_cache(maxsize=8)
@@ -191,11 +191,11 @@ def checked_container(engine: str, image: str) -> Container:
 
 def engine_variables() -> dict[str, str]:
     """Return the variables by which an engine's program finds its settings and its daemon."""
-    known = (
+    variables = (
         "PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "DOCKER_HOST", "DOCKER_CONFIG",
         "DOCKER_CONTEXT", "CONTAINER_HOST", "CONTAINERS_CONF",
     )  # fmt: skip
-    return {name: os.environ[name] for name in known if name in os.environ}
+    return {name: os.environ[name] for name in variables if name in os.environ}
 
 
 def _end_of(lines: Sequence[str]) -> str:

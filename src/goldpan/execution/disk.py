@@ -43,7 +43,7 @@ class DiskWatch:
         return self._count() - self._start > self.limit
 
     def _count(self) -> int:
-        begun = time.monotonic()
+        started = time.monotonic()
         links: set[tuple[int, int]] = set()
         total = 0
         for entry in _entries(self.directories):
@@ -54,8 +54,8 @@ class DiskWatch:
                         continue
                     links.add((about.st_dev, about.st_ino))
                 total += about.st_blocks * _BLOCK
-        ended = time.monotonic()
-        self._next = ended + (ended - begun) / _SHARE
+        end = time.monotonic()
+        self._next = end + (end - started) / _SHARE
         return total
 
     def _free_bytes(self) -> int:

@@ -42,15 +42,15 @@ def find_pythons(isolation: Isolation, uv: str) -> Finder:
 
 def _installed(version: str, uv: str) -> str | None:
     """Return this machine's interpreter of a version, by uv or else of pyenv, if there is one."""
-    ended = subprocess.run(  # noqa: S603 - uv with our own arguments
+    process = subprocess.run(  # noqa: S603 - uv with our own arguments
         [uv, *_FIND, version], capture_output=True, text=True, check=False
     )
-    if ended.returncode == 0:
-        return os.path.realpath(ended.stdout.strip())
+    if process.returncode == 0:
+        return os.path.realpath(process.stdout.strip())
     # pyenv's shims run only the version that is switched on, so uv takes the others for broken.
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    known = sorted(root.glob(f"versions/{version}.*/bin/python"))
-    return os.path.realpath(known[-1]) if known else None
+    programs = sorted(root.glob(f"versions/{version}.*/bin/python"))
+    return os.path.realpath(programs[-1]) if programs else None
 
 
 def _of_image(isolation: Isolation, uv: str) -> dict[str, str]:

@@ -97,7 +97,7 @@ def _works(command: Sequence[str]) -> bool:
     if shutil.which(command[0]) is None:
         return False
     try:
-        ended = subprocess.run(  # noqa: S603 - an engine with our own arguments
+        process = subprocess.run(  # noqa: S603 - an engine with our own arguments
             command,
             capture_output=True,
             timeout=_ANSWER_SECONDS,
@@ -106,7 +106,7 @@ def _works(command: Sequence[str]) -> bool:
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return ended.returncode == 0
+    return process.returncode == 0
 
 
 @dataclass(frozen=True, slots=True)

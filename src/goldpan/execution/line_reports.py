@@ -30,7 +30,7 @@ _LIBTEST_OUTCOMES: dict[str, Outcome] = {"ok": "passed", "FAILED": "failed", "ig
 
 def read_go(content: bytes) -> dict[str, Outcome]:
     """Read the events of ``go test -json``."""
-    ended: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {}
     for line in content.splitlines():
         if not line.startswith(b"{"):
             continue  # what the compiler prints
@@ -40,8 +40,8 @@ def read_go(content: bytes) -> dict[str, Outcome]:
             raise ReportError(f"the report has a line that is no JSON: {error}") from None
         action = event.get("Action")
         if "Test" in event and isinstance(action, str) and action in _GO:
-            ended[f"{event.get('Package', '')}.{event['Test']}"] = _GO[action]
-    return ended
+            outcomes[f"{event.get('Package', '')}.{event['Test']}"] = _GO[action]
+    return outcomes
 
 
 def read_libtest(content: bytes) -> dict[str, Outcome]:

@@ -79,8 +79,8 @@ class PythonEnv:
 
 def find_uv() -> str:
     """Return the path of uv; raises `GoldpanError` that says how to get it."""
-    beside = Path(sys.executable).parent / "uv"  # the extra puts it there, on PATH or not
-    path = str(beside) if beside.exists() else shutil.which("uv")
+    installed = Path(sys.executable).parent / "uv"  # the extra puts it there, on PATH or not
+    path = str(installed) if installed.exists() else shutil.which("uv")
     if path is None:
         raise GoldpanError(
             "Environments of Python projects are built by uv, which is not installed",
@@ -108,7 +108,7 @@ def build_python_env(
     `EnvironmentBuildError`.
     """
     uv = find_uv()
-    wanted, chosen_version, interpreter = choose_python(
+    preferred, chosen_version, interpreter = choose_python(
         testbed, date, find_pythons(isolation, uv), log
     )
     readable = _needed(isolation, uv, interpreter)
@@ -135,25 +135,28 @@ def build_python_env(
     def run(*arguments: str) -> bool:
         nonlocal exceeded
         command = Command(arguments, testbed, (directory, cache), readable, settings, network=True)
-        ended = isolation.run(command, limits, log)
-        exceeded = ended.exceeded
-        return ended.code == 0
+        finished = isolation.run(command, limits, log)
+        exceeded = finished.exceeded
+        return finished.code == 0
 
     if not run(uv, "venv", "--quiet", "--clear", "--python", str(interpreter), str(directory)):
         raise EnvironmentBuildError(exceeded)
     install = [uv, "pip", "install", "--python", str(python), "--exclude-newer", date]
     install += editable_cutoffs(date)
     extras, groups, requirements = declared(recipe, testbed)
-    here = [f".[{','.join(extras)}]" if extras else "."] if _is_package(testbed) else []
+    own_package = [f".[{','.join(extras)}]" if extras else "."] if _is_package(testbed) else []
     declarations = [part for name in requirements for part in ("--requirement", name)]
     declarations += [part for group in groups for part in ("--group", group)]
     runner = (*recipe.fields.packages, *_SEEDED.get(chosen_version, ()))
     # What a project pins for its tests may be gone; the project with a runner alone may still do.
     # Tools of before PEP 660, such as the first ones of Poetry, install nothing in place.
     attempts = [
-        (copies, [*(["--editable"] if here and not copies else []), *here, *declaration])
+        (
+            copies,
+            [*(["--editable"] if own_package and not copies else []), *own_package, *declaration],
+        )
         for declaration in ([declarations, []] if declarations else [[]])
-        for copies in ((False, True) if here else (False,))
+        for copies in ((False, True) if own_package else (False,))
     ]
     is_copied: bool | None = None
     for copies, attempt in attempts:
@@ -170,7 +173,7 @@ def build_python_env(
     listed = isolation.run(command, limits, listing).code == 0
     packages = _packages(listing) if listed else ()
     return PythonEnv(
-        str(python), chosen_version, wanted, packages, (directory, *readable), is_copied
+        str(python), chosen_version, preferred, packages, (directory, *readable), is_copied
     )
 
 
@@ -202,10 +205,10 @@ def declared(
     extras = set(_table(_table(project, "project"), "optional-dependencies"))
     extras |= _setup_extras(testbed)
     groups = _table(project, "dependency-groups")
-    wanted = recipe.fields.extras
+    names = recipe.fields.extras
     return (
-        tuple(name for name in wanted if name in extras),
-        tuple(name for name in wanted if name in groups),
+        tuple(name for name in names if name in extras),
+        tuple(name for name in names if name in groups),
         tuple(name for name in recipe.fields.requirements if (testbed / name).is_file()),
     )
 
@@ -224,11 +227,11 @@ def choose_python(testbed: Path, date: str, find: Finder, log: Path) -> tuple[st
         if datetime.fromisoformat(f"{RELEASED[version]}T00:00:00+00:00") + _SETTLED <= moment
     ]
     if versions:
-        wanted = settled[-1] if settled else versions[0]
-        at = versions.index(wanted)
+        preferred = settled[-1] if settled else versions[0]
+        at = versions.index(preferred)
         for version in (*versions[at:], *reversed(versions[:at])):
             if interpreter := find(version):
-                return wanted, version, interpreter
+                return preferred, version, interpreter
     log.write_text(f"No Python is installed that the project admits: {admitted or 'any'}\n")
     raise EnvironmentBuildError
 

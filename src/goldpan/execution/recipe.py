@@ -88,8 +88,10 @@ class Recipe:
 
     def in_image(self) -> Recipe:
         """Return the recipe for an image, which has programs and settings of its own."""
-        kept = {name: value for name, value in self.fields.variables.items() if value[:2] != "~/"}
-        update = {"programs": (), "readable": (), "variables": kept}
+        variables = {
+            name: value for name, value in self.fields.variables.items() if value[:2] != "~/"
+        }
+        update = {"programs": (), "readable": (), "variables": variables}
         return replace(self, fields=self.fields.model_copy(update=update))
 
     def fits(self, names: Collection[str]) -> bool:
@@ -228,13 +230,13 @@ def _in_home(value: str) -> str:
 
 def _shipped(path: Path, name: object) -> bytes:
     """Return the shipped recipe that a recipe extends; raises `UsageError` where there is none."""
-    known = {entry.name.removesuffix(".toml"): entry for entry in _SHIPPED.iterdir()}
-    if name not in known:
+    files = {entry.name.removesuffix(".toml"): entry for entry in _SHIPPED.iterdir()}
+    if name not in files:
         raise UsageError(
             f"The recipe {path} extends {name!r}, which is no shipped recipe",
-            f"Name one of {', '.join(sorted(known))}",
+            f"Name one of {', '.join(sorted(files))}",
         )
-    return known[str(name)].read_bytes()
+    return files[str(name)].read_bytes()
 
 
 def _merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

@@ -141,9 +141,9 @@ def resolve_answer(answer: Answer) -> Resolution:
     digest = hashlib.sha256(answer.text.encode("utf-8", "surrogateescape")).hexdigest()
     directory = record_directory(answer.job.workspace, instance.repo, instance.issue, instance.pull)
     logs = directory / "answers" / digest[:16]
-    known = _read(logs, answer, digest)
-    if known:
-        return known
+    stored = _read(logs, answer, digest)
+    if stored:
+        return stored
     with open_trial(answer.job, logs) as trial:
         shutil.rmtree(logs, ignore_errors=True)
         make_directory(logs)
@@ -193,7 +193,7 @@ def _forged(trial: Trial, answer: Answer, change: Callable[[Path], None]) -> tup
     """
     instance = answer.job.instance
     proof = answer.record.proof
-    wanted = (*proof.fail_to_pass, *proof.pass_to_pass)
+    tests = (*proof.fail_to_pass, *proof.pass_to_pass)
 
     def passed(name: str, change: Callable[[Path], None]) -> set[str]:
         failing = False
@@ -204,7 +204,7 @@ def _forged(trial: Trial, answer: Answer, change: Callable[[Path], None]) -> tup
             failing = fail_tests(testbed, instance.test_files)
 
         run = trial.run(name, control)
-        return {test for test in wanted if failing and run.get(test) == "passed"}
+        return {test for test in tests if failing and run.get(test) == "passed"}
 
     def fix(testbed: Path) -> None:
         apply_or_end(testbed, instance.test_patch)
@@ -214,7 +214,7 @@ def _forged(trial: Trial, answer: Answer, change: Callable[[Path], None]) -> tup
     if not suspected:
         return ()
     excused = passed("control-fix", fix)
-    return tuple(test for test in wanted if test in suspected - excused)
+    return tuple(test for test in tests if test in suspected - excused)
 
 
 def _inside(testbed: Path, path: str) -> str:
@@ -224,8 +224,8 @@ def _inside(testbed: Path, path: str) -> str:
 
 def _judge(answer: Answer, run: Run, restored: tuple[str, ...]) -> Resolution:
     proof = answer.record.proof
-    wanted = (*proof.fail_to_pass, *proof.pass_to_pass)
-    failed = tuple(test for test in wanted if run.get(test) != "passed")
+    tests = (*proof.fail_to_pass, *proof.pass_to_pass)
+    failed = tuple(test for test in tests if run.get(test) != "passed")
     outcome: Outcome = "tests-fail" if failed else "resolved"
     return Resolution(answer.job.instance, outcome, failed, restored)
 
@@ -233,8 +233,8 @@ def _judge(answer: Answer, run: Run, restored: tuple[str, ...]) -> Resolution:
 def _read(logs: Path, answer: Answer, digest: str) -> Resolution | None:
     try:
         plain = read_json(logs / _ANSWER)
-        known = (plain["record"], plain["answer"], plain["settings"], plain["control"])
-        if known != (answer.record.digest, digest, answer.settings, _CONTROL):
+        keys = (plain["record"], plain["answer"], plain["settings"], plain["control"])
+        if keys != (answer.record.digest, digest, answer.settings, _CONTROL):
             return None
         if plain["outcome"] == "does-not-build":  # the fault of no patch; the index may be back
             return None

@@ -51,28 +51,30 @@ class Runner:
 
         `date` is the moment of the base commit, in ISO 8601. Raises `EnvironmentBuildError`.
         """
-        there = self._isolation.testbed(testbed)
-        for number, commands in enumerate(self._recipe.builds(there, str(self._home), date)):
+        inner_testbed = self._isolation.testbed(testbed)
+        for number, commands in enumerate(
+            self._recipe.builds(inner_testbed, str(self._home), date)
+        ):
             if number:
                 with log.open("a", encoding="utf-8") as file:
                     file.write(f"goldpan: this failed, so packages are not limited to {date}\n")
-            ended = self._build_by(commands, testbed, log)
-            if ended.code == 0:
+            finished = self._build_by(commands, testbed, log)
+            if finished.code == 0:
                 return number > 0
-            if ended.exceeded:
+            if finished.exceeded:
                 break
-        raise EnvironmentBuildError(ended.exceeded)
+        raise EnvironmentBuildError(finished.exceeded)
 
     def _build_by(self, commands: Sequence[Sequence[str]], testbed: Path, log: Path) -> Finished:
-        ended = Finished(0)
+        finished = Finished(0)
         for arguments in commands:
             command = Command(
                 arguments, testbed, (self._home,), self.readable, self.variables, network=True
             )
-            ended = self._isolation.run(command, self._limits, log)
-            if ended.code != 0:
+            finished = self._isolation.run(command, self._limits, log)
+            if finished.code != 0:
                 break
-        return ended
+        return finished
 
     def run(self, testbed: Path, files: Sequence[str], name: str) -> Run:
         """Run the tests of those files that are there, all where none is for the runner.
@@ -80,8 +82,8 @@ class Runner:
         Raises `EndedError` where they take more than they may.
         """
         runnable = self._recipe.runnable(files)
-        there = [path for path in runnable if (testbed / path).is_file()]
-        if runnable and not there:
+        present = [path for path in runnable if (testbed / path).is_file()]
+        if runnable and not present:
             return {}
         log = self._directory / f"{name}.log"
         for number in range(len(self._recipe.fields.tests)):
@@ -91,22 +93,22 @@ class Runner:
             reports = self._reports / f"{name}-{number}"
             reports.mkdir()
             report = reports / "report"
-            command = self._recipe.test_commands(self.python, str(report), there)[number]
+            command = self._recipe.test_commands(self.python, str(report), present)[number]
             writable = (reports, self._home)
-            ended = self._isolation.run(
+            finished = self._isolation.run(
                 Command(command, testbed, writable, self.readable, self.variables),
                 self._limits,
                 log,
             )
-            if ended.exceeded:
-                raise EndedError("limit-exceeded", f"{ended.exceeded}, {name}")
+            if finished.exceeded:
+                raise EndedError("limit-exceeded", f"{finished.exceeded}, {name}")
             form = self._recipe.format_of(number)
             if outcomes := self._read(report, form, self._directory / f"{name}.report"):
                 self._command = number
                 return outcomes
         return {}
 
-    def _read(self, report: Path, form: ReportFormat, kept: Path) -> Run:
+    def _read(self, report: Path, form: ReportFormat, copy: Path) -> Run:
         """Return what a report says, and keep those bytes where they say anything."""
         try:
             content = report_content(report)
@@ -116,5 +118,5 @@ class Runner:
         except ReportError as error:
             raise EndedError("no-tests-run", str(error)) from None
         if outcomes:
-            kept.write_bytes(content)
+            copy.write_bytes(content)
         return outcomes

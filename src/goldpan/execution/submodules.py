@@ -51,19 +51,19 @@ def lay_out_submodules(
     workspace: Workspace, listed: tuple[Submodule, ...], directory: Path, scratch: Path
 ) -> tuple[str, ...]:
     """Write the files of submodules, and return the paths of those that no clone here has."""
-    lacking = []
+    missing = []
     for number, submodule in enumerate(listed):
         clone = workspace.clone(submodule.repo) if submodule.repo else None
         target = directory / submodule.path
         if clone is None or not clone.exists() or leaves(directory, submodule.path):
-            lacking.append(submodule.path)
+            missing.append(submodule.path)
             continue
         target.mkdir(parents=True, exist_ok=True)
         try:
             check_out(clone, submodule.commit, target, scratch / f"index-{number}")
         except GitError:
-            lacking.append(submodule.path)
-    return tuple(lacking)
+            missing.append(submodule.path)
+    return tuple(missing)
 
 
 def _addresses(clone: Path, commit: str) -> Iterator[tuple[str, str]]:

@@ -97,8 +97,8 @@ class Trial:
                 )
                 runner.python, runner.readable = made.python, made.readable
                 if made.is_copied:
-                    there = self._isolation.testbed(self._base)
-                    runner.variables["PYTHONPATH"] = f"{there}/src:{there}"
+                    base = self._isolation.testbed(self._base)
+                    runner.variables["PYTHONPATH"] = f"{base}/src:{base}"
                 self.environment |= {
                     "python": made.version,
                     "python_wanted": made.requested_version,
@@ -174,9 +174,9 @@ class Trial:
         self._base.mkdir()
         self._check_out()
         modules = submodules(self._clone, self._instance.repo, self._instance.base_commit)
-        lacking = lay_out_submodules(self._workspace, modules, self._base, self._scratch)
-        if lacking:
-            self.environment["lacking_submodules"] = list(lacking)
+        without_submodules = lay_out_submodules(self._workspace, modules, self._base, self._scratch)
+        if without_submodules:
+            self.environment["lacking_submodules"] = list(without_submodules)
         names = {path.name for path in self._base.iterdir()}
         recipe = choose_recipe(self._recipes, names, self._instance.test_files)
         if recipe is None:

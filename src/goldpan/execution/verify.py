@@ -32,9 +32,9 @@ def verify_instance(job: Job) -> Record:
     directory = record_directory(job.workspace, instance.repo, instance.issue, instance.pull)
     recipes = load_recipes(job.recipes)
     run = run_digest(job.settings, {recipe.name: recipe.digest for recipe in recipes})
-    known = None if job.again else read_record(directory, instance, run)
-    if known and known.proof.verdict != "lost-base":  # it may have been cloned meanwhile
-        return known
+    stored = None if job.again else read_record(directory, instance, run)
+    if stored and stored.proof.verdict != "lost-base":  # it may have been cloned meanwhile
+        return stored
     with open_trial(job, directory) as trial:
         shutil.rmtree(directory, ignore_errors=True)
         make_directory(directory)
@@ -43,9 +43,9 @@ def verify_instance(job: Job) -> Record:
             proof, detail = _prove(trial, job), ""
         except EndedError as ended:
             proof, detail = Proof(ended.verdict), ended.detail
-        lacking = trial.environment.get("lacking_submodules")
-        if lacking and proof.verdict != "verified":
-            without = f"without submodule {', '.join(lacking)}"
+        missing = trial.environment.get("lacking_submodules")
+        if missing and proof.verdict != "verified":
+            without = f"without submodule {', '.join(missing)}"
             detail = f"{detail}; {without}" if detail else without
     environment = {**_described(job.settings), **trial.environment}
     return write_record(directory, instance, run, proof, detail, environment)

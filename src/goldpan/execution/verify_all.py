@@ -58,15 +58,15 @@ def verify_all(
     the same settings are not run again unless `again`. Of partial clones the files of each base
     commit are fetched first. Raises `IsolationError`, `UsageError` where a history is missing.
     """
-    wanted = tuple(instances)
+    all_instances = tuple(instances)
     workspace = replace(workspace, root=workspace.root.absolute())  # commands run elsewhere
     isolation = find_isolation(settings.isolation, settings.image)
     load_recipes(recipes)  # a wrong one is told before anything runs
-    jobs = [Job(workspace, instance, settings, tuple(recipes), again) for instance in wanted]
+    jobs = [Job(workspace, instance, settings, tuple(recipes), again) for instance in all_instances]
     records = []
     with hold_verification(workspace):
-        for repo in sorted({instance.repo for instance in wanted}):
-            bases = {instance.base_commit for instance in wanted if instance.repo == repo}
+        for repo in sorted({instance.repo for instance in all_instances}):
+            bases = {instance.base_commit for instance in all_instances if instance.repo == repo}
             _fetch_base_history(workspace, repo, bases, reporter, token)
         with (
             open_engine(engine, workers, address) as running,
@@ -100,13 +100,13 @@ def _fetch_base_history(
 
 def _of_submodules(path: Path, repo: str, commits: Iterable[str]) -> dict[str, set[str]]:
     """Return which commits of which other repositories lie in folders of these commits."""
-    wanted: dict[str, set[str]] = {}
+    commits_of: dict[str, set[str]] = {}
     for commit in sorted(commits):
         with suppress(GitError):
             for submodule in submodules(path, repo, commit):
                 if submodule.repo:
-                    wanted.setdefault(submodule.repo, set()).add(submodule.commit)
-    return wanted
+                    commits_of.setdefault(submodule.repo, set()).add(submodule.commit)
+    return commits_of
 
 
 def _bring_files(path: Path, commits: Iterable[str], reporter: Reporter, token: str | None) -> None:

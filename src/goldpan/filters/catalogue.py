@@ -16,8 +16,8 @@ from goldpan.filters.criterion import AnyCriterion
 
 def criteria() -> dict[str, AnyCriterion]:
     """Return all criteria by name, those that judge issues first."""
-    known = with_plugins(_shipped(), "criterion")
-    return dict(sorted(known.items(), key=lambda item: item[1].subject))
+    criteria_by_name = with_plugins(_shipped(), "criterion")
+    return dict(sorted(criteria_by_name.items(), key=lambda item: item[1].subject))
 
 
 @cache

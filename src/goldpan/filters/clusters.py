@@ -136,8 +136,8 @@ def _tasks(workspace: Workspace, duplicates: pa.Table) -> dict[Name, Task]:
         with open_tables(workspace, repo, ["entries"]) as connection:
             connection.register("wanted", wanted)
             rows = connection.execute(_TASKS)
-            while some := rows.fetchmany(_BATCH):
-                titles += [(row[0], row[1], row[2], Task.of(row[3], row[4])) for row in some]
+            while batch := rows.fetchmany(_BATCH):
+                titles += [(row[0], row[1], row[2], Task.of(row[3], row[4])) for row in batch]
     titles.sort(key=lambda row: (row[0] is None, row[0] or 0, row[1], row[2]))
     return {(repo, number): task for _, repo, number, task in titles}
 

@@ -91,9 +91,9 @@ def _claims(block: Block, repo: str, number: int) -> Iterator[Claim]:
             _LINKS_SUBJECT.fullmatch(text, subject.end, word.start()) for subject in subjects
         ):
             continue
-        asked = text[target.end : target.end + 1] == "?"
+        is_question = text[target.end : target.end + 1] == "?"
         marker = word.start() == 0 and word[0].lower() == "duplicate of"
-        guess = asked or _GUESS.search(clause) is not None
+        guess = is_question or _GUESS.search(clause) is not None
         yield Claim(marker, guess, _excerpt(text, word.start()))
     for word in _CLOSED_AS.finditer(text):
         clause = _clause_before(text, word.start())

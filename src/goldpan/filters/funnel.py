@@ -65,10 +65,10 @@ SELECT first, count(*), count(*) FILTER (drops = 1) FROM subjects GROUP BY first
 
 def sum_funnels(funnels: Sequence[Funnel], decide: Sequence[str]) -> Funnel:
     """Return the funnel over all that funnels of the same kind of subject count, one at least."""
-    known = {step.criterion for funnel in funnels for step in funnel.steps}
-    ordered = [name for name in decide if name in known]
+    names = {step.criterion for funnel in funnels for step in funnel.steps}
+    ordered = [name for name in decide if name in names]
     steps = tuple(
-        _sum(funnels, name, ordered) for name in (*ordered, *sorted(known - set(ordered)))
+        _sum(funnels, name, ordered) for name in (*ordered, *sorted(names - set(ordered)))
     )
     rows, kept = (sum(getattr(funnel, name) for funnel in funnels) for name in ("rows", "kept"))
     return Funnel(funnels[0].subject, rows, kept, steps)
@@ -139,14 +139,14 @@ def count_kept(workspace: Workspace, repo: str, profile: str) -> dict[Subject, i
     Raises `WorkspaceError` where it was not filtered by the profile.
     """
     verdicts = read_verdicts(workspace, repo, profile, _KEPT_BY)
-    return {subject: _kept(verdicts, subject) for subject in KEYS}
+    return {subject: _count_kept(verdicts, subject) for subject in KEYS}
 
 
-def _kept(verdicts: pa.Table, subject: Subject) -> int:
+def _count_kept(verdicts: pa.Table, subject: Subject) -> int:
     about = verdicts.filter(pc.equal(verdicts["subject"], subject))
     counts = pc.value_counts(about["criterion"]).field("counts")
-    kept = pc.fill_null(about["keep"], False)
-    dropped = about.filter(pc.and_(about["decides"], pc.invert(kept)))
+    is_kept = pc.fill_null(about["keep"], False)
+    dropped = about.filter(pc.and_(about["decides"], pc.invert(is_kept)))
     subjects = dropped.group_by(list(_SUBJECT)).aggregate([])
     return (pc.max(counts).as_py() or 0) - len(subjects)
 

@@ -74,6 +74,6 @@ def _cuts(workspace: Workspace, repo: str) -> tuple[int, list[int]]:
         metadata = file.metadata
         column = file.schema_arrow.names.index("number")
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        known = [group.column(column).statistics for group in groups]
-    lowest = {values.min for values in known if values is not None and values.has_min_max}
+        statistics = [group.column(column).statistics for group in groups]
+    lowest = {values.min for values in statistics if values is not None and values.has_min_max}
     return metadata.num_rows, sorted(lowest)[1:]

@@ -122,7 +122,7 @@ def _filter(
     reporter: Reporter,
     workers: int,
 ) -> FilterResult:
-    begun = time.monotonic()
+    started = time.monotonic()
     inputs = inputs_digest(workspace, repo)
     earlier = _Earlier(workspace.verdicts(repo, profile.name), inputs)
     judged: list[str] = []
@@ -130,9 +130,9 @@ def _filter(
     bots = profile.settings["bots"]
     with open_material(workspace, repo, bots, duplicates, workers) as view:
         tables = []
-        known = criteria()
-        with reporter.task(f"{view.repo} filters", len(known)) as task:
-            for criterion in known.values():
+        available = criteria()
+        with reporter.task(f"{view.repo} filters", len(available)) as task:
+            for criterion in available.values():
                 digest = profile.digest(criterion)
                 rows = earlier.rows(criterion, digest)
                 (judged if rows is None else reused).append(criterion.name)
@@ -162,7 +162,7 @@ def _filter(
             tuple(reused),
             workspace.clone(repo).exists(),
             find_basis(workspace, [view.repo], profile.name)[0],
-            time.monotonic() - begun,
+            time.monotonic() - started,
         )
 
 

@@ -143,9 +143,9 @@ def _load(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profile:
-    known = criteria()
+    available = criteria()
     description = str(values.pop("description", ""))
-    decide = values.pop("decide", list(known))
+    decide = values.pop("decide", list(available))
     if not isinstance(decide, list):
         raise UsageError(f"Profile {label}: decide is not a list", 'Write decide = ["bots", ...]')
     if twice := sorted(
@@ -153,13 +153,14 @@ def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profi
     ):
         raise UsageError(f"Profile {label}: decide names {twice[0]} twice", "Name it once")
     for name in (*decide, *values):
-        if name not in known:
+        if name not in available:
             raise UsageError(
-                f"Profile {label}: there is no criterion {name!r}{_near(str(name), list(known))}",
+                f"Profile {label}: there is no criterion {name!r}{_near(str(name), [*available])}",
                 "Run goldpan filter --list for those there are",
             )
     settings = {
-        name: _settings(label, criterion, values.get(name, {})) for name, criterion in known.items()
+        name: _settings(label, criterion, values.get(name, {}))
+        for name, criterion in available.items()
     }
     return Profile(label, description, tuple(decide), settings, extends)
 
@@ -200,6 +201,6 @@ def _typed(label: str, value: object, kind: object) -> object:
     return value
 
 
-def _near(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1)
+def _near(name: str, names: list[str]) -> str:
+    close = get_close_matches(name, names, n=1)
     return f" (did you mean {close[0]}?)" if close else ""

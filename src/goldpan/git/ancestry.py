@@ -105,31 +105,31 @@ class Ancestry:
 
     def _came_with(self) -> array[int]:
         """Return for each commit the height of the trunk's first commit that holds it."""
-        came = array("q", [_NEVER]) * len(self._ids)
+        heights = array("q", [_NEVER]) * len(self._ids)
         for height, tip in enumerate(self._trunk):
             waiting = [tip]
             while waiting:
                 index = waiting.pop()
-                if came[index] == _NEVER:
-                    came[index] = height
+                if heights[index] == _NEVER:
+                    heights[index] = height
                     waiting.extend(self._parents[index])
-        return came
+        return heights
 
     def _leave_trunk(self, height: int, head: int) -> tuple[list[int], int]:
         """Walk from a head to the commits that the trunk at this height holds."""
-        seen, met = {head}, []
+        seen, junctions = {head}, []
         waiting = [head]
         ahead = 0
         while waiting:
             index = waiting.pop()
             if self._came[index] <= height:
-                met.append(index)
+                junctions.append(index)
                 continue
             ahead += 1
             fresh = [parent for parent in self._parents[index] if parent not in seen]
             seen.update(fresh)
             waiting.extend(fresh)
-        return self._best(met), ahead
+        return self._best(junctions), ahead
 
     def _best(self, positions: list[int]) -> list[int]:
         """Return the commits that are ancestors of none of the others."""
@@ -188,8 +188,8 @@ def read_ancestry(clone: Path, more: Iterable[str], trunk: str | None) -> Ancest
     `more` must name commits that are there: heads that a force push left without a ref.
     """
     options = ("--all", "--date-order", "--parents", "--timestamp", "--ignore-missing", "--stdin")
-    asked = (f"{id_}\n".encode() for id_ in more)
-    with stream("rev-list", *options, clone=clone, stdin=asked) as process:
+    input_lines = (f"{id_}\n".encode() for id_ in more)
+    with stream("rev-list", *options, clone=clone, stdin=input_lines) as process:
         lines = map(bytes.split, cast(IO[bytes], process.stdout))
         ancestry = Ancestry(
             (

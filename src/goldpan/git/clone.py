@@ -80,9 +80,9 @@ def clone(
     target = workspace.clone(repo)
     title = f"Fetching the history of {repo}"
     if target.exists():
-        kept = _update(target, remote, listed, reporter, title)
+        kept_refs = _update(target, remote, listed, reporter, title)
         return CloneResult(
-            repo, target, False, len(listed.refs), kept, promisor(target) is not None
+            repo, target, False, len(listed.refs), kept_refs, promisor(target) is not None
         )
     with workspace.scratch() as scratch:
         fresh = scratch / target.name
@@ -184,13 +184,13 @@ def _fetch(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, titl
         partial = fetch(path, remote, _REFSPECS, reporter, title)
         if remote.is_partial and not partial and before is None:
             git("config", "--unset", PROMISOR, clone=path, subject=str(path))
-    git("config", SOURCE, _told(remote), clone=path, subject=str(path))
+    git("config", SOURCE, _published_source(remote), clone=path, subject=str(path))
     if listed.head is not None and listed.head.startswith(_BRANCHES):
         git("symbolic-ref", "HEAD", listed.head, clone=path, subject=str(path))
     return partial
 
 
-def _told(remote: Remote) -> str:
+def _published_source(remote: Remote) -> str:
     """Return what may be published of a source: no path of this machine."""
     if not remote.is_local:
         return remote.url

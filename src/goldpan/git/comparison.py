@@ -130,8 +130,10 @@ def _groups(fields: Iterator[bytes]) -> Iterator[_Group]:
                 next(fields, None)
                 next(fields, None)
             counts = [None if text_ == b"-" else int(text_) for text_ in (added, deleted)]
-            known = group.touched[group.counted]
-            group.touched[group.counted] = replace(known, additions=counts[0], deletions=counts[1])
+            counted = group.touched[group.counted]
+            group.touched[group.counted] = replace(
+                counted, additions=counts[0], deletions=counts[1]
+            )
             group.counted += 1
         else:
             if group is not None:

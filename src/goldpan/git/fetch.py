@@ -34,7 +34,7 @@ NO_FILTER = b"filtering not recognized by server"
 def fetch(
     clone: Path,
     remote: Remote,
-    wanted: Iterable[str],
+    ids: Iterable[str],
     reporter: Reporter,
     title: str,
     settings: tuple[tuple[str, str], ...] = (),
@@ -47,7 +47,7 @@ def fetch(
     reach = Reach(reach.protocols, (*reach.settings, *settings))
     options = (*_OPTIONS, *(("--filter=blob:none",) if remote.is_partial else ()))
     with tempfile.TemporaryFile() as wanted_file, reporter.task(title, 100) as task:
-        wanted_file.writelines(f"{id_}\n".encode() for id_ in wanted)
+        wanted_file.writelines(f"{id_}\n".encode() for id_ in ids)
         wanted_file.seek(0)
         lines: list[bytes] = []
         process = start(

@@ -78,20 +78,20 @@ class Objects:
     def info(self, ids: Iterable[str]) -> Iterator[Info | None]:
         """Yield what each object is, in the order asked, without reading it."""
         waiting = iter(ids)
-        while some := list(islice(waiting, _ASKED)):
-            asked = [id_ for id_ in some if _ID.fullmatch(id_)]
-            answers = dict(zip(asked, self._answers("--batch-check", asked, 0), strict=True))
-            for id_ in some:
+        while batch := list(islice(waiting, _ASKED)):
+            valid = [id_ for id_ in batch if _ID.fullmatch(id_)]
+            answers = dict(zip(valid, self._answers("--batch-check", valid, 0), strict=True))
+            for id_ in batch:
                 answer = answers.get(id_)
                 yield Info(answer.kind, answer.size) if answer else None
 
     def read(self, ids: Iterable[str]) -> Iterator[Object | None]:
         """Yield each object, in the order asked; those that are too large without their data."""
         waiting = iter(ids)
-        while some := list(islice(waiting, _ASKED)):
+        while chunk := list(islice(waiting, _ASKED)):
             batch: list[tuple[str, Info | None]] = []
             size = 0
-            for id_, info in zip(some, list(self.info(some)), strict=True):
+            for id_, info in zip(chunk, list(self.info(chunk)), strict=True):
                 batch.append((id_, info))
                 size += info.size if info and info.size <= self._most_bytes else 0
                 if size > _READ_AT_ONCE:
@@ -121,24 +121,24 @@ class Objects:
         waiting = iter(
             sorted({id_ for id_ in commits if id_ not in self._roots and _ID.fullmatch(id_)})
         )
-        while some := list(islice(waiting, _ASKED)):
+        while batch := list(islice(waiting, _ASKED)):
             # The tree comes with its id, so that the commit itself need not be read.
-            asked = [f"{id_}^{{tree}}" for id_ in some]
-            for id_, tree in zip(some, self._answers("--batch", asked, _MOST_TREE), strict=True):
+            trees = [f"{id_}^{{tree}}" for id_ in batch]
+            for id_, tree in zip(batch, self._answers("--batch", trees, _MOST_TREE), strict=True):
                 if tree is not None:
                     self._keep(tree.id, tree)
                 self._roots[id_] = tree.id if tree else None
 
     def find(self, commit: str, path: bytes) -> TreeEntry | None:
         """Return what stands at a path of a commit, a file or a folder; None for nothing."""
-        here = self.root(commit)
+        tree_id = self.root(commit)
         entry = None
         for name in path.split(b"/"):
-            entries = self.tree(here) if here else None
+            entries = self.tree(tree_id) if tree_id else None
             entry = next(
                 (tree_entry for tree_entry in entries or () if tree_entry.name == name), None
             )
-            here = entry.id if entry and entry.mode == FOLDER else None
+            tree_id = entry.id if entry and entry.mode == FOLDER else None
         return entry
 
     def is_endless(self, commit: str) -> bool:

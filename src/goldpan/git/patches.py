@@ -53,9 +53,9 @@ def patches(clone: Path, changes: Iterable[tuple[int, str, str]]) -> Iterator[Pa
     With `before_sha` of a `base` state a patch would also undo what the base branch gained since
     the head left it, so give `merge_base`.
     """
-    wanted = [Change(*change) for change in changes]
+    pending = [Change(*change) for change in changes]
     for change, text in zip(
-        wanted, results_in_order(wanted, lambda some: _patches(clone, some)), strict=True
+        pending, results_in_order(pending, lambda some: _patches(clone, some)), strict=True
     ):
         yield Patch(change.number, text)
 

@@ -46,14 +46,14 @@ def prefetch(
     address = promisor(clone)
     if address is None:
         return Prefetched(0, 0, 0)
-    wanted = sorted(set(ids))
+    ordered = sorted(set(ids))
     with Objects(clone) as objects:
-        lacking = [id_ for id_, info in zip(wanted, objects.info(wanted), strict=True) if not info]
-    if not lacking:
+        absent = [id_ for id_, info in zip(ordered, objects.info(ordered), strict=True) if not info]
+    if not absent:
         return Prefetched(0, 0, 0)
     remote = find_remote(clone.stem, address, token, host)
-    title = f"Fetching {len(lacking):,} files"
-    waiting = [lacking]
+    title = f"Fetching {len(absent):,} files"
+    waiting = [absent]
     missing = requests = 0
     while waiting:
         batch = waiting.pop()
@@ -68,4 +68,4 @@ def prefetch(
             rest = [id_ for id_ in batch if id_ != refused[1]]
             half = len(rest) // 2
             waiting += [part for part in (rest[half:], rest[:half]) if part]
-    return Prefetched(len(lacking) - missing, missing, requests)
+    return Prefetched(len(absent) - missing, missing, requests)

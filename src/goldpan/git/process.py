@@ -137,7 +137,7 @@ def environment(reach: Reach, clone: Path | None = None) -> dict[str, str]:
 
     Settings travel here and not as arguments, which every user of the machine can list.
     """
-    kept = {
+    inherited = {
         name: value
         for name, value in without_secrets(os.environ).items()
         if not name.startswith("GIT_") or name.startswith(_KEPT)
@@ -145,8 +145,8 @@ def environment(reach: Reach, clone: Path | None = None) -> dict[str, str]:
     owned = () if clone is None else (("safe.directory", str(clone.absolute())),)
     ssh = {"GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=30"}
     return {
-        **({} if "GIT_SSH" in kept else ssh),
-        **kept,
+        **({} if "GIT_SSH" in inherited else ssh),
+        **inherited,
         **_ALWAYS,
         "GIT_ALLOW_PROTOCOL": ":".join(reach.protocols) or "none",
         **_configuration((*_SETTINGS, *owned, *reach.settings)),
@@ -168,9 +168,9 @@ def check_version() -> None:
         raise _not_started(error) from None
     match = re.search(r"(\d{1,4})\.(\d{1,4})", done.stdout)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
-        wanted = ".".join(map(str, OLDEST))
+        oldest = ".".join(map(str, OLDEST))
         answer = " ".join(done.stdout.split())[:60] or "git without a version"
-        raise GitError(f"{answer} is too old", f"Install git {wanted} or later")
+        raise GitError(f"{answer} is too old", f"Install git {oldest} or later")
 
 
 def _command(arguments: Sequence[str | Path], clone: Path | None) -> list[str]:

@@ -63,8 +63,8 @@ class Listings:
     def __init__(self, read: Callable[[str], tuple[TreeEntry, ...] | None]) -> None:
         self._read = read
         self._sizes: dict[str, int] = {}
-        self._known: dict[tuple[bytes, str], tuple[TreeFile, ...]] = {}
-        self._kept = 0
+        self._listings: dict[tuple[bytes, str], tuple[TreeFile, ...]] = {}
+        self._cached = 0
 
     def is_endless(self, tree: str) -> bool:
         """Tell a tree that unfolds to more files than any real one, without unfolding it.
@@ -75,8 +75,8 @@ class Listings:
             self._sizes.clear()
         waiting = [tree]
         while waiting:
-            here = waiting[-1]
-            entries = () if here in self._sizes else self._read(here) or ()
+            current = waiting[-1]
+            entries = () if current in self._sizes else self._read(current) or ()
             folders = [entry.id for entry in entries if entry.mode == FOLDER]
             unknown = [id for id in folders if id not in self._sizes]
             if unknown:
@@ -84,7 +84,7 @@ class Listings:
                 continue
             waiting.pop()
             size = len(entries) - len(folders) + sum(self._sizes[id] for id in folders)
-            self._sizes.setdefault(here, min(size, MOST_FILES + 1))
+            self._sizes.setdefault(current, min(size, MOST_FILES + 1))
         return self._sizes[tree] > MOST_FILES
 
     def files(self, tree: str) -> list[TreeFile]:
@@ -96,17 +96,17 @@ class Listings:
             raise GitError(
                 f"Tree {tree} lists more than {MOST_FILES:,} files", "Leave the repository out"
             )
-        if self._kept > _MOST_CACHED:
-            self._known.clear()
-            self._kept = 0
+        if self._cached > _MOST_CACHED:
+            self._listings.clear()
+            self._cached = 0
         tree_files: list[TreeFile] = []
         self._list(b"", tree, tree_files, 0)
         return tree_files
 
     def _list(self, prefix: bytes, tree: str, files: list[TreeFile], depth: int) -> None:
-        known = self._known.get((prefix, tree))
-        if known is not None:
-            files.extend(known)
+        listing = self._listings.get((prefix, tree))
+        if listing is not None:
+            files.extend(listing)
             return
         first = len(files)
         entries = self._read(tree)
@@ -121,5 +121,5 @@ class Listings:
                 files.append(TreeFile(path, entry.mode, kind, entry.id))
             elif depth < _DEEPEST:
                 self._list(prefix + entry.name + b"/", entry.id, files, depth + 1)
-        self._known[prefix, tree] = tuple(files[first:])
-        self._kept += len(files) - first + 1
+        self._listings[prefix, tree] = tuple(files[first:])
+        self._cached += len(files) - first + 1

@@ -74,7 +74,7 @@ class Batcher:
         if not self.take_up(readers):
             return False
         enough = True
-        for chunk in self._chunks(asked.request for asked in requests):
+        for chunk in self._chunks(pending.request for pending in requests):
             if chunk is None:
                 enough = False
                 break
@@ -105,8 +105,8 @@ class Batcher:
             ]
         ):
             if token in lost:
-                known = lost.pop(token)
-                self._store.name_batch(replace(known, id=found_id))
+                recovered = lost.pop(token)
+                self._store.name_batch(replace(recovered, id=found_id))
         for batch in lost.values():  # it never reached the endpoint
             self._store.end_batch(batch)
 

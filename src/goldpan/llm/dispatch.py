@@ -41,7 +41,7 @@ def ask_all(
         batcher = Batcher(endpoint, store, budget, settings, task.advance, note)
         while True:
             before = asker.sent + batcher.sent
-            readers = {asked.request.key: asked.read for asked in still_open()}
+            readers = {pending.request.key: pending.read for pending in still_open()}
             if settings.batch:
                 enough = batcher.ask(still_open(), readers)
             else:

@@ -40,7 +40,7 @@ class Endpoint:
         import httpx2
         import openai
 
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
             response = self.client.post(
                 "/chat/completions", body=request.body, cast_to=httpx2.Response
@@ -55,7 +55,7 @@ class Endpoint:
         except openai.APIConnectionError as error:
             reason = str(error.__cause__ or error).encode()
             reply = Reply(0, mask(reason), "no-connection")
-        seconds = time.monotonic() - begun
+        seconds = time.monotonic() - started
         return Reply(reply.status, reply.body, reply.failure, seconds)
 
     def failure(self, error: openai.APIError) -> EndpointError:

@@ -56,8 +56,8 @@ class Asker:
         """
         with ThreadPoolExecutor(self._concurrency) as pool:
             try:
-                for asked in requests:
-                    request = asked.request
+                for pending in requests:
+                    request = pending.request
                     while self._under_way and (
                         len(self._under_way) >= self._concurrency
                         or not self._budget.admits(request)
@@ -66,7 +66,7 @@ class Asker:
                     if not self._budget.admits(request):
                         return False
                     self._budget.reserve(request)
-                    self._under_way[pool.submit(self._endpoint.ask, request)] = asked
+                    self._under_way[pool.submit(self._endpoint.ask, request)] = pending
                     self.sent += 1
                 while self._under_way:
                     self._collect()
@@ -87,9 +87,9 @@ class Asker:
                 )
 
     def _keep(self, future: Future[Reply]) -> Outcome[object]:
-        asked = self._under_way.pop(future)
-        request, reply = asked.request, future.result()
-        outcome = understand(reply, asked.read)
+        pending = self._under_way.pop(future)
+        request, reply = pending.request, future.result()
+        outcome = understand(reply, pending.read)
         self._store.keep(request, reply, outcome)
         self._budget.settle(request.key, request.model, outcome.usage, batch=False)
         self._done()

@@ -84,15 +84,15 @@ class Planner(Generic[ShownT, AnswerT]):
         expected = at_most = 0.0
         for question in self._questions():
             attempt = self.last(question)
-            request, known = attempt.request, self.store.usage(attempt.request.key)
+            request, usage = attempt.request, self.store.usage(attempt.request.key)
             if attempt.outcome is None and request.key not in missing:
                 missing.add(request.key)
                 tokens += len(request.data) // BYTES_A_TOKEN
                 expected += budget.expected(request)
                 at_most += budget.most(request)
-            elif known and request.key not in answered:
+            elif usage and request.key not in answered:
                 answered.add(request.key)
-                budget.add(request.model, known[0], batch=known[1], before=True)
+                budget.add(request.model, usage[0], batch=usage[1], before=True)
         priced = all(model in self._settings.prices for model in self._settings.models)
         return Estimate(
             len(missing),

@@ -126,8 +126,8 @@ class ResponseStore:
         elif meta["part"] == "reply" and meta["final"]:
             self._replies[meta["key"]] = record
         elif meta["part"] == "batch":
-            known = self._batches.get(meta["token"])
-            keys = known.keys if known else tuple(meta["keys"])
+            batch = self._batches.get(meta["token"])
+            keys = batch.keys if batch else tuple(meta["keys"])
             token, model = meta["token"], meta["model"]
             self._batches[token] = Batch(token, meta["id"], meta["base_url"], model, keys)
         elif meta["part"] == "batch-end":

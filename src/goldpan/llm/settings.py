@@ -100,10 +100,10 @@ def load_settings(
     values = {} if path is None else _read(path)
     values |= {name: value for name, value in flags.items() if value is not None}
     kinds = get_type_hints(kind)
-    known = [item.name for item in fields(kind) if item.name != "api_key"]
+    names = [item.name for item in fields(kind) if item.name != "api_key"]
     for name in values:
-        if name not in known:
-            hint = f"It has {', '.join(known)}"
+        if name not in names:
+            hint = f"It has {', '.join(names)}"
             if "key" in name or "token" in name:
                 hint = "Give the key through the environment variable OPENAI_API_KEY alone"
             raise UsageError(f"{what} has no setting {name!r}", hint)

@@ -35,15 +35,15 @@ def cut(parts: Sequence[Part], most: int) -> tuple[Part, ...]:
 
 def without_logs(text: str) -> str:
     """Return a text with its long runs of lines that a program wrote cut in their middle."""
-    kept: list[str] = []
+    rows: list[str] = []
     for kind, group in groupby(classify(text), lambda line: line.kind):
         lines = [line.text for line in group]
         if kind is Kind.TRACE and len(lines) > _LOG_LINES:
             left_out = len(lines) - 2 * _LOG_ENDS
             note = f"[[ {left_out} lines of a log are left out ]]"
             lines = [*lines[:_LOG_ENDS], note, *lines[-_LOG_ENDS:]]
-        kept += lines
-    return "\n".join(kept)
+        rows += lines
+    return "\n".join(rows)
 
 
 def common_length(sizes: Sequence[int], most: int) -> int:

@@ -39,7 +39,7 @@ def ask_at_once(
     async def work(waiting: Iterator[str], github: GitHub) -> None:
         for name in waiting:
             named_reporter = reporter.named(name)
-            await ask(github.beside(named_reporter.note), named_reporter, name)
+            await ask(github.with_own_counts(named_reporter.note), named_reporter, name)
 
     async def ask_all() -> None:
         waiting = iter(names)

@@ -103,8 +103,8 @@ def mine_backup(
     if first is None:
         raise _no_entry(source, passed)
     with workspace.lock(repo):
-        known = chain((first,), entries)
-        runs = _take(settings, workspace, known, passed, listing, repo, reporter, license)
+        all_entries = chain((first,), entries)
+        runs = _take(settings, workspace, all_entries, passed, listing, repo, reporter, license)
         if runs is None:
             normalize(workspace, repo, reporter, workers=settings.workers)
     return measure_coverage(workspace, repo, runs)
@@ -147,14 +147,14 @@ def _take(
             reporter.note(
                 f"Passed over {passed.files.count:,} files without entries: {passed.files}"
             )
-        known = read_facts(archive.records)
-        if not fresh or known is None or known.repo != parsed.repo:
+        earlier = read_facts(archive.records)
+        if not fresh or earlier is None or earlier.repo != parsed.repo:
             return None
         live, seals = find_live(archive.records), archive.seals()
         runs = [record for record in archive.records if record.meta["part"] in ("begin", "end")]
         del journal  # merging needs the memory
         archive.records.clear()
-        parsing.publish(repo, known, live, seals, reporter)
+        parsing.publish(repo, earlier, live, seals, reporter)
         return runs
 
 
@@ -202,7 +202,7 @@ def _batches(entries: Iterator[_Entry]) -> Iterator[list[_Entry]]:
 
 def _keep(journal: Journal, entries: list[_Entry]) -> list[Record]:
     """Archive entries but those that are there byte for byte, and return their records."""
-    kept = []
+    records = []
     for entry in entries:
         digest = hashlib.sha256(entry.body).hexdigest()
         key = f"backup|{entry.number}|{digest}"
@@ -217,8 +217,8 @@ def _keep(journal: Journal, entries: list[_Entry]) -> list[Record]:
                 number=entry.number,
                 kind=entry.kind,
             )
-            kept.append(record)
-    return kept
+            records.append(record)
+    return records
 
 
 def _reply(body: bytes) -> Reply:

@@ -159,10 +159,10 @@ def _without_tables(records: list[Record]) -> tuple[list[Count], list[Gap]]:
 def _last_run(
     workspace: Workspace, repo: str, records: Sequence[Record]
 ) -> tuple[Record, bool, Record]:
-    begun = [record for record in records if record.meta["part"] == "begin"]
-    if not begun:
+    starts = [record for record in records if record.meta["part"] == "begin"]
+    if not starts:
         raise WorkspaceError(
             f"{workspace.root} holds no raw replies of {repo}", f"Run goldpan mine --repo {repo}"
         )
-    mine = [record for record in records if record.run == begun[-1].run]
-    return begun[-1], any(record.meta["part"] == "end" for record in mine), mine[-1]
+    mine = [record for record in records if record.run == starts[-1].run]
+    return starts[-1], any(record.meta["part"] == "end" for record in mine), mine[-1]

@@ -109,9 +109,9 @@ async def price(
     """Predict what a run costs in all, once it knows what is to be fetched."""
     sampled = Sample()
     if miner.fresh and settings.tokens:
-        kept = next(journal.of_run("sample"), None)
-        if kept is not None:
-            sampled = Sample(kept.meta["issues"], kept.meta["pulls"])
+        record = next(journal.of_run("sample"), None)
+        if record is not None:
+            sampled = Sample(record.meta["issues"], record.meta["pulls"])
         else:
             sampled = await sample(github, announced.repo, miner.fresh)
             journal.mark("sample", [], issues=sampled.issues, pulls=sampled.pulls)

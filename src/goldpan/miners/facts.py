@@ -54,8 +54,8 @@ def read_facts(records: list[Record]) -> Facts | None:
     host = hosts.get(newest.run, "github.com")
     repo = str(row["repo"])
     spellings = {old.lower(): old for old in sorted(former) if old.lower() != repo.lower()}
-    known = dict.fromkeys(sorted(spellings.values()), repo)
-    return Facts(repo, tuple(dict.fromkeys((host, "github.com"))), row, known)
+    spelling_of = dict.fromkeys(sorted(spellings.values()), repo)
+    return Facts(repo, tuple(dict.fromkeys((host, "github.com"))), row, spelling_of)
 
 
 def facts_row(data: Any) -> dict[str, Any]:

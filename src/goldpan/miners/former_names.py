@@ -68,11 +68,11 @@ async def _by_graphql(github: GitHub, names: Sequence[str]) -> dict[str, str]:
     for index, name in enumerate(names):
         variables[f"o{index}"], variables[f"n{index}"] = name.split("/")
     declared = ", ".join(f"${name}: String!" for name in variables)
-    asked = "\n".join(
+    aliases = "\n".join(
         f"  r{i}: repository(owner: $o{i}, name: $n{i}) {{ nameWithOwner }}"
         for i in range(len(names))
     )
-    document = f"query FormerNames({declared}) {{\n{asked}\n  rateLimit {{ cost }}\n}}"
+    document = f"query FormerNames({declared}) {{\n{aliases}\n  rateLimit {{ cost }}\n}}"
     for left in reversed(range(github.retries)):  # what fails may pass
         try:
             reply = await github.graphql(document, variables)

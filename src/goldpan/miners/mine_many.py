@@ -21,10 +21,10 @@ from goldpan.miners.turns import Turns
 class Listener(Protocol):
     """What hears of repositories, in the thread that mines them."""
 
-    def begins(self, repo: str) -> None:
+    def on_begin(self, repo: str) -> None:
         """Hear that mining begins."""
 
-    def ended(self, repo: str, result: MineResult | Exception) -> None:
+    def on_end(self, repo: str, result: MineResult | Exception) -> None:
         """Hear what it gave, or what it failed with."""
 
 
@@ -37,16 +37,16 @@ class Results:
         self._reporter = reporter
         self._task = task
 
-    def begins(self, repo: str) -> None:
+    def on_begin(self, repo: str) -> None:
         """Say nothing: mining itself tells what it costs."""
 
-    def ended(self, repo: str, result: MineResult | Exception) -> None:
+    def on_end(self, repo: str, result: MineResult | Exception) -> None:
         """Keep it; raises what is a defect of Goldpan's own, which ends all."""
         if isinstance(result, Exception) and not isinstance(result, GoldpanError):
-            known = explain(result)
-            if known is None:
+            explained = explain(result)
+            if explained is None:
                 raise result
-            result = known
+            result = explained
         self.by_name[repo.lower()] = result
         self._task.advance()
         failure = result if isinstance(result, GoldpanError) else result.failure
@@ -79,13 +79,13 @@ def mine_many(
     async def mine(client: GitHub, named_reporter: Reporter, name: str) -> None:
         repo = repository_name(name)
         try:
-            listener.begins(name)
+            listener.on_begin(name)
             result: MineResult | Exception = await mine_with(
                 client, settings, repo, named_reporter, pace, licenses[name], turns
             )
         except Exception as error:  # noqa: BLE001 - of this repository: the others go on
             result = error
-        listener.ended(name, result)
+        listener.on_end(name, result)
 
     ask_at_once(settings, names, reporter, mine, pace)
 

@@ -224,10 +224,10 @@ def relation(pair: Mapping[str, Any]) -> str:
 
 def find_rules(name: str) -> Rules:
     """Return the named rules; raises `UsageError` that lists those there are."""
-    known = with_plugins(RULES, "rules")
-    if name not in known:
-        raise UsageError(f"--rules {name} is unknown", f"Choose one of {', '.join(known)}")
-    return known[name]
+    available = with_plugins(RULES, "rules")
+    if name not in available:
+        raise UsageError(f"--rules {name} is unknown", f"Choose one of {', '.join(available)}")
+    return available[name]
 
 
 def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
@@ -296,14 +296,14 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
 def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules) -> None:
     """Make the table `added` of the signals that rules name and plugins bring."""
     connection.execute(_ADDED)
-    known = with_plugins(dict.fromkeys(SIGNALS), "signal")
+    signals = with_plugins(dict.fromkeys(SIGNALS), "signal")
     for name in rules.signals:
-        if name not in known:
+        if name not in signals:
             raise UsageError(
                 f"The rules {rules.name} name the signal {name!r}, which is unknown",
-                f"Choose of {', '.join(known)}",
+                f"Choose of {', '.join(signals)}",
             )
-        signal: Signal | None = known[name]
+        signal: Signal | None = signals[name]
         if signal is not None:
             with blamed("signal", name):
                 references: pa.Table = connection.sql(

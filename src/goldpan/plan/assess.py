@@ -166,8 +166,8 @@ def priced(assessment: Assessment, cost: Cost, judged: Sequence[Assessment]) -> 
             if cost.bytes is None
             else cost.bytes,
         )
-    told = {"time": cost.seconds, "disk": cost.bytes}
-    if lacking := [name for name, value in told.items() if value is None]:
-        unknown = f"{' and '.join(lacking)}, as no unit of the stage has run yet"
+    prices = {"time": cost.seconds, "disk": cost.bytes}
+    if unpriced := [name for name, value in prices.items() if value is None]:
+        unknown = f"{' and '.join(unpriced)}, as no unit of the stage has run yet"
         cost = replace(cost, note="; ".join(filter(None, (cost.note, unknown))))
     return replace(assessment, cost=cost)

@@ -59,10 +59,12 @@ class Probe:
     def require(self) -> None:
         """Raise `EngineError` where this machine does not see the files."""
         try:
-            seen = self.question.read_text(encoding="utf-8") == self.secret and self.plan.is_file()
+            is_visible = (
+                self.question.read_text(encoding="utf-8") == self.secret and self.plan.is_file()
+            )
         except OSError:
-            seen = False
-        if not seen:
+            is_visible = False
+        if not is_visible:
             raise EngineError(
                 f"It does not see the files in {self.folder.parents[2]} and {self.plan}",
                 "Put the plan and its workspace on a file system that all machines have under the "
@@ -184,10 +186,10 @@ class PlanCluster:
             probes = [replace(self._probe, node=node) for node in machines]
             for probe in probes:
                 probe.answer.exists()  # a client of NFS may remember that it is not there
-            asked = [self._ray.submit_to(probe.node, answer, probe) for probe in probes]
+            answers = [self._ray.submit_to(probe.node, answer, probe) for probe in probes]
             answered = [
                 _answers(machines[probe.node], probe, submitted)
-                for probe, submitted in zip(probes, asked, strict=True)
+                for probe, submitted in zip(probes, answers, strict=True)
             ]
             if not any(answered):
                 raise EngineError(

@@ -111,7 +111,7 @@ class ReviewStep(Step):
 
     def _settings_file(self) -> Path | None:
         name = self.section.settings
-        return None if name is None else self.setting.file.beside(name)
+        return None if name is None else self.setting.file.resolve(name)
 
     def _profile_name(self) -> str:
         return self.setting.profile(self.section.profile).name
@@ -145,22 +145,22 @@ class DatasetStep(Step):
         from goldpan.core.plugins import digests
         from goldpan.filters.catalogue import criteria
 
-        wanted, profile = self.section, self.setting.profile(self.section.profile)
+        section, profile = self.section, self.setting.profile(self.section.profile)
         return {
-            "family": wanted.family,
+            "family": section.family,
             "repositories": sorted(map(str.lower, self._present())),
             "rules": self._rules,
             "profile": profile.plain(),
             "criteria": {
                 criterion.name: profile.digest(criterion) for criterion in criteria().values()
             },
-            "split": wanted.split,
-            "seed": wanted.seed,
-            **({} if wanted.limit is None else {"limit": wanted.limit}),
-            "require": list(wanted.require),
-            "answer": wanted.answer,
-            "since": wanted.since,
-            "plugins": digests(("dataset", wanted.family)),
+            "split": section.split,
+            "seed": section.seed,
+            **({} if section.limit is None else {"limit": section.limit}),
+            "require": list(section.require),
+            "answer": section.answer,
+            "since": section.since,
+            "plugins": digests(("dataset", section.family)),
         }
 
     def inputs(self) -> Mapping[str, str]:
@@ -180,7 +180,7 @@ class DatasetStep(Step):
             older = self.setting.file.source(str(self.section.since))
             digests["since"] = digest_of(Path(older) / "provenance.json")
         for name in self.section.gold:
-            digests[f"gold {name}"] = digest_of(self.setting.file.beside(name))
+            digests[f"gold {name}"] = digest_of(self.setting.file.resolve(name))
         return digests
 
     def prepare(self, record: Record | None) -> None:
@@ -194,29 +194,30 @@ class DatasetStep(Step):
 
     def run(self) -> Outcome:
         """Build it."""
-        wanted, lab = self.section, self.setting.lab
+        section, lab = self.section, self.setting.lab
         if not self._present():  # of which all of the workspace would be built
             raise DatasetError(
-                f"No repository of {wanted.name} was filtered", "See why with goldpan status --plan"
+                f"No repository of {section.name} was filtered",
+                "See why with goldpan status --plan",
             )
         older = self._older()
         data = lab.build(
-            wanted.family,
+            section.family,
             *map(self.setting.repository, self._present()),
-            profile=self.setting.file.profile(wanted.profile),
+            profile=self.setting.file.profile(section.profile),
             rules=self._rules,
-            split=wanted.split,
-            seed=wanted.seed,
-            limit=wanted.limit,
-            require=wanted.require,
-            answer=wanted.answer,
-            gold=[self.setting.file.beside(name) for name in wanted.gold],
-            output=lab.layout.dataset(wanted.name),
+            split=section.split,
+            seed=section.seed,
+            limit=section.limit,
+            require=section.require,
+            answer=section.answer,
+            gold=[self.setting.file.resolve(name) for name in section.gold],
+            output=lab.layout.dataset(section.name),
             since=older,
             engine=self.setting.engine,
         )
-        few = wanted.limit is not None and len(data) < wanted.limit
-        summary = f"{len(data):,}{f' of {wanted.limit:,}' if few else ''} examples"
+        few = section.limit is not None and len(data) < section.limit
+        summary = f"{len(data):,}{f' of {section.limit:,}' if few else ''} examples"
         if older is not None:
             difference = data.diff(older)
             summary += (

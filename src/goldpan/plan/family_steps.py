@@ -52,8 +52,8 @@ class _RepositoriesStep(Step):
 
     def _left_out(self) -> tuple[str, ...]:
         present = {repo.lower() for repo in self._present()}
-        kept = {repo: self.setting.repository(repo).lower() for repo in self.repos}
-        return tuple(f"{repo} is left out" for repo in self.repos if kept[repo] not in present)
+        names = {repo: self.setting.repository(repo).lower() for repo in self.repos}
+        return tuple(f"{repo} is left out" for repo in self.repos if names[repo] not in present)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,24 +219,24 @@ class CrossCodeStep(Step):
         from goldpan.datasets.registry import find_task, tasks_directory
         from goldpan.datasets.task_data import task_directory
 
-        wanted, lab, seed = self.section.crosscode, self.setting.lab, self.section.seed
-        assert wanted is not None
-        tasks = [find_task(name, tasks_directory(lab.path)) for name in wanted.tasks]
+        section, lab, seed = self.section.crosscode, self.setting.lab, self.section.seed
+        assert section is not None
+        tasks = [find_task(name, tasks_directory(lab.path)) for name in section.tasks]
         datasets = [TaskDataset(task, task_directory(lab.layout, task)) for task in tasks]
-        known = load_splits(None)
-        chosen = find_split(wanted.split, known)
+        splits = load_splits(None)
+        chosen = find_split(section.split, splits)
         settings = CrossSettings(
-            find_method(wanted.method),
+            find_method(section.method),
             seed,
-            train_cap=wanted.train_cap,
-            evaluation_cap=wanted.evaluation_cap,
+            train_cap=section.train_cap,
+            evaluation_cap=section.evaluation_cap,
         )
         directory = lab.layout.dataset(self.section.name)
         files = lab.path / "crosscode" / "plans" / self.section.name
         with lab.reporting() as reporter:
             export_tasks(lab.layout, datasets, files, reporter, seed=seed)
             read = find_tasks([files])
-            assigned = assign_tasks(chosen, known[chosen], [task.meta for task in read])
+            assigned = assign_tasks(chosen, splits[chosen], [task.meta for task in read])
             built = build_split(lab.layout, read, assigned, settings, directory, reporter)
         sides = (built.train, built.evaluation)
         train, test = (sum(count.drawn - count.leaking for count in side) for side in sides)

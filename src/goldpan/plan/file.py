@@ -47,19 +47,19 @@ class PlanFile:
 
     def profile(self, name: str) -> str:
         """Return a profile's name, or where its file lies."""
-        return str(self.beside(name)) if name.endswith(".toml") else name
+        return str(self.resolve(name)) if name.endswith(".toml") else name
 
-    def beside(self, name: str) -> Path:
+    def resolve(self, name: str) -> Path:
         """Return a path of the file, which is relative to the file's folder."""
         return self.path.parent / name
 
     def address(self, name: str) -> str | Path:
         """Return an address, or a path of the file."""
-        return name if is_address(name) else self.beside(name)
+        return name if is_address(name) else self.resolve(name)
 
     def source(self, name: str) -> str:
         """Return a path of the file where it is there, else the name of something elsewhere."""
-        path = self.beside(name)
+        path = self.resolve(name)
         return str(path) if path.exists() else name
 
 
@@ -106,7 +106,7 @@ def check_plan(file: PlanFile) -> None:
         _check_key(file, "profile", load_profile, profile)
     if plan.review is not None:
         named = plan.review.settings
-        settings = None if named is None else file.beside(named)
+        settings = None if named is None else file.resolve(named)
         _check_key(file, "review", load_review_settings, settings, plan.review.options)
     for number, dataset in enumerate(plan.dataset):
         if dataset.family in FAMILIES:

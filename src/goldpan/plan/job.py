@@ -13,7 +13,7 @@ from goldpan.core.log import LOG
 from goldpan.core.resources import explain
 from goldpan.plan.assess import Assessment
 from goldpan.plan.record import Change, Recipe, Record, digests_of, size_of
-from goldpan.plan.results import Telling, UnitResult, now
+from goldpan.plan.results import UnitNotifier, UnitResult, now
 from goldpan.plan.unit import Outcome, Step, Unit
 
 Keep = Callable[[Record], None]
@@ -29,7 +29,7 @@ class Job:
         record: Record | None,
         judged: Assessment,
         root: Path,
-        telling: Telling,
+        notifier: UnitNotifier,
         keep: Keep,
     ) -> None:
         assert judged.recipe is not None
@@ -40,7 +40,7 @@ class Job:
         self._recipe: Recipe = judged.recipe
         self._why = judged.why
         self._root = root
-        self._telling = telling
+        self._notifier = notifier
         self._keep = keep
         self._begun = time.monotonic()
 
@@ -59,7 +59,7 @@ class Job:
     def begin(self) -> None:
         """Record and tell that it begins."""
         self._begun = time.monotonic()
-        self._telling.begins(self._why)
+        self._notifier.on_begin(self._why)
         self.step.prepare(self._record)
         self._keep(begun(self.step.unit, self._record, self._recipe))
 
@@ -83,20 +83,20 @@ class Job:
                 facts=dict(outcome.facts),
             )
         )
-        self._ended(
+        self._finish(
             UnitResult(self.step.unit, state, True, self._why, seconds, outcome.said, outcome.lacks)
         )
 
     def fail(self, error: Exception) -> None:
         """Record and tell what it failed with."""
         seconds, unit = time.monotonic() - self._begun, self.step.unit
-        known = explained(unit, error)
-        self._keep(failed(begun(unit, self._record, self._recipe), known))
-        self._ended(failure(unit, known, self._why, seconds, ran=True))
+        explanation = explained(unit, error)
+        self._keep(failed(begun(unit, self._record, self._recipe), explanation))
+        self._finish(failure(unit, explanation, self._why, seconds, ran=True))
 
-    def _ended(self, result: UnitResult) -> None:
+    def _finish(self, result: UnitResult) -> None:
         self.result = result
-        self._telling.ended(result)
+        self._notifier.on_end(result)
 
 
 def begun(unit: Unit, record: Record | None, recipe: Recipe) -> Record:
@@ -128,9 +128,9 @@ def failure(
 
 def explained(unit: Unit, error: Exception) -> GoldpanError:
     """Return what people are told of a failure."""
-    known = error if isinstance(error, GoldpanError) else explain(error)
-    if known is not None:
-        return known
+    explanation = error if isinstance(error, GoldpanError) else explain(error)
+    if explanation is not None:
+        return explanation
     LOG.error("%s", unit.name, exc_info=error)
     return GoldpanError(
         f"Goldpan itself failed ({type(error).__name__}: {error})",

@@ -128,11 +128,11 @@ def make_steps(setting: Setting, store: Store, repos: Sequence[str]) -> list[Ste
 def _duplicates(setting: Setting, repos: Sequence[str]) -> Iterator[Step]:
     """Yield a step for each profile whose settings of near duplicates are its own."""
     after = tuple(f"mine/{repo}" for repo in repos)
-    known = []
+    planned = []
     for name in setting.file.profiles:
         profile = setting.profiles[name]
-        if (settings := profile.settings["near-duplicates"]) not in known:
-            known.append(settings)
+        if (settings := profile.settings["near-duplicates"]) not in planned:
+            planned.append(settings)
             yield DuplicatesStep(Unit("duplicates", profile.name, after=after), setting, name)
 
 
@@ -171,5 +171,5 @@ def _review_name(setting: Setting, review: Review) -> str:
 
 
 def _chosen(dataset: DatasetPlan, repos: Sequence[str]) -> list[str]:
-    wanted = {name.lower() for name in dataset.repositories}
-    return [repo for repo in repos if not wanted or repo.lower() in wanted]
+    names = {name.lower() for name in dataset.repositories}
+    return [repo for repo in repos if not names or repo.lower() in names]

@@ -132,11 +132,11 @@ class _Jobs:
 
     by_repo: Mapping[str, Job]
 
-    def begins(self, repo: str) -> None:
+    def on_begin(self, repo: str) -> None:
         """Begin a repository's job."""
         self.by_repo[repo].begin()
 
-    def ended(self, repo: str, result: MineResult | Exception) -> None:
+    def on_end(self, repo: str, result: MineResult | Exception) -> None:
         """End a repository's job."""
         job = self.by_repo[repo]
         assert isinstance(job.step, MineStep)

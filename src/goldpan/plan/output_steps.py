@@ -48,18 +48,18 @@ class EvaluateStep(Step):
     @property
     def parts(self) -> int:
         """Count the runs."""
-        wanted = self.section
-        return len(wanted.models) * len(wanted.seeds) * len((*wanted.datasets, *wanted.tasks))
+        section = self.section
+        return len(section.models) * len(section.seeds) * len((*section.datasets, *section.tasks))
 
     def settings(self) -> Mapping[str, Any]:
         """Return which models are run and how."""
-        wanted = self.section
+        section = self.section
         return {
-            "models": list(wanted.models),
-            "seeds": list(wanted.seeds),
-            "protocol": wanted.protocol,
-            "tasks": list(wanted.tasks),
-            "model": wanted.settings,
+            "models": list(section.models),
+            "seeds": list(section.seeds),
+            "protocol": section.protocol,
+            "tasks": list(section.tasks),
+            "model": section.settings,
         }
 
     def inputs(self) -> Mapping[str, str]:
@@ -77,12 +77,12 @@ class EvaluateStep(Step):
 
     def run_part(self, number: int) -> Outcome:
         """Do one run."""
-        wanted = self.section
-        names = (*wanted.datasets, *wanted.tasks)
-        name, model, seed = list(product(names, wanted.models, wanted.seeds))[number]
+        section = self.section
+        names = (*section.datasets, *section.tasks)
+        name, model, seed = list(product(names, section.models, section.seeds))[number]
         alone = {"datasets": (), "tasks": (), "models": (model,), "seeds": (seed,)}
-        kind = "datasets" if name in wanted.datasets else "tasks"
-        step = replace(self, section=wanted.model_copy(update={**alone, kind: (name,)}))
+        kind = "datasets" if name in section.datasets else "tasks"
+        step = replace(self, section=section.model_copy(update={**alone, kind: (name,)}))
         (outcome,) = map(_run, step._runs())
         return outcome
 
@@ -100,22 +100,22 @@ class EvaluateStep(Step):
             estimates = [planned.estimate() for planned in self._runs()]
         except GoldpanError:
             return Cost(note="model calls and money, as the datasets are not built yet")
-        asked = [estimate for estimate in estimates if estimate is not None]
-        if not asked:
+        remote = [estimate for estimate in estimates if estimate is not None]
+        if not remote:
             return Cost()
-        costs = [estimate.cost for estimate in asked if estimate.cost is not None]
-        money = sum(costs) if len(costs) == len(asked) else None
-        return Cost(money=money, calls=sum(estimate.requests for estimate in asked))
+        costs = [estimate.cost for estimate in remote if estimate.cost is not None]
+        money = sum(costs) if len(costs) == len(remote) else None
+        return Cost(money=money, calls=sum(estimate.requests for estimate in remote))
 
     def _runs(self) -> Runs:
-        wanted, lab = self.section, self.setting.lab
-        data: list[str | Dataset] = [lab.dataset(name) for name in wanted.datasets]
+        section, lab = self.section, self.setting.lab
+        data: list[str | Dataset] = [lab.dataset(name) for name in section.datasets]
         return lab.plan(
-            [*data, *wanted.tasks],
-            model=wanted.models,
-            seeds=wanted.seeds,
-            settings=wanted.settings,
-            protocol=wanted.protocol,
+            [*data, *section.tasks],
+            model=section.models,
+            seeds=section.seeds,
+            settings=section.settings,
+            protocol=section.protocol,
         )
 
 
@@ -161,15 +161,15 @@ class PublishStep(Step):
 
     def run(self) -> Outcome:
         """Publish it."""
-        wanted = self.section
-        tag = None if wanted.tag is None else tag_of(self._directory, wanted.tag)
+        section = self.section
+        tag = None if section.tag is None else tag_of(self._directory, section.tag)
         result = self.setting.lab.publish(
             self._directory,
-            wanted.repo_id,
-            private=wanted.private,
+            section.repo_id,
+            private=section.private,
             tag=tag,
-            overwrite=wanted.overwrite,
-            allowed_licenses=wanted.allow_license,
+            overwrite=section.overwrite,
+            allowed_licenses=section.allow_license,
         )
         what = f"{len(result.changes):,} files sent" if result.changes else "the same content"
         tagged = f", tag {result.tag}" if result.tag else ""

@@ -66,9 +66,9 @@ def write_workspace_overview(
     `coverages` need not be measured again. Raises `WorkspaceError` where a table is damaged or the
     file cannot be written.
     """
-    known = {coverage.repo: coverage for coverage in coverages}
+    by_repo = {coverage.repo: coverage for coverage in coverages}
     held = [
-        _repository_counts(workspace, repo, known.get(repo))
+        _repository_counts(workspace, repo, by_repo.get(repo))
         for repo in workspace.repositories("tables")
     ]
     page = document_page(
@@ -118,8 +118,8 @@ def _profile_counts(
     for name in rules:
         layout = Workspace(workspace.root, name)
         for profile in filtered_by(layout, repo):
-            kept = count_kept(layout, repo, profile)
-            yield ProfileCounts(name, profile, kept["issue"], kept["pair"])
+            counts = count_kept(layout, repo, profile)
+            yield ProfileCounts(name, profile, counts["issue"], counts["pair"])
 
 
 def _report(
@@ -198,9 +198,9 @@ def _repositories(held: list[RepositoryCounts]) -> Content:
 
 def _kept_table(held: list[RepositoryCounts]) -> Content:
     rows: list[tuple[Cell, ...]] = [
-        (item.repo, kept.rules, kept.profile, kept.issues, kept.pairs)
+        (item.repo, profile.rules, profile.profile, profile.issues, profile.pairs)
         for item in held
-        for kept in item.kept
+        for profile in item.kept
     ]
     columns = ("repository", "pairing rules", "profile", "issues kept", "fix pairs kept")
     note = "" if rows else "No repository was filtered."

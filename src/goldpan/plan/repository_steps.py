@@ -113,10 +113,11 @@ class PairStep(Step):
         from goldpan.core.plugins import digests
         from goldpan.miners.pairing import find_rules
 
-        known = [find_rules(name) for name in self.setting.rules]
-        signals = sorted({name for rules in known for name in rules.signals})
+        found_rules = [find_rules(name) for name in self.setting.rules]
+        signals = sorted({name for rules in found_rules for name in rules.signals})
         plugins = digests(
-            *(("rules", rules.name) for rules in known), *(("signal", name) for name in signals)
+            *(("rules", rules.name) for rules in found_rules),
+            *(("signal", name) for name in signals),
         )
         described = described_rules(self.setting.rules)
         values = {f"rules {name}": what for name, what in described.items()}
@@ -148,16 +149,16 @@ class CloneStep(Step):
         """Tell whether GitHub is asked for what git does not tell, which takes tokens."""
         from goldpan.git.remote import find_remote
 
-        wanted = self.setting.file.plan.clone
-        if wanted.network is not None:
-            return wanted.network
+        section = self.setting.file.plan.clone
+        if section.network is not None:
+            return section.network
         host = self.setting.lab.settings.git_host
         return not find_remote(self.unit.subject, self._source(), None, host).is_local
 
     def settings(self) -> Mapping[str, Any]:
         """Return where the history comes from."""
-        wanted = self.setting.file.plan.clone
-        return {"source": wanted.source, "network": wanted.network}
+        section = self.setting.file.plan.clone
+        return {"source": section.source, "network": section.network}
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the tables that say which pull requests are wanted."""
@@ -167,8 +168,8 @@ class CloneStep(Step):
     def run(self) -> Outcome:
         """Clone it, and read its pull requests."""
         repo = self.setting.repository(self.unit.subject)
-        lab, wanted = self.setting.lab, self.setting.file.plan.clone
-        ((_, history),) = lab.clone(repo, source=self._source(), network=wanted.network)
+        lab, section = self.setting.lab, self.setting.file.plan.clone
+        ((_, history),) = lab.clone(repo, source=self._source(), network=section.network)
         made = tuple(lab.layout.table(repo, name) for name in _CLONED)
         lacks = (f"{history.unasked:,} diffs",) if history.unasked else ()
         summary = f"{history.pulls:,} pull requests read, {history.changes:,} changed files"
@@ -225,12 +226,14 @@ def told_profiles(profiles: Iterable[Profile]) -> dict[str, Any]:
     """Return what verdicts depend on of profiles, by dotted key."""
     from goldpan.filters.catalogue import criteria
 
-    known = criteria()
+    available = criteria()
     described = {
         f"profile {profile.name}": {
             "decide": list(profile.decide),
             **profile.plain()["settings"],
-            "criteria": {criterion: profile.digest(known[criterion]) for criterion in known},
+            "criteria": {
+                criterion: profile.digest(available[criterion]) for criterion in available
+            },
         }
         for profile in profiles
     }

@@ -71,7 +71,7 @@ class PlanResult:
         return sum(unit.ran for unit in self.units)
 
 
-class Telling:
+class UnitNotifier:
     """Tells a listener of one unit."""
 
     def __init__(self, listener: Listener, unit: Unit, position: tuple[int, int, int]) -> None:
@@ -79,11 +79,11 @@ class Telling:
         self._unit = unit
         self._position = position
 
-    def begins(self, why: tuple[Change, ...]) -> None:
+    def on_begin(self, why: tuple[Change, ...]) -> None:
         """Say that the unit begins."""
         self._listener(Event("begin", self._unit, *self._position, now(), why))
 
-    def ended(self, result: UnitResult) -> None:
+    def on_end(self, result: UnitResult) -> None:
         """Say what became of it."""
         kinds: dict[tuple[str, bool], Literal["end", "fail", "skip", "fresh"]] = {
             ("failed", True): "fail",

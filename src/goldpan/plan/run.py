@@ -23,7 +23,7 @@ from goldpan.plan.make import Store, make_setting, make_steps, open_workspace, s
 from goldpan.plan.mining import mine_together, price_together
 from goldpan.plan.record import Recipe, Record, read_record, write_record
 from goldpan.plan.repository_steps import Setting
-from goldpan.plan.results import Ended, Listener, PlanResult, Telling, UnitResult
+from goldpan.plan.results import Ended, Listener, PlanResult, UnitNotifier, UnitResult
 from goldpan.plan.selection import (
     Selection,
     is_current,
@@ -137,26 +137,26 @@ class OpenPlan:
                 stack.callback(setattr, self, "_cluster", None)
             for stage, steps in groupby(self.steps, lambda step: step.unit.stage):
                 self._run_stage(stage, list(steps), wish, results, listener)
-        wanted = [results[step.unit.name] for step in self.steps if wish.takes(step.unit)]
+        chosen = [results[step.unit.name] for step in self.steps if wish.takes(step.unit)]
         return PlanResult(
             self.file.name,
             self.lab.path,
             self.repositories,
-            tuple(wanted),
+            tuple(chosen),
             time.monotonic() - started,
         )
 
     def _select(self, reporter: Reporter, *, anew: bool, keep: bool) -> Selection | None:
-        wanted = self.file.plan.repositories
-        if not wanted.select:
+        repositories = self.file.plan.repositories
+        if not repositories.select:
             return None
-        known = read_selection(self.store.selection)
-        if known is not None and not anew and is_current(known, wanted):
-            return known
-        selection = select_repositories(self.lab.settings, wanted, reporter)
+        earlier = read_selection(self.store.selection)
+        if earlier is not None and not anew and is_current(earlier, repositories):
+            return earlier
+        selection = select_repositories(self.lab.settings, repositories, reporter)
         if keep:
             write_selection(self.store.selection, selection)
-        reporter.note(summary_of(selection, wanted))
+        reporter.note(summary_of(selection, repositories))
         return selection
 
     def _check_wish(self, wish: Wish) -> None:
@@ -179,13 +179,13 @@ class OpenPlan:
         jobs: list[Job] = []
         for step in steps:
             position = (self._numbers[step.unit.name], len(self.steps), len(steps))
-            telling = Telling(listener, step.unit, position)
-            judged = self._judge(step, wish, results, telling)
+            notifier = UnitNotifier(listener, step.unit, position)
+            judged = self._judge(step, wish, results, notifier)
             if isinstance(judged, Job):
                 jobs.append(judged)
             else:
                 results[step.unit.name] = judged
-                telling.ended(judged)
+                notifier.on_end(judged)
         if stage == "mine" and len(jobs) > 1:
             mine_together(jobs, self.setting, self._reporter)
         else:
@@ -201,16 +201,16 @@ class OpenPlan:
         results |= {job.step.unit.name: job.result for job in jobs if job.result is not None}
 
     def _judge(
-        self, step: Step, wish: Wish, results: dict[str, UnitResult], telling: Telling
+        self, step: Step, wish: Wish, results: dict[str, UnitResult], notifier: UnitNotifier
     ) -> UnitResult | Job:
         """Return a unit that is due as a job, else what became of it."""
         unit = step.unit
         needed = [results[name] for name in unit.needs if name in results]
-        lacking = next(
+        blocker = next(
             (assessment for assessment in needed if assessment.state in ("failed", "skipped")), None
         )
-        if lacking is not None:
-            because = lacking.because or lacking.unit.name
+        if blocker is not None:
+            because = blocker.because or blocker.unit.name
             how = "failed" if results[because].state == "failed" else "was skipped"
             reason = f"needs {because}, which {how}"
             return UnitResult(unit, "skipped", False, said=reason, because=because)
@@ -218,9 +218,9 @@ class OpenPlan:
         try:
             judged = assess(step, self.lab.path, record, wish)
         except Exception as error:  # noqa: BLE001 - no unit stops the others
-            known = explained(unit, error)
-            self._keep(failed(begun(unit, record, Recipe("", {}, {})), known))
-            return failure(unit, known, (), 0.0, ran=False)
+            explanation = explained(unit, error)
+            self._keep(failed(begun(unit, record, Recipe("", {}, {})), explanation))
+            return failure(unit, explanation, (), 0.0, ran=False)
         if not judged.why:
             assert record is not None
             state: Ended = "partial" if record.lacks else "fresh"
@@ -228,7 +228,7 @@ class OpenPlan:
         if not wish.takes(unit):
             why = f"it is not up to date, and --only leaves it out: {judged.why[0]}"
             return UnitResult(unit, "skipped", False, judged.why, said=why)
-        return Job(step, record, judged, self.lab.path, telling, self._keep)
+        return Job(step, record, judged, self.lab.path, notifier, self._keep)
 
     def _keep(self, record: Record) -> None:
         write_record(self.store.record(record.unit), record)

@@ -23,13 +23,13 @@ class Section(BaseModel):
     def _known_keys(cls, values: Any) -> Any:
         if not isinstance(values, Mapping):
             return values
-        known = list(cls.model_fields)
+        keys = list(cls.model_fields)
         read: dict[str, Any] = {}
         for key, value in values.items():
             name = str(key).replace("-", "_")
-            if name not in known:
-                near = get_close_matches(name, known, n=1)
-                remedy = f"Did you mean {near[0]}" if near else f"It may hold {', '.join(known)}"
+            if name not in keys:
+                near = get_close_matches(name, keys, n=1)
+                remedy = f"Did you mean {near[0]}" if near else f"It may hold {', '.join(keys)}"
                 raise PydanticCustomError(
                     UNKNOWN_KEY, "the key {key} is unknown", {"key": str(key), "remedy": remedy}
                 )

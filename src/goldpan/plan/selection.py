@@ -82,18 +82,18 @@ def write_selection(path: Path, selection: Selection) -> None:
     write_whole(path, sealed_json(facts))
 
 
-def repositories_of(wanted: Repositories, selection: Selection | None) -> tuple[str, ...]:
+def repositories_of(repositories: Repositories, selection: Selection | None) -> tuple[str, ...]:
     """Return all repositories of a plan: those that are listed, then those that were selected."""
     selected = () if selection is None else selection.repositories
-    return (*wanted.listed, *(repository.repo for repository in selected))
+    return (*repositories.listed, *(repository.repo for repository in selected))
 
 
-def summary_of(selection: Selection, wanted: Repositories) -> str:
+def summary_of(selection: Selection, repositories: Repositories) -> str:
     """Return how many repositories were selected, and which searches gave fewer than asked for."""
     count = len(selection.repositories)
     noun = "repository" if count == 1 else "repositories"
     texts = [f"GitHub's search selects {count:,} {noun}"]
-    for select in wanted.select:
+    for select in repositories.select:
         query = query_of(select)
         matches = sum(repository.query == query for repository in selection.repositories)
         if matches < select.limit:
@@ -101,29 +101,29 @@ def summary_of(selection: Selection, wanted: Repositories) -> str:
     return "; ".join(texts)
 
 
-def is_current(selection: Selection, wanted: Repositories) -> bool:
+def is_current(selection: Selection, repositories: Repositories) -> bool:
     """Tell whether a selection is that of these searches."""
-    return selection.queries == _selection_lines(wanted)
+    return selection.queries == _selection_lines(repositories)
 
 
-def select_repositories(settings: Settings, wanted: Repositories, reporter: Reporter) -> Selection:
+def select_repositories(settings: Settings, planned: Repositories, reporter: Reporter) -> Selection:
     """Ask GitHub's search; raises `MiningError` where it does not answer whole."""
 
     async def ask() -> list[Selected]:
-        known = {name.lower() for name in wanted.listed}
+        listed = {name.lower() for name in planned.listed}
         repositories: list[Selected] = []
         async with connect(settings, reporter) as github:
-            for select in wanted.select:
-                for repository in await _search(github, select, known):
-                    known.add(repository.repo.lower())
+            for select in planned.select:
+                for repository in await _search(github, select, listed):
+                    listed.add(repository.repo.lower())
                     repositories.append(repository)
         return repositories
 
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Selection(at, _selection_lines(wanted), tuple(asyncio.run(ask())))
+    return Selection(at, _selection_lines(planned), tuple(asyncio.run(ask())))
 
 
-async def _search(github: GitHub, select: Select, known: set[str]) -> Sequence[Selected]:
+async def _search(github: GitHub, select: Select, listed: set[str]) -> Sequence[Selected]:
     query = query_of(select)
     repositories: dict[str, Selected] = {}
     for page in range(1, MOST_SELECTED // _PAGE + 1):
@@ -142,7 +142,7 @@ async def _search(github: GitHub, select: Select, known: set[str]) -> Sequence[S
         items = reply.data.get("items", [])
         for item in items:
             name = _name(item)
-            if name is not None and name.lower() not in known:
+            if name is not None and name.lower() not in listed:
                 repositories.setdefault(
                     name.lower(), Selected(name, item["stargazers_count"], query)
                 )
@@ -164,7 +164,7 @@ def _name(item: Any) -> str | None:
         return None
 
 
-def _selection_lines(wanted: Repositories) -> tuple[str, ...]:
-    listed = ", ".join(sorted(name.lower() for name in wanted.listed))
-    searches = [f"{query_of(select)} (at most {select.limit})" for select in wanted.select]
+def _selection_lines(repositories: Repositories) -> tuple[str, ...]:
+    listed = ", ".join(sorted(name.lower() for name in repositories.listed))
+    searches = [f"{query_of(select)} (at most {select.limit})" for select in repositories.select]
     return (*searches, f"besides {listed}" if listed else "besides none")

@@ -82,7 +82,7 @@ def draw_dropped(
     datasets.
     """
     connection.execute(_DRAWN, {"seed": str(seed), "most": most})
-    drawn: dict[tuple[str, str], list[Dropped]] = {}
+    samples: dict[tuple[str, str], list[Dropped]] = {}
     for row in rows(connection, _SHOWN, most=most, longest=_LONGEST):
         dropped = Dropped(
             repo=row["repo"],
@@ -97,8 +97,8 @@ def draw_dropped(
             evidence=_public(row["evidence"]),
             others=row["others"],
         )
-        drawn.setdefault((row["subject"], row["criterion"]), []).append(dropped)
-    return drawn
+        samples.setdefault((row["subject"], row["criterion"]), []).append(dropped)
+    return samples
 
 
 def _public(text: str | None) -> str:

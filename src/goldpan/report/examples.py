@@ -153,13 +153,13 @@ def draw_examples(
         for row in rows(connection, "SELECT filename, count(*) AS n FROM shards GROUP BY filename"):
             split = _split(row["filename"])
             splits[split] = splits.get(split, 0) + row["n"]
-        drawn = [row["id"] for row in rows(connection, _DRAWN, seed=str(seed), most=most)]
-        drawn_rows = rows(connection, "FROM shards WHERE list_contains($ids, id)", ids=drawn)
+        ids = [row["id"] for row in rows(connection, _DRAWN, seed=str(seed), most=most)]
+        drawn_rows = rows(connection, "FROM shards WHERE list_contains($ids, id)", ids=ids)
     except duckdb.Error as error:
         raise DatasetError(
             f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build it again"
         ) from error
-    drawn_rows.sort(key=lambda row: (drawn.index(row["id"]), row["filename"]))
+    drawn_rows.sort(key=lambda row: (ids.index(row["id"]), row["filename"]))
     examples = tuple(_example(connection, row) for row in drawn_rows[:most])
     return Dataset(directory.resolve().name, family, dict(sorted(splits.items())), examples)
 

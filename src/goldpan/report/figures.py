@@ -34,8 +34,8 @@ def inline_figure(svg: str, label: str, key: str) -> Markup:
     """
     # Drawn here by matplotlib, which escapes what it writes: no file from outside is parsed.
     root = ET.fromstring(svg)  # noqa: S314
-    kept = {name for element in root.iter() for name in _referenced(element)}
-    _clean(root, kept, key)
+    referenced = {name for element in root.iter() for name in _referenced(element)}
+    _clean(root, referenced, key)
     width, height = (float(size) for size in root.attrib["viewBox"].split()[2:])
     shown = {
         "viewBox": root.attrib["viewBox"],
@@ -51,7 +51,7 @@ def inline_figure(svg: str, label: str, key: str) -> Markup:
     return Markup(ET.tostring(root, encoding="unicode"))  # noqa: S704 - all text is escaped by it
 
 
-def _clean(element: ET.Element, kept: set[str], key: str) -> None:
+def _clean(element: ET.Element, referenced: set[str], key: str) -> None:
     element.tag = element.tag.removeprefix(_SVG)
     for child in [inner for inner in element if inner.tag.removeprefix(_SVG) in _DROPPED]:
         element.remove(child)
@@ -62,16 +62,16 @@ def _clean(element: ET.Element, kept: set[str], key: str) -> None:
         if value and name.strip() != "font-family":
             attributes[name.strip()] = value.strip()
     for name, value in attributes.items():
-        _keep(element, name, value, kept, key)
+        _keep(element, name, value, referenced, key)
     element.text = _tight(element.text)
     element.tail = _tight(element.tail)
     for child in element:
-        _clean(child, kept, key)
+        _clean(child, referenced, key)
 
 
-def _keep(element: ET.Element, name: str, value: str, kept: set[str], key: str) -> None:
+def _keep(element: ET.Element, name: str, value: str, referenced: set[str], key: str) -> None:
     if name == "id":
-        if value in kept:
+        if value in referenced:
             element.set(name, f"{key}-{value}")
     elif name == _LINK:
         element.set("href", f"#{key}-{value.removeprefix('#')}")

@@ -88,5 +88,5 @@ def _panel(axes: Axes, funnel: Funnel) -> None:
     axes.set_xticks([])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    kept = f"{funnel.rows:,} {PLURAL[funnel.subject]} in, {funnel.kept:,} kept"
-    axes.set_title(kept, loc="left", color=SOFT, fontsize=11, pad=8)
+    title = f"{funnel.rows:,} {PLURAL[funnel.subject]} in, {funnel.kept:,} kept"
+    axes.set_title(title, loc="left", color=SOFT, fontsize=11, pad=8)

@@ -97,7 +97,7 @@ def write_report(
         measured = measure(connection)
         dropped = draw_dropped(connection, seed)
         most = max(1, min(_MOST_A_DATASET, _MOST_EXAMPLES // max(1, len(datasets))))
-        drawn = [draw_examples(connection, path, seed, most) for path in datasets]
+        samples = [draw_examples(connection, path, seed, most) for path in datasets]
     page = render(
         "report.html.jinja",
         title=f"Goldpan report: {_heading(repositories)}",
@@ -111,7 +111,7 @@ def write_report(
         funnels=whole,
         by_repository=_largest(funnels) if len(funnels) > 1 else [],
         charts=measured,
-        datasets=drawn,
+        datasets=samples,
         criteria=_groups(profile, whole, dropped),
     )
     write_page(page, output)
@@ -119,8 +119,8 @@ def write_report(
         output,
         len(page.encode()),
         tuple(repository.repo for repository in repositories),
-        tuple(dataset.name for dataset in drawn),
-        sum(len(dataset.examples) for dataset in drawn),
+        tuple(dataset.name for dataset in samples),
+        sum(len(dataset.examples) for dataset in samples),
         sum(len(droppeds) for droppeds in dropped.values()),
         tuple(basis),
     )
@@ -217,11 +217,11 @@ def _groups(
     dropped: Mapping[tuple[str, str], Sequence[Dropped]],
 ) -> list[_Group]:
     """Return all criteria of the verdicts in the order of the funnels."""
-    known = criteria()
+    available = criteria()
     groups = []
     for funnel in funnels:
         for step in funnel.steps:
-            criterion = known.get(step.criterion)
+            criterion = available.get(step.criterion)
             settings = asdict(profile.settings[step.criterion]) if criterion else {}
             groups.append(
                 _Group(

@@ -57,18 +57,18 @@ def canvas(width: float, height: float) -> Iterator[Canvas]:
     from matplotlib.figure import Figure
 
     with mpl.rc_context(_COMPARED):
-        drawn = Canvas(Figure(figsize=(width, height), layout="constrained"))
-        FigureCanvasAgg(drawn.figure)
-        yield drawn
+        plot = Canvas(Figure(figsize=(width, height), layout="constrained"))
+        FigureCanvasAgg(plot.figure)
+        yield plot
         text = StringIO()
-        drawn.figure.savefig(
+        plot.figure.savefig(
             text,
             format="svg",
             metadata={"Date": None, "Creator": "goldpan"},
             facecolor="white",
         )
         # Without the prolog, which HTML would not take, it is still a whole SVG file.
-        drawn.svg = text.getvalue()[text.getvalue().index("<svg") :]
+        plot.svg = text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def name(text: str) -> str:

@@ -80,11 +80,11 @@ def file_list(paths: Sequence[Path]) -> str:
 def _create_view(
     connection: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Path]
 ) -> None:
-    there = [path for path in files if path.exists()]
-    if there:
+    existing = [path for path in files if path.exists()]
+    if existing:
         connection.execute(
             f"CREATE VIEW {table.name} AS "
-            f"FROM read_parquet({file_list(list(map(verify_parquet, there)))}, "
+            f"FROM read_parquet({file_list(list(map(verify_parquet, existing)))}, "
             "union_by_name = true)"
         )
     else:

@@ -26,30 +26,30 @@ class _Entry:
         return f"{self.name}/" if self.folder else self.name
 
 
-def draw_around(paths: Iterable[str], changed: str, beside: int = 5) -> list[Branch]:
-    """Draw the folders that lead to a file, each with at most `beside` of its other entries."""
+def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Branch]:
+    """Draw the folders that lead to a file, each with at most `others` of its other entries."""
     above: list[Branch] = []
     below: list[Branch] = []
-    inside, drawn = list(paths), ""
+    inside, indent = list(paths), ""
     way = changed.split("/")
     for depth, ours in enumerate(way):
         entries = _entries(inside)
         at = entries.index(_Entry(ours, depth < len(way) - 1))
         # Neighbours of the way tell more than the first entries of a long folder.
-        start = max(0, min(at - beside // 2, len(entries) - beside - 1))
-        end = min(len(entries), start + beside + 1)
-        branches = [Branch(f"{drawn}├── ", f"… {start:,} more")] if start else []
-        branches += [Branch(f"{drawn}├── ", entry.label) for entry in entries[start:end]]
+        start = max(0, min(at - others // 2, len(entries) - others - 1))
+        end = min(len(entries), start + others + 1)
+        branches = [Branch(f"{indent}├── ", f"… {start:,} more")] if start else []
+        branches += [Branch(f"{indent}├── ", entry.label) for entry in entries[start:end]]
         if end < len(entries):
-            branches.append(Branch(f"{drawn}├── ", f"… {len(entries) - end:,} more"))
-        branches[-1] = replace(branches[-1], drawn=f"{drawn}└── ")
+            branches.append(Branch(f"{indent}├── ", f"… {len(entries) - end:,} more"))
+        branches[-1] = replace(branches[-1], drawn=f"{indent}└── ")
         ours_at = at - start + bool(start)
         if depth == len(way) - 1:
             branches[ours_at] = replace(branches[ours_at], changed=True)
         above += branches[: ours_at + 1]
         below = branches[ours_at + 1 :] + below
         inside = [path[len(ours) + 1 :] for path in inside if path.startswith(f"{ours}/")]
-        drawn += "│   " if branches[ours_at + 1 :] else "    "
+        indent += "│   " if branches[ours_at + 1 :] else "    "
     return above + below
 
 

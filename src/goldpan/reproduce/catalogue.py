@@ -39,13 +39,13 @@ def find_recipe(name: str) -> Recipe:
             return read_recipe(name, Path(name).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{name} cannot be read: {error}", "Check the file") from None
-    known = recipe_names()
-    if name not in known:
-        near = get_close_matches(name.lower(), known, n=1)
+    names = recipe_names()
+    if name not in names:
+        near = get_close_matches(name.lower(), names, n=1)
         hint = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(
             f"There is no recipe {name!r}",
-            f"{hint}Choose {', '.join(known)}, or give the path of a TOML file",
+            f"{hint}Choose {', '.join(names)}, or give the path of a TOML file",
         )
     file = _SHIPPED / f"{name}{_ENDING}"
     return read_recipe(file.name, file.read_text(encoding="utf-8"))
@@ -75,22 +75,22 @@ def read_recipe(file: str, text: str) -> Recipe:
 
 def find_tables(recipe: Recipe, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
     """Return the tables of those keys, all of them without any; raises `UsageError`."""
-    known = {table.key.lower(): table for table in recipe.tables}
+    by_key = {table.key.lower(): table for table in recipe.tables}
     for key in keys:
-        if key.lower() not in known:
+        if key.lower() not in by_key:
             choice = [table.key for table in recipe.tables]
             raise unknown_name(recipe.name, "table", key, choice)
     chosen = dict.fromkeys(key.lower() for key in keys)
-    return tuple(known[key] for key in chosen) if keys else recipe.tables
+    return tuple(by_key[key] for key in chosen) if keys else recipe.tables
 
 
 def find_tasks(recipe: Recipe, names: Sequence[str]) -> tuple[TaskRecipe, ...]:
     """Return the tasks of those names, all of them without any; raises `UsageError`."""
-    known = {task.task: task for task in recipe.tasks}
+    by_name = {task.task: task for task in recipe.tasks}
     for name in names:
-        if name not in known:
-            raise unknown_name(recipe.name, "task", name, list(known))
-    return tuple(known[name] for name in names) if names else recipe.tasks
+        if name not in by_name:
+            raise unknown_name(recipe.name, "task", name, list(by_name))
+    return tuple(by_name[name] for name in names) if names else recipe.tasks
 
 
 def _key(location: Sequence[int | str], values: Any) -> str:

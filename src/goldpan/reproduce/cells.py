@@ -90,9 +90,9 @@ class TableResult:
 
     def furthest(self, states: Iterable[State] = STATES) -> Cell | None:
         """Return the cell of those states whose distance is largest, None without any."""
-        wanted = set(states)
+        accepted = set(states)
         measured = [
-            cell for cell in self.cells if cell.state in wanted and cell.distance is not None
+            cell for cell in self.cells if cell.state in accepted and cell.distance is not None
         ]
         return max(measured, key=lambda cell: abs(cell.distance or 0.0), default=None)
 
@@ -124,8 +124,8 @@ def fill_table(
             if paper is None and (row in recipe.rows or (row, column) not in by_cell):
                 continue
             # A later outcome of the same state replaces an earlier one.
-            known = by_cell.get((row, column), [])[::-1]
-            ranked = sorted(known, key=lambda outcome: STATES.index(outcome.state))
+            outcomes_of = by_cell.get((row, column), [])[::-1]
+            ranked = sorted(outcomes_of, key=lambda outcome: STATES.index(outcome.state))
             best = ranked[0] if ranked else Outcome(row, column, None, "untested")
             others = tuple(outcome for outcome in ranked[1:] if outcome.state != "untested")
             cells.append(

@@ -78,15 +78,15 @@ class Context:
 
     def files(self, keys: Iterable[str]) -> list[FoundFile]:
         """Return several files; raises `MissingFileError` after all that lack are remembered."""
-        there, lacking = [], None
+        files, missing = [], None
         for key in keys:
             try:
-                there.append(self.file(key))
+                files.append(self.file(key))
             except MissingFileError as error:
-                lacking = lacking or error
-        if lacking is not None:
-            raise lacking
-        return there
+                missing = missing or error
+        if missing is not None:
+            raise missing
+        return files
 
     def problem(self, text: str) -> None:
         """Tell what kept a cell from being computed, once; others go on."""

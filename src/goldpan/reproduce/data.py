@@ -100,8 +100,8 @@ class DataFolder:
     def candidates(self, source: SourceFile) -> list[Path]:
         """Return the paths that end as the recipe says, the best first."""
         fitting: list[Path] = []
-        for wanted in source.paths:
-            end = _plain(wanted)
+        for listed_path in source.paths:
+            end = _plain(listed_path)
             named = self._index.get(end.rpartition("/")[2], [])
             ends = [path for path in named if f"/{_plain(path)}".endswith(f"/{end}")]
             ends.sort(key=lambda path: (len(path), path))
@@ -202,9 +202,9 @@ def _check_table(file: FoundFile) -> None:
     rows = 0
     for number, row in enumerate(table_rows(file.path), 1):
         rows = number
-        if number == 1 and (lacking := [name for name in source.columns if name not in row]):
+        if number == 1 and (missing := [name for name in source.columns if name not in row]):
             raise DatasetError(
-                f"{file.path} has no column {lacking[0]!r}; it has {', '.join(map(str, row))}",
+                f"{file.path} has no column {missing[0]!r}; it has {', '.join(map(str, row))}",
                 f"Give {source.title} as its authors publish it: {source.address}",
             )
         if source.rows is None:

@@ -29,7 +29,7 @@ def find_models(recipe: Recipe, names: tuple[str, ...]) -> tuple[ModelRecipe, ..
         name, sign, commit = argument.partition("@")
         model = recipe.model(name)
         if model is None:
-            choice = [known.name for known in recipe.models]
+            choice = [entry.name for entry in recipe.models]
             raise unknown_name(recipe.name, "model", name, choice)
         if sign and not _COMMIT.fullmatch(commit):
             raise UsageError(f"{commit!r} is not a commit", "Write its 40 hexadecimal digits")

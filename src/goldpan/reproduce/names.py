@@ -14,10 +14,10 @@ def split_names(arguments: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def unknown_name(recipe: str, noun: str, name: str, known: Sequence[str]) -> UsageError:
+def unknown_name(recipe: str, noun: str, name: str, choices: Sequence[str]) -> UsageError:
     """Return the error for a name that a recipe has not, with the nearest that it has."""
-    lower = {entry.lower(): entry for entry in known}
+    lower = {entry.lower(): entry for entry in choices}
     near = get_close_matches(name.lower(), list(lower), n=1)
     hint = f"Did you mean {lower[near[0]]}? " if near else ""
-    choice = f"Choose {', '.join(known)}" if known else "Leave it out"
+    choice = f"Choose {', '.join(choices)}" if choices else "Leave it out"
     return UsageError(f"The recipe {recipe} has no {noun} {name!r}", f"{hint}{choice}")

@@ -233,12 +233,12 @@ def _shuffled(split: SplitRecipe, targets: Sequence[Any]) -> set[int]:
 
 
 def _key(recipe: TaskRecipe, files: Sequence[FoundFile]) -> str:
-    known = {
+    facts = {
         "goldpan": __version__,
         "recipe": recipe.model_dump(exclude={"prompt"}),
         "files": [file.sha256 for file in files],
     }
-    return hashlib.sha256(orjson.dumps(known, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _mark(directory: Path) -> str:

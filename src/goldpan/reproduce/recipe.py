@@ -252,9 +252,9 @@ class Recipe(_Part):
         ):
             if twice := sorted({name for name in names if names.count(name) > 1}):
                 raise ValueError(f"two {noun}s are called {twice[0]!r}")
-        known = {file.key for file in self.files}
+        file_keys = {file.key for file in self.files}
         for where, keys in self._named():
-            if unknown := [key for key in keys if key not in known]:
+            if unknown := [key for key in keys if key not in file_keys]:
                 raise ValueError(
                     f"{where} names the file {unknown[0]!r}, which is not in [[files]]"
                 )

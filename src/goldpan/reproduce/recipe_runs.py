@@ -33,12 +33,12 @@ def run_of(
 def model_of(models: Sequence[ModelRecipe], run: Run) -> ModelRecipe | None:
     """Return which of the paper's models a run asked or trained: by name, title or weights."""
     settings = run.record.settings
-    asked = {run.model, str(settings.get("model", "")), str(settings.get("weights", ""))}
-    wanted = {_last_part(name) for name in asked if name}
+    model_names = {run.model, str(settings.get("model", "")), str(settings.get("weights", ""))}
+    asked_names = {_last_part(name) for name in model_names if name}
     trained = run.model.startswith("finetuned")
     for model in models:
         names = {_last_part(name) for name in (model.name, model.title, model.hub) if name}
-        if wanted & names and trained == (model.kind == "fine-tuned"):
+        if asked_names & names and trained == (model.kind == "fine-tuned"):
             return model
     return None
 

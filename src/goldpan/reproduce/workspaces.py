@@ -18,8 +18,8 @@ def workspaces(context: Context) -> Iterator[Workspace]:
         folders += sorted(path for path in context.data.root.iterdir() if path.is_dir())
     seen: set[Path] = set()
     for folder in (*folders, context.workspace.root):
-        if (known := folder.resolve()) in seen:
+        if (resolved := folder.resolve()) in seen:
             continue
-        seen.add(known)
+        seen.add(resolved)
         if any((folder / sign).is_dir() for sign in _SIGNS):
             yield Workspace(folder)

@@ -33,14 +33,14 @@ class Excerpt:
 def excerpt(text: str | None, shown: int = 1200, most: int = 8000) -> Excerpt:
     """Cut a text into what is seen at once and what opens, at line ends where there are some."""
     whole = text or ""
-    seen = visible(whole[:most].replace("\r\n", "\n")).rstrip()
+    visible_text = visible(whole[:most].replace("\r\n", "\n")).rstrip()
     # Written out, one character takes eight: hostile texts may not grow that much.
-    kept = seen[: 2 * most]
-    left_out = max(0, len(whole) - most) + len(seen) - len(kept)
+    text_read = visible_text[: 2 * most]
+    left_out = max(0, len(whole) - most) + len(visible_text) - len(text_read)
     front: list[Block] = []
     back: list[Block] = []
-    room = shown if len(kept) > shown * 5 // 4 else len(kept)
-    for block in _blocks(kept):
+    room = shown if len(text_read) > shown * 5 // 4 else len(text_read)
+    for block in _blocks(text_read):
         if back or room <= 0:
             back.append(block)
         elif len(block.text) <= room:
@@ -68,13 +68,13 @@ def _blocks(text: str) -> list[Block]:
     fence = info = ""
     for row in text.split("\n"):
         mark = _FENCE.match(row)
-        beside = row[mark.end() :].strip() if mark else ""
-        if fence and mark and mark[1].startswith(fence) and not beside:
+        fence_info = row[mark.end() :].strip() if mark else ""
+        if fence and mark and mark[1].startswith(fence) and not fence_info:
             blocks.append(Block("\n".join(lines), code=True, info=info))
             lines, fence = [], ""
-        elif not fence and mark and "`" not in beside:
+        elif not fence and mark and "`" not in fence_info:
             blocks.append(Block("\n".join(lines).strip("\n"), code=False))
-            lines, fence, info = [], mark[1], beside
+            lines, fence, info = [], mark[1], fence_info
         else:
             lines.append(row)
     if fence:

@@ -167,9 +167,9 @@ class _Reader:
         if "<!--" not in line:
             self._add(self._kind_of(line, head), line)
             return
-        seen, is_open = _without_comments(line)
-        head = seen.lstrip()
-        self._add(self._kind_of(seen, head) if head else Kind.COMMENT, seen if head else line)
+        visible, is_open = _without_comments(line)
+        head = visible.lstrip()
+        self._add(self._kind_of(visible, head) if head else Kind.COMMENT, visible if head else line)
         while is_open and self._at < len(self._lines):
             _, closed, rest = self._lines[self._at].partition("-->")
             is_open = not closed
@@ -215,9 +215,9 @@ def _ends_like_code(head: str) -> bool:
 def _without_comments(line: str) -> tuple[str, bool]:
     """Return what is seen of a line, and whether a comment in it goes on in the next."""
     first, *parts = line.split("<!--")
-    seen, is_open = [first], False
+    pieces, is_open = [first], False
     for part in parts:
         _, closed, rest = part.partition("-->")
         is_open = not closed
-        seen.append(rest)
-    return "".join(seen), is_open
+        pieces.append(rest)
+    return "".join(pieces), is_open

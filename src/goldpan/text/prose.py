@@ -55,12 +55,12 @@ def prose(text: str, *, quotes: bool = False, template: frozenset[str] = frozens
 
 def prose_of(lines: Iterable[Line], *, quotes: bool = False) -> str:
     """Return the prose of classified lines."""
-    kept = [
+    rows = [
         line.text.lstrip(" \t>") if line.kind is Kind.QUOTE else line.text
         for line in lines
         if line.kind is Kind.PROSE or (quotes and line.kind is Kind.QUOTE)
     ]
-    cleaned = _clean("\n".join(kept))
+    cleaned = _clean("\n".join(rows))
     return "\n".join(line for raw in cleaned.split("\n") if _reads_well(line := raw.strip()))
 
 
@@ -129,5 +129,5 @@ def _reads_well(line: str) -> bool:
         return False
     if line.replace(" ", "").isalpha():
         return True
-    seen = len(line) - line.count(" ")
-    return letters(line) >= _LETTER_SHARE * seen or _SENTENCE.match(line) is not None
+    characters = len(line) - line.count(" ")
+    return letters(line) >= _LETTER_SHARE * characters or _SENTENCE.match(line) is not None

@@ -112,13 +112,13 @@ def find_faults(
 
 def has_prose(text: str, least: int, template: frozenset[str] = frozenset()) -> bool:
     """Say whether a text surely has `least` letters of prose; it is not read beyond them."""
-    seen = 0
+    letter_count = 0
     for kind, line in read_lines(text, template):
         if kind is not Kind.PROSE or not line or is_choice(line):
             continue
-        if seen + opening_letters(line) >= least:
+        if letter_count + opening_letters(line) >= least:
             return True
-        seen += letters(prose_of((Line(kind, line),)))
-        if seen >= least:
+        letter_count += letters(prose_of((Line(kind, line),)))
+        if letter_count >= least:
             return True
     return False

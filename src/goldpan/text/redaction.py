@@ -140,12 +140,12 @@ def may_be_private(
     rules = rules or PrivateRules()
     hints = [
         hint
-        for wanted, hint in (
+        for is_on, hint in (
             (rules.emails, EMAIL_HINT),
             (rules.ip_addresses, IP_HINT),
             (rules.secrets, SECRET_HINT),
         )
-        if wanted
+        if is_on
     ]
     marks = pc.match_substring_regex(texts, "|".join(hints or [_NOTHING]))
     return pc.fill_null(marks, False)

@@ -161,14 +161,14 @@ def read_remarks(text: str) -> Remarks:
     written = prose_of(lines)
     stretches = split_sentences(written, "join")[:_MOST_SENTENCES]
     sentences = [written[part.start : part.end][:_LONGEST].lower() for part in stretches]
-    words = statement_words = asked = 0
+    words = statement_words = question_words = 0
     reasons = steps = solved = unsure = False
     status = _is_status(sentences)
     for sentence in sentences:
         size = len(_WORD.findall(sentence))
         words += size
         if sentence.endswith("?"):
-            asked += size
+            question_words += size
             continue
         if not (status or _NOTE_OPENING.match(sentence) or _NOTE.search(sentence)):
             statement_words += size
@@ -181,7 +181,7 @@ def read_remarks(text: str) -> Remarks:
     return Remarks(
         words=words,
         statement_words=statement_words,
-        question_words=asked,
+        question_words=question_words,
         reasons=reasons,
         steps=steps,
         solved=solved,

@@ -129,9 +129,9 @@ def calibrate_reviews(
             f"{people} cannot be read ({str(error).splitlines()[0]})",
             "Give a Parquet file with the columns of verdicts",
         ) from None
-    if lacking := sorted({*_COLUMNS, "keep"} - set(verdicts.column_names)):
+    if missing := sorted({*_COLUMNS, "keep"} - set(verdicts.column_names)):
         raise UsageError(
-            f"{people} lacks the column {lacking[0]}",
+            f"{people} lacks the column {missing[0]}",
             "Give a Parquet file with the columns of verdicts",
         )
     models = pa.concat_tables([read_reviews(workspace, repo, profile) for repo in repos])

@@ -78,9 +78,9 @@ def find_injection(text: str) -> list[str]:
     """
     suspicions = [f"hidden: {spelled}" for spelled in _hidden(text)][:1]
     tags = "\n".join(_spelled(match[0]) for match in _TAGS.finditer(text))
-    seen = nfkc(_resolved(for_prompt(text) + "\n" + tags))
+    plain = nfkc(_resolved(for_prompt(text) + "\n" + tags))
     for kind, finder in _FINDERS.items():
-        if match := finder.search(seen):
+        if match := finder.search(plain):
             suspicions.append(f"{kind}: {line(match[0], 120)}")
     return suspicions
 

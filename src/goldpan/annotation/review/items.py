@@ -61,8 +61,8 @@ def _draw(view: RepoView, limit: int) -> None:
     rows = view.sql("SELECT issue, pull_repo, pull FROM kept").to_pylist()
     rows.sort(key=lambda row: hashlib.sha256(orjson.dumps([view.repo, *row.values()])).digest())
     schema = pa.schema([VERDICTS.schema.field(name) for name in KEYS["pair"]])
-    drawn = pa.Table.from_pylist(rows[:limit], schema=schema)
-    view.connection.register("drawn", drawn)
+    sample = pa.Table.from_pylist(rows[:limit], schema=schema)
+    view.connection.register("drawn", sample)
     view.connection.execute("CREATE OR REPLACE TEMP TABLE kept AS FROM drawn")
 
 

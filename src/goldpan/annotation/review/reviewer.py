@@ -82,7 +82,7 @@ def judge(
     Raises `ReviewError` where the endpoint serves nobody; what was answered until then is kept
     and not asked again.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     planner, budget = ReviewPlanner(store, cases, settings), Budget(settings)
     planned = planner.review_estimate(budget)
     sent, complete = planner.ask(budget, reporter)
@@ -111,7 +111,7 @@ def judge(
         budget.paid,
         budget.paid_before,
         complete,
-        time.monotonic() - begun,
+        time.monotonic() - started,
     )
 
 

@@ -45,18 +45,18 @@ def adjudicate(
     project = open_project(workspace, name)
     check_server(project, server)
     form = form_of(project)
-    wanted = {
+    undecided = {
         decision.key["subject_id"]: decision
         for decision in decide(workspace, name)
         if decision.how in ("conflict", "adjudicated")
         or (doubts and decision.how == "agreed" and decision.doubted)
     }
-    if not wanted:
+    if not undecided:
         raise UsageError(
             f"The project {name} holds no conflict", "Pull again when more is annotated"
         )
-    shown = _shown_data(RawExports(project.path("raw")), wanted, project.configuration)
-    tasks = _tasks(shown, wanted, form.decides, project.configuration)
+    shown = _shown_data(RawExports(project.path("raw")), undecided, project.configuration)
+    tasks = _tasks(shown, undecided, form.decides, project.configuration)
     return push(
         workspace,
         server,
@@ -70,20 +70,22 @@ def adjudicate(
 
 
 def _shown_data(
-    raw: RawExports, wanted: Mapping[str, Decision], configuration: Configuration
+    raw: RawExports, decisions: Mapping[str, Decision], configuration: Configuration
 ) -> dict[str, Mapping[str, Any]]:
     """Return the data of wanted subjects as the annotators saw it."""
     shown: dict[str, Mapping[str, Any]] = {}
     for export in raw.read():
         for task in export.tasks:
-            if task["data"].get("id") in wanted and set(configuration.panels) <= set(task["data"]):
+            if task["data"].get("id") in decisions and set(configuration.panels) <= set(
+                task["data"]
+            ):
                 shown[task["data"]["id"]] = task["data"]
     return shown
 
 
 def _tasks(
     shown: Mapping[str, Mapping[str, Any]],
-    wanted: Mapping[str, Decision],
+    decisions: Mapping[str, Decision],
     decides: str,
     configuration: Configuration,
 ) -> Iterator[Task]:
@@ -91,9 +93,9 @@ def _tasks(
         zip(configuration.field(decides).choices, configuration.field(decides).labels, strict=True)
     )
     for subject in sorted(shown):
-        data, decision = shown[subject], wanted[subject]
-        drawn = {name: str(data[name]) for name in configuration.panels}
-        drawn["note"] = panel_html.without_answers(drawn["note"]) + panel_html.answers(
+        data, decision = shown[subject], decisions[subject]
+        panels = {name: str(data[name]) for name in configuration.panels}
+        panels["note"] = panel_html.without_answers(panels["note"]) + panel_html.answers(
             _answers(subject, decision.answers, labels)
         )
         key = decision.key
@@ -104,7 +106,7 @@ def _tasks(
             key["issue"],
             key["pull_repo"],
             key["pull"],
-            drawn,
+            panels,
             comment=key["comment"],
         )
 

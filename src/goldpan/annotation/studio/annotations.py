@@ -118,16 +118,16 @@ def settle(
                 marked[annotation.number] = replace(annotation, problem="own-case")
         good = [annotation for annotation in marked.values() if annotation.problem is None]
         last: dict[str, Annotation] = {}
-        begun: dict[str, tuple[datetime, int]] = {}
+        first_answers: dict[str, tuple[datetime, int]] = {}
         for annotation in sorted(
             good, key=lambda annotation: (annotation.updated_at, annotation.number)
         ):
             last[annotation.annotator] = annotation
-            begun[annotation.annotator] = min(
-                begun.get(annotation.annotator, (annotation.created_at, annotation.number)),
+            first_answers[annotation.annotator] = min(
+                first_answers.get(annotation.annotator, (annotation.created_at, annotation.number)),
                 (annotation.created_at, annotation.number),
             )
-        chosen = set(sorted(begun, key=lambda name: begun[name])[:annotators])
+        chosen = set(sorted(first_answers, key=lambda name: first_answers[name])[:annotators])
         for annotation in good:
             if last[annotation.annotator].number != annotation.number:
                 marked[annotation.number] = replace(annotation, problem="superseded")

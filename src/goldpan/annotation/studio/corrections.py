@@ -64,14 +64,14 @@ def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> 
 
 
 def _labels_by_choice(form: Form, project: Project, task: Task) -> dict[str, str]:
-    known = {choice_of(form, label): label for label in task.label_names}
-    if None in known:  # a label that nobody could choose would seem to be denied
+    label_of = {choice_of(form, label): label for label in task.label_names}
+    if None in label_of:  # a label that nobody could choose would seem to be denied
         raise UsageError(
-            f"The project {project.name} asks {form.name}, which has no choice {known[None]!r} as "
-            f"{task.name} has",
+            f"The project {project.name} asks {form.name}, which has no choice {label_of[None]!r} "
+            f"as {task.name} has",
             f"Give a project that was pushed with --task {task.name}",
         )
-    return {choice: label for choice, label in known.items() if choice is not None}
+    return {choice: label for choice, label in label_of.items() if choice is not None}
 
 
 def _labels(decision: Decision, meant: dict[str, str], *, several: bool) -> tuple[str, ...] | None:

@@ -77,9 +77,9 @@ def decide(workspace: Workspace, name: str) -> list[Decision]:
                 read_table(workspace, other.name), form
             )[0].items():
                 third.setdefault(subject, []).extend(people_answers)
-    wanted = project.facts.annotators
+    annotators = project.facts.annotators
     return [
-        _decision(keys[subject], answers[subject], third.get(subject, ()), wanted)
+        _decision(keys[subject], answers[subject], third.get(subject, ()), annotators)
         for subject in sorted(answers)
     ]
 
@@ -143,7 +143,7 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
         when = max(answer.at for answer in decision.answers)
         text = "/".join(decision.values) if decision.values else decision.how
         seen = ", not blind" if any(answer.suggested for answer in decision.answers) else ""
-        told = f"{text}, {decision.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}"
+        evidence = f"{text}, {decision.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}"
         comment = decision.key["comment"]
         rows.append(
             {
@@ -153,7 +153,7 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
                 "decides": True,
                 "keep": keep,
                 "reason": None if keep else (decision.how if open_ else decision.values[0]),
-                "evidence": told if comment is None else of_comment(comment, told),
+                "evidence": evidence if comment is None else of_comment(comment, evidence),
                 "profile": project.name,
                 "settings": project.configuration.digest,
             }
@@ -199,9 +199,9 @@ def _decision(
     key: Mapping[str, Any],
     answers: Sequence[PersonAnswer],
     third: Sequence[PersonAnswer],
-    wanted: int,
+    annotators: int,
 ) -> Decision:
-    if len(answers) < wanted:
+    if len(answers) < annotators:
         return Decision(key, "unfinished", (), tuple(answers))
     doubted = any(answer.doubt for answer in answers)
     if len({answer.values for answer in answers}) == 1 and not (third and doubted):

@@ -82,19 +82,19 @@ class Fetcher:
 
     def _begin(self, *, whole: bool) -> None:
         began = self._studio.clock()
-        asked = set(self._journal.subjects)
+        task_numbers = set(self._journal.subjects)
         if not whole and self._state.since is not None:
             changed = self._studio.changed_tasks(self._project.number, self._state.since)
             numbers = {int(task["id"]) for task in changed}
             if not numbers:
                 return  # no file of ours changes either
-            asked &= numbers
+            task_numbers &= numbers
         # A pull that fetched nothing left no file, so its number is free.
         self._save(
             replace(
                 self._state,
                 pull=self._raw.last_pull() + 1,
-                asked=tuple(sorted(asked)),
+                asked=tuple(sorted(task_numbers)),
                 began=began,
                 whole=whole,
             )
@@ -105,31 +105,31 @@ class Fetcher:
         """Fetch the tasks that the pull under way still lacks."""
         state = self._state
         have = self._raw.fetched_tasks(state.pull)
-        lacking = [number for number in state.asked or () if number not in have]
-        with self._reporter.task(f"{self._project.name}: answers", len(lacking)) as progress:
-            for start in range(0, len(lacking), _AT_ONCE):
-                some = lacking[start : start + _AT_ONCE]
-                self._take(state.pull, some)
-                progress.advance(len(some))
-        self.fetched += len(lacking)
+        missing = [number for number in state.asked or () if number not in have]
+        with self._reporter.task(f"{self._project.name}: answers", len(missing)) as progress:
+            for start in range(0, len(missing), _AT_ONCE):
+                batch = missing[start : start + _AT_ONCE]
+                self._take(state.pull, batch)
+                progress.advance(len(batch))
+        self.fetched += len(missing)
         surplus = self.surplus() if state.whole else state.surplus
         self._save(_State(state.pull, since=state.began, surplus=surplus))
 
-    def _take(self, pull: int, some: list[int]) -> None:
+    def _take(self, pull: int, numbers: list[int]) -> None:
         """Fetch tasks; where the server fails at one, the others come all the same."""
         try:
-            content = self._studio.export(self._project.number, some)
+            content = self._studio.export(self._project.number, numbers)
         except StudioFaultError:
-            if len(some) == 1:
-                self.unreadable.append(some[0])
+            if len(numbers) == 1:
+                self.unreadable.append(numbers[0])
                 return
             self._studio.project(
                 self._project.number
             )  # else nothing works, which is no task's fault
-            self._take(pull, some[: len(some) // 2])
-            self._take(pull, some[len(some) // 2 :])
+            self._take(pull, numbers[: len(numbers) // 2])
+            self._take(pull, numbers[len(numbers) // 2 :])
             return
-        self.history.take(self._raw.add(pull, some, content))
+        self.history.take(self._raw.add(pull, numbers, content))
 
     def _save(self, state: _State) -> None:
         write_whole(self._path, orjson.dumps(asdict(state)))

@@ -81,12 +81,12 @@ class Form:
 
     def reading(self, names: set[str], source: Path | str = "The row") -> Reading:
         """Return how rows with these columns are read; raises `DatasetError` where they are not."""
-        for known in self.readings:
-            if known.fits(names):
-                return known
-        lacking = [name for name in self.readings[0].columns if name not in names]
+        for reading in self.readings:
+            if reading.fits(names):
+                return reading
+        missing = [name for name in self.readings[0].columns if name not in names]
         raise DatasetError(
-            f"{source} lacks what {self.name} shows: {', '.join(lacking)}",
+            f"{source} lacks what {self.name} shows: {', '.join(missing)}",
             "Choose the dataset that belongs to it: code-edit for fix-pair, qa for "
             "question-answer, qa or a task on issues for issue-type, sentences for code-comment",
         )
@@ -157,10 +157,10 @@ def make_task(form: Form, row: Row) -> Task:
         name, pull_repo, pull = f"issue:{repo}#{issue}", None, None
     else:
         name, pull_repo, pull, issue = str(row["id"]), None, None, None
-    drawn = reading.draw(row)
+    panels = reading.draw(row)
     comment = row["answer_comment_id"] if reading is rows.QUESTION_ANSWER else None
-    given = given_labels(form, row)
-    return Task(name, reading.subject, repo or "", issue, pull_repo, pull, drawn, given, comment)
+    labels = given_labels(form, row)
+    return Task(name, reading.subject, repo or "", issue, pull_repo, pull, panels, labels, comment)
 
 
 def given_labels(form: Form, row: Row) -> tuple[str, ...]:
@@ -172,8 +172,8 @@ def given_labels(form: Form, row: Row) -> tuple[str, ...]:
     if labels is None or None in labels:
         return ()
     labels = labels or [NONE]
-    known = {choice_of(form, str(label)) for label in labels}
-    return tuple(sorted(choice for choice in known if choice)) if None not in known else ()
+    choices = {choice_of(form, str(label)) for label in labels}
+    return tuple(sorted(choice for choice in choices if choice)) if None not in choices else ()
 
 
 def choice_of(form: Form, label: str) -> str | None:
@@ -199,25 +199,28 @@ def read_tasks(directory: Path, form: Form, only: Container[str] | None = None) 
     paths = shard_paths(directory)
     if not paths:
         raise DatasetError(f"{directory} holds no dataset", "Make one with goldpan build")
-    seen = taken = 0
+    read = matching = 0
     for path in paths:
         try:
             file = pq.ParquetFile(path, page_checksum_verification=True)
-            there = set(file.schema_arrow.names)
-            reading = form.reading(there, directory)
-            columns = [*reading.columns, *(name for name in reading.optional if name in there)]
+            column_names = set(file.schema_arrow.names)
+            reading = form.reading(column_names, directory)
+            columns = [
+                *reading.columns,
+                *(name for name in reading.optional if name in column_names),
+            ]
             columns = list(dict.fromkeys(columns if only is None else ["id", *columns]))
             for batch in file.iter_batches(_AT_ONCE, columns=columns):
                 for row in batch.to_pylist():
-                    seen += 1
+                    read += 1
                     if _speaks(form, row) and (only is None or row["id"] in only):
-                        taken += 1
+                        matching += 1
                         yield make_task(form, row)
         except (OSError, pa.ArrowException) as error:
             raise DatasetError(
                 f"{path} cannot be read ({str(error).splitlines()[0]})", "Build it again"
             ) from None
-    if seen and not taken and form.language:
+    if read and not matching and form.language:
         raise DatasetError(
             f"{directory} holds no row in {form.language}", "Choose the form of its language"
         )

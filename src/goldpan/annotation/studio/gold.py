@@ -104,7 +104,7 @@ def write_gold(gold: GoldSet, path: Path) -> None:
 def _form(workspace: Workspace, name: str) -> Form:
     form = find_form(open_project(workspace, name).facts.form)
     if not form.gold:
-        making = [known.name for known in FORMS.values() if known.gold]
+        making = [other.name for other in FORMS.values() if other.gold]
         raise UsageError(
             f"No gold set is made of {form.name}", f"Choose a project of {' or '.join(making)}"
         )

@@ -41,27 +41,27 @@ class People:
     def __init__(self, project: Project) -> None:
         self._path = project.path("people.json")
         self._salt = _salt(project.root.parent / "salt")
-        self._known: dict[int, Person] = {}
+        self._by_number: dict[int, Person] = {}
         self._addresses: dict[int, str] = {}
         self.renamed: list[str] = []
         """Pseudonyms of those whose address or name changed since the last pull."""
         if self._path.exists():
             stored = orjson.loads(self._path.read_bytes())
-            self._known = {int(number): Person(**person) for number, person in stored.items()}
+            self._by_number = {int(number): Person(**person) for number, person in stored.items()}
 
     def meet(self, users: Sequence[User]) -> None:
         """Take in who has an account now, and keep it."""
         for user in users:
             self._addresses[user.number] = user.address
             name_hash = self._hash(f"called {user.address.lower()} {user.name}")
-            known = self._known.get(user.number)
+            known = self._by_number.get(user.number)
             if known is None:
                 pseudonym = self._hash(f"account {user.number} {user.joined}")
-                self._known[user.number] = Person(pseudonym, name_hash)
+                self._by_number[user.number] = Person(pseudonym, name_hash)
             elif known.called != name_hash:
                 self.renamed.append(known.annotator)
-                self._known[user.number] = Person(known.annotator, name_hash)
-        stored = {str(number): asdict(person) for number, person in sorted(self._known.items())}
+                self._by_number[user.number] = Person(known.annotator, name_hash)
+        stored = {str(number): asdict(person) for number, person in sorted(self._by_number.items())}
         write_whole(self._path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
 
     def annotator(self, number: int | None, *, named: bool = False) -> str:
@@ -70,8 +70,8 @@ class People:
             return "unknown"
         if named and number in self._addresses:
             return self._addresses[number]
-        if number in self._known:
-            return self._known[number].annotator
+        if number in self._by_number:
+            return self._by_number[number].annotator
         # An account that was removed before the first pull.
         return self._hash(f"account {number}")
 

@@ -74,8 +74,8 @@ def progress(workspace: Workspace, name: str) -> Progress:
     project = open_project(workspace, name)
     answers = _answers(read_table(workspace, name).to_pylist())
     tasks = Journal(project.path("tasks.jsonl")).subjects
-    gone = {number for number, task in _latest(project).items() if task is None}
-    subjects = {subject for number, subject in tasks.items() if number not in gone}
+    deleted = {number for number, task in _latest(project).items() if task is None}
+    subjects = {subject for number, subject in tasks.items() if number not in deleted}
     counting = [
         answer for answer in answers if answer["counts"] and answer["subject_id"] in subjects
     ]
@@ -83,9 +83,9 @@ def progress(workspace: Workspace, name: str) -> Progress:
     enough = project.facts.annotators
     finished = {subject for subject, count in counts.items() if count >= enough}
     skipped = {answer["subject_id"] for answer in answers if answer["problem"] == "skipped"}
-    wanted = enough * len(subjects)
+    target = enough * len(subjects)
     seconds = _median(counting)
-    left = max(0, wanted - len(counting))
+    left = max(0, target - len(counting))
     return Progress(
         name,
         project.facts.form,
@@ -95,7 +95,7 @@ def progress(workspace: Workspace, name: str) -> Progress:
         len(finished),
         len(counts) - len(finished),
         len((skipped & subjects) - finished),
-        wanted,
+        target,
         len(counting),
         tuple(
             sorted(Counter(answer["problem"] for answer in answers if answer["problem"]).items())
@@ -152,8 +152,8 @@ def _by_annotator(answers: Sequence[dict[str, Any]]) -> list[AnnotatorProgress]:
 
 
 def _median(answers: Sequence[dict[str, Any]]) -> float | None:
-    known = [answer["seconds"] for answer in answers if answer["seconds"] is not None]
-    return median(known) if known else None
+    seconds = [answer["seconds"] for answer in answers if answer["seconds"] is not None]
+    return median(seconds) if seconds else None
 
 
 def _end(times: Sequence[datetime], left: int) -> datetime | None:

@@ -153,9 +153,9 @@ def begin_project(
         _save(project)
         return project
     project = open_project(workspace, name)
-    asked = {"url": facts.url, "form": facts.form, "annotators": facts.annotators}
-    asked |= {"blind": facts.blind, "of": facts.of}
-    for key, value in asked.items():
+    expected = {"url": facts.url, "form": facts.form, "annotators": facts.annotators}
+    expected |= {"blind": facts.blind, "of": facts.of}
+    for key, value in expected.items():
         stored = getattr(project.facts, key)
         if stored != value:
             raise UsageError(

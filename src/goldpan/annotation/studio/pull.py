@@ -85,14 +85,14 @@ def pull(
     what the server asks now, where somebody changed it there. Raises `StudioError` where the
     server fails; what was fetched stays.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     project = open_project(workspace, name)
     check_server(project, server)
     with Studio(server) as studio, locked(project):
-        asked = studio.project(project.number).configuration
-        changed = digest(asked) != project.configuration.digest
+        configuration = studio.project(project.number).configuration
+        changed = digest(configuration) != project.configuration.digest
         if changed and accept_configuration:
-            project = _accept(project, asked)
+            project = _accept(project, configuration)
             changed = False
         journal = Journal(project.path("tasks.jsonl"))
         reconcile(project, studio, journal)
@@ -126,7 +126,7 @@ def pull(
         tuple(sorted(set(fetcher.unreadable))),
         tuple(people.renamed),
         changed,
-        time.monotonic() - begun,
+        time.monotonic() - started,
     )
 
 

@@ -81,7 +81,7 @@ def push(
         raise UsageError(f"{annotators} people cannot answer", "Give at least 1")
     if webhook is not None:
         check_address(webhook)
-    begun = time.monotonic()
+    started = time.monotonic()
     facts = Facts(server.url, "", form.name, annotators, suggest is None, of)
     project = begin_project(workspace, name, form.configuration, facts)
     with Studio(server) as studio, locked(project):
@@ -93,11 +93,11 @@ def push(
         journal = Journal(project.path("tasks.jsonl"))
         doubtful = bool(journal.open_batch)
         repeated = reconcile(project, studio, journal)
-        there = set(journal.subjects.values())
+        pushed = set(journal.subjects.values())
         reference = GivenLabels(project)
         known = added = suggested = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
-            for batch in _batches(project.configuration, tasks, there, suggest):
+            for batch in _batches(project.configuration, tasks, pushed, suggest):
                 progress.extend(len(batch.new))
                 known += batch.known
                 reference.add(batch.dataset_labels)
@@ -111,7 +111,7 @@ def push(
                     progress.advance(len(ids))
         if doubtful:
             repeated += reconcile(project, studio, journal, from_start=True)
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - started
     return PushResult(name, project.page, added, known, repeated, suggested, seconds)
 
 
@@ -175,25 +175,25 @@ class _Batch:
 def _batches(
     configuration: Configuration,
     tasks: Iterable[Task],
-    there: set[str],
+    pushed: set[str],
     suggest: Suggest | None,
 ) -> Iterator[_Batch]:
     new: list[tuple[str, dict[str, object]]] = []
     reference: dict[str, tuple[str, ...]] = {}
-    known = size = 0
+    skipped = size = 0
     for task in tasks:
         if task.dataset_labels:
             reference[task.subject_id] = task.dataset_labels
-        if task.subject_id in there:
-            known += 1
+        if task.subject_id in pushed:
+            skipped += 1
         else:
-            there.add(task.subject_id)
+            pushed.add(task.subject_id)
             new.append((task.subject_id, _body(configuration, task, suggest)))
             size += sum(len(panel) for panel in task.panels.values())
         if max(len(new), len(reference)) >= _MOST_TASKS or size >= _MOST_BYTES:
-            yield _Batch(new, known, reference)
-            new, reference, known, size = [], {}, 0, 0
-    yield _Batch(new, known, reference)
+            yield _Batch(new, skipped, reference)
+            new, reference, skipped, size = [], {}, 0, 0
+    yield _Batch(new, skipped, reference)
 
 
 def _body(configuration: Configuration, task: Task, suggest: Suggest | None) -> dict[str, object]:

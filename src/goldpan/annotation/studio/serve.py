@@ -114,20 +114,20 @@ def prepare(
     make_directory(directory)
     directory.chmod(0o700)  # the database holds passwords' hashes and tokens
     path = directory / "accounts.json"
-    known, ready = _noted(path)
-    addresses = list(dict.fromkeys([OWNER, *known, *annotators]))
+    accounts, ready = _noted(path)
+    addresses = list(dict.fromkeys([OWNER, *accounts, *annotators]))
     with reporter.task("accounts", len(addresses)) as progress:
         for address in addresses:
             if address not in ready:
                 # Noted before it is made: a kill in between must not lose the password.
                 new = Account(address, secrets.token_urlsafe(9), secrets.token_hex(20))
-                account = known.setdefault(address, new)
-                _note(path, known, ready)
+                account = accounts.setdefault(address, new)
+                _note(path, accounts, ready)
                 _create(installation, directory, account)
                 ready.add(address)
-                _note(path, known, ready)
+                _note(path, accounts, ready)
             progress.advance()
-    return tuple(known[address] for address in addresses)
+    return tuple(accounts[address] for address in addresses)
 
 
 def _noted(path: Path) -> tuple[dict[str, Account], set[str]]:
@@ -145,8 +145,11 @@ def _noted(path: Path) -> tuple[dict[str, Account], set[str]]:
         ) from None
 
 
-def _note(path: Path, known: Mapping[str, Account], ready: Set[str]) -> None:
-    stored = {"accounts": [asdict(account) for account in known.values()], "ready": sorted(ready)}
+def _note(path: Path, accounts: Mapping[str, Account], ready: Set[str]) -> None:
+    stored = {
+        "accounts": [asdict(account) for account in accounts.values()],
+        "ready": sorted(ready),
+    }
     write_whole(path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
 
 
@@ -184,7 +187,7 @@ def running(
     Raises `UsageError` for a port in use and `StudioError` where the server does not come up.
     """
     check_port(port)
-    begun = time.monotonic()
+    started = time.monotonic()
     url = f"http://127.0.0.1:{port}"
     command = [
         str(_program(installation)),
@@ -206,7 +209,7 @@ def running(
     try:
         _wait(process, url, directory)
         server = Server(url, accounts[0].token)
-        yield Running(server, tuple(accounts), time.monotonic() - begun, process)
+        yield Running(server, tuple(accounts), time.monotonic() - started, process)
     finally:
         _stop(process)
 
@@ -238,8 +241,8 @@ def _create(installation: Path, directory: Path, account: Account) -> None:
 
 def _environment(directory: Path, account: Account) -> dict[str, str]:
     variables = without_secrets(os.environ)
-    kept = {key: value for key, value in variables.items() if not key.startswith(_OURS)}
-    return kept | _settings(directory, account)
+    inherited = {key: value for key, value in variables.items() if not key.startswith(_OURS)}
+    return inherited | _settings(directory, account)
 
 
 def _settings(directory: Path, account: Account) -> dict[str, str]:

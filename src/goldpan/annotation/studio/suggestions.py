@@ -122,8 +122,8 @@ def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> st
     """Return the panel that tells annotators what is filled in, and by whom."""
     fields = []
     for name, values in suggestion.values.items():
-        asked = configuration.field(name)
-        labels = dict(zip(asked.choices, asked.labels, strict=True))
+        field = configuration.field(name)
+        labels = dict(zip(field.choices, field.labels, strict=True))
         text = ", ".join(labels.get(value, value) for value in values)
         score = "" if suggestion.score is None else f" ({suggestion.score:.2f})"
         fields.append(("Filled in:", f"{text}{score}"))
@@ -139,8 +139,8 @@ def prediction(
     kinds = {"choices": "choices", "text": "textarea"}
     result = []
     for name, values in suggestion.values.items():
-        asked = next((field for field in configuration.fields if field.name == name), None)
-        if asked is None:
+        chosen = next((field for field in configuration.fields if field.name == name), None)
+        if chosen is None:
             raise UsageError(
                 f"A suggestion for {subject_id} names the field {name}",
                 f"{configuration.name} has "
@@ -150,8 +150,8 @@ def prediction(
             {
                 "from_name": name,
                 "to_name": configuration.target,
-                "type": kinds[asked.kind],
-                "value": {asked.kind: list(values)},
+                "type": kinds[chosen.kind],
+                "value": {chosen.kind: list(values)},
             }
         )
     if problem := check(configuration, result).problem:

@@ -215,8 +215,8 @@ def _times(rounds: Sequence[Round]) -> Iterator[str]:
 
 def _timed(title: str, times: Iterable[Times]) -> Iterator[Sequence[object]]:
     for spread in times:
-        known = (spread.lower, spread.median, spread.upper)
-        shown = ("-" if seconds is None else f"{seconds:.1f}" for seconds in known)
+        times_of = (spread.lower, spread.median, spread.upper)
+        shown = ("-" if seconds is None else f"{seconds:.1f}" for seconds in times_of)
         yield (title, spread.annotator or "all", spread.answers, *shown)
 
 

@@ -78,8 +78,8 @@ def choose(
         )
     numbered = [Suspect(id, rank, margin, False) for rank, (id, margin) in enumerate(ranked, 1)]
     rest = sorted(numbered[suspects:], key=lambda row: _draw(seed, "control", row.id))
-    drawn = [Suspect(row.id, row.rank, row.margin, True) for row in rest[:controls]]
-    rows = (*numbered[:suspects], *sorted(drawn, key=lambda row: row.rank))
+    others = [Suspect(row.id, row.rank, row.margin, True) for row in rest[:controls]]
+    rows = (*numbered[:suspects], *sorted(others, key=lambda row: row.rank))
     return Selection(task, data_hash, folds, seed, rows)
 
 
@@ -93,8 +93,8 @@ def write_selection(project: Project, selection: Selection) -> None:
         raise UsageError(
             f"The project {project.name} holds suspects of {earlier.task}", "Give another --project"
         )
-    known = {row.id: row for row in (*selection.rows, *(earlier.rows if earlier else ()))}
-    rows = sorted(known.values(), key=lambda row: (row.rank, row.id))
+    by_id = {row.id: row for row in (*selection.rows, *(earlier.rows if earlier else ()))}
+    rows = sorted(by_id.values(), key=lambda row: (row.rank, row.id))
     plain = {**asdict(selection), "rows": [asdict(row) for row in rows]}
     write_whole(project.path(_FILE), orjson.dumps(plain, option=orjson.OPT_INDENT_2))
 

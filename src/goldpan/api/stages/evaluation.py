@@ -102,11 +102,11 @@ def label_errors(
     from goldpan.evaluation.label_errors import find_label_errors, write_ranked
     from goldpan.evaluation.task_input import read_task_input
 
-    known = find_task(task, tasks_directory(self.path))
-    directory = task_directory(self.layout, known) if dataset is None else Path(dataset)
+    found_task = find_task(task, tasks_directory(self.path))
+    directory = task_directory(self.layout, found_task) if dataset is None else Path(dataset)
     if output is not None:
         check_form(Path(output))
-    data = read_task_input(directory, known).data
+    data = read_task_input(directory, found_task).data
     suspects = find_label_errors(data, folds=folds, seed=seed)
     if output is not None:
         write_ranked(suspects, Path(output))

@@ -48,8 +48,8 @@ def mine_many(
     from goldpan.miners.mine_many import Results, mine_many
 
     named = {repo: repository_name(repo) for repo in repos}
-    known = {name.lower(): license for name, license in (licenses or {}).items()}
-    stated = {name: stated_license(known.get(name.lower())) for name in named.values()}
+    license_of = {name.lower(): license for name, license in (licenses or {}).items()}
+    stated = {name: stated_license(license_of.get(name.lower())) for name in named.values()}
     with self.reporting() as reporter, reporter.task("Repositories", len(stated)) as task:
         results = Results(reporter, task)
         mine_many(self.settings, stated, reporter, results)
@@ -145,14 +145,14 @@ def clone(
             if network is False or find_remote(name, source_of(source, name), None, host).is_local
         ]
         shared = source if "://" in source else str(Path(source).absolute())
-        there = partial(_clone_there, absolute_layout(self.layout), shared)
-        histories |= zip(sent, map_repositories(there, sent, engine, address), strict=True)
-    here = [name for name in names if name not in histories]
+        clone_local = partial(_clone_there, absolute_layout(self.layout), shared)
+        histories |= zip(sent, map_repositories(clone_local, sent, engine, address), strict=True)
+    remaining = [name for name in names if name not in histories]
     with self.reporting() as reporter:
         brought = fetch_histories(
-            self.settings, self.layout, here, reporter, source=source, network=network
+            self.settings, self.layout, remaining, reporter, source=source, network=network
         )
-    histories |= zip(here, brought, strict=True)
+    histories |= zip(remaining, brought, strict=True)
     return [histories[name] for name in names]
 
 

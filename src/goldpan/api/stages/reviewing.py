@@ -32,11 +32,11 @@ def review(
     from goldpan.annotation.review.run import run_review
     from goldpan.filters.profile import load_profile
 
-    wanted = _review_settings(models, settings, options)
+    review_settings = _review_settings(models, settings, options)
     chosen = load_profile(str(profile))
     names = known_repositories(self.layout, repos, "tables")
     with self.reporting() as reporter:
-        return run_review(self.layout.by_rules(rules), names, chosen, wanted, reporter)
+        return run_review(self.layout.by_rules(rules), names, chosen, review_settings, reporter)
 
 
 def predict_review(
@@ -52,11 +52,13 @@ def predict_review(
     from goldpan.annotation.review.run import estimate_review
     from goldpan.filters.profile import load_profile
 
-    wanted = _review_settings(models, settings, options)
+    review_settings = _review_settings(models, settings, options)
     chosen = load_profile(str(profile))
     names = known_repositories(self.layout, repos, "tables")
     with self.reporting() as reporter:
-        return estimate_review(self.layout.by_rules(rules), names, chosen, wanted, reporter)
+        return estimate_review(
+            self.layout.by_rules(rules), names, chosen, review_settings, reporter
+        )
 
 
 def _review_settings(

@@ -116,7 +116,7 @@ def build_code_comments(
     cannot be completed, `UsageError` where a task or a stratified split has no labels to go by,
     and `DatasetError` where nothing is left.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     if not annotations.required and (task or plan.kind == "stratified"):
         wants = task.name if task else str(plan)
         raise UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
@@ -131,7 +131,7 @@ def build_code_comments(
     tally = Tally()
 
     def rows() -> Iterator[dict[str, Any]]:
-        met: set[str] = set()
+        ids: set[str] = set()
         for commit in commits:
             files = _files(workspace, commit, reading, access, reporter)
             tally.files += len(files)
@@ -143,15 +143,15 @@ def build_code_comments(
                     tally.redacted.update(read_file.contents.redacted)
                     for row in rows_of(commit, read_file, labels):
                         if row["decided"]:
-                            met.add(row["id"])
+                            ids.add(row["id"])
                         if annotations.required and row["id"] not in required.by_id:
                             tally.left_out[UNDECIDED] += 1
                             continue
                         tally.labelled += row["decided"] is not None
                         tally.languages[row["language"]] += 1
                         yield task_row(task, row) if task else row
-        if gone := len(labels.by_id.keys() - met):
-            tally.left_out[GONE] = gone
+        if missing := len(labels.by_id.keys() - ids):
+            tally.left_out[GONE] = missing
 
     provenance = Provenance(
         sources=tuple(
@@ -192,7 +192,7 @@ def build_code_comments(
         provenance,
         card,
     )
-    return CommentsResult(written, tuple(commits), tally, time.monotonic() - begun)
+    return CommentsResult(written, tuple(commits), tally, time.monotonic() - started)
 
 
 def _files(

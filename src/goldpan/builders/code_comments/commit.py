@@ -70,13 +70,13 @@ def find_commit(workspace: Workspace, repo: str, revision: str | None) -> Commit
         ) from None
     commit = output.decode().strip()
     seconds = git("show", "--no-patch", "--format=%ct", commit, clone=clone, subject=repo)
-    known = _mined_facts(workspace, repo)
+    facts = _mined_facts(workspace, repo)
     return Commit(
-        str(known.get("repo") or repo),
+        str(facts.get("repo") or repo),
         clone,
         commit,
         datetime.fromtimestamp(int(seconds), UTC),
-        known.get("license"),
+        facts.get("license"),
     )
 
 

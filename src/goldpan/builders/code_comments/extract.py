@@ -107,8 +107,8 @@ def read_file(source: Source) -> FileRead:
         taker.take(comment)
         for comment in sorted(file_comments.comments, key=lambda comment: comment.span.start)
     ]
-    kept = tuple(comment for comment in comments if comment is not None)
-    return FileRead(source.path, language, text.encoding, kept, None, counts, redacted)
+    present = tuple(comment for comment in comments if comment is not None)
+    return FileRead(source.path, language, text.encoding, present, None, counts, redacted)
 
 
 def _comments(utf8: bytes, source: Source, language: str) -> tuple[DocumentedClasses, str]:

@@ -23,14 +23,14 @@ _PROPERTIES = "properties.json"
 
 def find_languages(names: Iterable[str]) -> frozenset[str]:
     """Return languages by their names, all where none is named; raises `UsageError`."""
-    known = {name.casefold(): name for name in LANGUAGES} | _OTHER_NAMES
+    language_names = {name.casefold(): name for name in LANGUAGES} | _OTHER_NAMES
     repeated = set()
     for name in names:
-        if name.casefold() not in known:
+        if name.casefold() not in language_names:
             raise UsageError(
                 f"Comments in {name!r} cannot be read", f"Choose among {', '.join(LANGUAGES)}"
             )
-        repeated.add(known[name.casefold()])
+        repeated.add(language_names[name.casefold()])
     return frozenset(repeated or LANGUAGES)
 
 
@@ -72,13 +72,13 @@ class SourceText:
             shift = len(codecs.BOM_UTF8) if self.encoding == "utf-8-sig" else 0
             return [Span(span.start + shift, span.end + shift) for span in spans]
         offsets = sorted({index for span in spans for index in (span.start, span.end)})
-        there: dict[int, int] = {}
+        byte_offsets: dict[int, int] = {}
         before, at = 0, len(codecs.BOM_UTF16_LE) if self.encoding.startswith("utf-16") else 0
         for index in offsets:
             at += len(self.utf8[before:index].decode().encode(self.encoding))
-            there[index] = at
+            byte_offsets[index] = at
             before = index
-        return [Span(there[span.start], there[span.end]) for span in spans]
+        return [Span(byte_offsets[span.start], byte_offsets[span.end]) for span in spans]
 
 
 def read_text(data: bytes) -> SourceText | None:

@@ -79,7 +79,7 @@ def read_commit(
     commit: Commit, files: Sequence[TreeFile], reading: Reading, counts: Counter[str]
 ) -> Iterator[ReadFile]:
     """Yield the files that could be read, in order; what could not is counted."""
-    kept: list[TreeFile] = []
+    files_read: list[TreeFile] = []
 
     def sources(objects: Objects) -> Iterator[Source]:
         for file, blob in zip(files, objects.read(file.id for file in files), strict=True):
@@ -87,7 +87,7 @@ def read_commit(
             if problem or blob is None or blob.data is None:
                 counts[problem or "absent"] += 1
             else:
-                kept.append(file)
+                files_read.append(file)
                 yield Source(file.path, blob.data, reading.wrapping, reading.kinds)
 
     with Objects(commit.clone, most_bytes=LARGEST) as objects:
@@ -99,7 +99,7 @@ def read_commit(
                 counts[result.problem] += 1
             else:
                 counts.update(result.counts)
-                yield ReadFile(kept[index], result)
+                yield ReadFile(files_read[index], result)
 
 
 def _problem(blob: Object | None) -> str | None:

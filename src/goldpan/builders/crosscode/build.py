@@ -60,16 +60,16 @@ def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
     Raises `DatasetError` where a file is not as it should be, or two tasks have one name.
     """
     read_files: list[TaskFiles] = []
-    taken: dict[str, Path] = {}
+    path_of: dict[str, Path] = {}
     for path in (path for directory in directories for path in list_metas(directory)):
         meta = read_meta(path)
         for name in {meta.name, meta.stem}:
-            if name in taken:
+            if name in path_of:
                 raise DatasetError(
-                    f"{path} describes the task {name}, as {taken[name]} does",
+                    f"{path} describes the task {name}, as {path_of[name]} does",
                     "Remove one of the two, or give --from once",
                 )
-            taken[name] = path
+            path_of[name] = path
         data = path.with_name(f"{meta.stem}{DATA}")
         if not data.is_file():
             raise DatasetError(f"{data} is missing", "Write the task's files again")
@@ -91,7 +91,7 @@ def build_split(
     instances whose input stands in the evaluation, exactly or nearly, are dropped. Raises
     `DatasetError` where one side has no task, or the directory holds something else.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     if assigned.empty:
         raise DatasetError(
             f"The split {assigned.name} has no task for {assigned.empty}",
@@ -151,7 +151,7 @@ def build_split(
         {relation: leaks[relation] for relation in ("exact", "near")},
         counts["examples_cut"],
         counts["inputs_cut"],
-        time.monotonic() - begun,
+        time.monotonic() - started,
     )
 
 

@@ -31,11 +31,11 @@ def choose_examples(
     """
     positive = [Example(*fields) for fields in task.prompt.examples]
     negative = [Example(*fields) for fields in task.prompt.negative_examples]
-    wanted = max(0, EXAMPLES - len(positive)) + max(0, EXAMPLES - len(negative))
-    taken = {example.input for example in (*positive, *negative)}
-    if not wanted:
+    missing = max(0, EXAMPLES - len(positive)) + max(0, EXAMPLES - len(negative))
+    inputs = {example.input for example in (*positive, *negative)}
+    if not missing:
         return tuple(positive), tuple(negative)
-    candidates = _candidates(task, instances, seed, taken)
+    candidates = _candidates(task, instances, seed, inputs)
     needed = max(0, EXAMPLES - len(positive))
     positive += [Example(instance.input, instance.output) for instance in candidates[:needed]]
     rest = candidates[needed:] + candidates[:needed]
@@ -53,13 +53,13 @@ def choose_examples(
 
 
 def _candidates(
-    task: Task, instances: Iterable[Instance], seed: int, taken: set[str]
+    task: Task, instances: Iterable[Instance], seed: int, taken_inputs: set[str]
 ) -> list[Instance]:
     """Return short instances with different inputs, each output in turn."""
     most = 2 * EXAMPLES
     best: dict[str, list[tuple[tuple[int, int, int], int, Instance]]] = {}
     for index, instance in enumerate(instances):
-        if instance.input in taken or not instance.input.strip():
+        if instance.input in taken_inputs or not instance.input.strip():
             continue
         length = max(_SHORT, len(instance.input) + len(instance.output))
         rank = (

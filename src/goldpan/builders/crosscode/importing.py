@@ -144,10 +144,10 @@ def _packed(rows: list[dict[str, Any]], schema: pa.Schema, file: str, start: int
 def new_task_file(workspace: Workspace, task: Task) -> Path | None:
     """Return where to write a task that the registry lacks; None where it knows the same one."""
     own = tasks_directory(workspace.root)
-    known = load_tasks(own).get(task.name)
-    if known is None:
+    existing = load_tasks(own).get(task.name)
+    if existing is None:
         return own / f"{task.name}.toml"
-    if (known.type, known.label_names) != (task.type, task.label_names):
+    if (existing.type, existing.label_names) != (task.type, task.label_names):
         raise UsageError(
             f"The registry has another task {task.name}, with another type or other labels",
             f"Remove {own / task.name}.toml if it is your own, or use another --workspace",

@@ -79,17 +79,17 @@ def instance_of(value: object, index: int) -> Instance:
     where = f"{INSTANCES}[{index}]"
     if not isinstance(value, dict):
         raise FieldError(where, "is not an object with input and output")
-    held = value if "input" in value else {key.lower(): item for key, item in value.items()}
+    fields = value if "input" in value else {key.lower(): item for key, item in value.items()}
     for name in ("input", "output"):
-        if name not in held:
+        if name not in fields:
             raise FieldError(f"{where}.{name}", "is missing")
     return Instance(
-        joined_text(held["input"], f"{where}.input"),
-        joined_text(held["output"], f"{where}.output"),
-        _split(held.get("split", "train"), f"{where}.split"),
-        _idx(held.get("idx", index), f"{where}.idx"),
-        _object(held.get("facts", {}), f"{where}.facts"),
-        _object(held.get("exact", {}), f"{where}.exact"),
+        joined_text(fields["input"], f"{where}.input"),
+        joined_text(fields["output"], f"{where}.output"),
+        _split(fields.get("split", "train"), f"{where}.split"),
+        _idx(fields.get("idx", index), f"{where}.idx"),
+        _object(fields.get("facts", {}), f"{where}.facts"),
+        _object(fields.get("exact", {}), f"{where}.exact"),
     )
 
 

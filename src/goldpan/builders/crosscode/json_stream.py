@@ -27,20 +27,20 @@ def read_array(path: Path, name: str) -> Iterator[object]:
     with path.open("rb") as file:
         text = _Text(file)
         text.expect("{", "")
-        seen = False
+        is_found = False
         while text.peek() != "}":
             key = text.value("")
             text.expect(":", str(key)[:80])
             if key != name:
                 text.value(str(key)[:80])
-            elif seen:
+            elif is_found:
                 raise FieldError(name, "occurs twice")
             else:
-                seen = True
+                is_found = True
                 yield from _elements(text, name)
             text.member_ends()
         text.skip()
-        if not seen:
+        if not is_found:
             raise FieldError(name, "is missing")
         if text.peek():
             raise FieldError("", "more follows after the end of the JSON object")
@@ -76,7 +76,7 @@ class _Text:
         self._json = json.JSONDecoder(parse_constant=_refuse_constant)
         self._buffer = ""
         self._at = 0
-        self._ended = False
+        self._at_end = False
 
     def peek(self) -> str:
         """Return the next character that is no white space; empty at the end."""
@@ -85,7 +85,7 @@ class _Text:
                 if self._buffer[self._at] not in _SPACE:
                     return self._buffer[self._at]
                 self._at += 1
-            if self._ended:
+            if self._at_end:
                 return ""
             self._fill()
 
@@ -115,17 +115,17 @@ class _Text:
             try:
                 value, end = self._json.raw_decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
-                if not self._ended and len(self._buffer) - self._at < _LONGEST:
+                if not self._at_end and len(self._buffer) - self._at < _LONGEST:
                     self._fill()
                     continue
-                if not self._ended:
+                if not self._at_end:
                     raise FieldError(field, "is not JSON, or longer than 64 MiB") from None
                 raise FieldError(field, f"is not JSON ({error.msg})") from None
             except RecursionError:
                 raise FieldError(field, "is nested too deeply") from None
             except ValueError as error:  # a number of many digits, or NaN
                 raise FieldError(field, str(error)) from None
-            if len(self._buffer) - end < _PENDING and not self._ended:
+            if len(self._buffer) - end < _PENDING and not self._at_end:
                 self._fill()
                 continue
             self._at = end
@@ -139,10 +139,10 @@ class _Text:
             more = self._decoder.decode(read, final=not read)
         except UnicodeDecodeError as error:
             raise FieldError("", f"is not UTF-8 ({error.reason})") from None
-        self._ended = not read
+        self._at_end = not read
         self._buffer = rest + more
         self._at = 0
 
 
-def _unlike(wanted: str, text: str) -> str:
-    return f"{wanted} is missing" + (f", {text!r} stands there" if text else ", the file ends")
+def _unlike(expected: str, text: str) -> str:
+    return f"{expected} is missing" + (f", {text!r} stands there" if text else ", the file ends")

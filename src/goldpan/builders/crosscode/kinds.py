@@ -78,14 +78,14 @@ def find_kind(names: list[str]) -> Kind | None:
     """Return the kind that the field Type names, however it is written; None for no such kind."""
     if not 1 <= len(names) <= 2:
         return None
-    wanted = [plain_name(name) for name in names]
+    plain_names = [plain_name(name) for name in names]
     for type_name in known_types():
-        if plain_name(type_name) != wanted[0]:
+        if plain_name(type_name) != plain_names[0]:
             continue
-        if len(wanted) == 1:
+        if len(plain_names) == 1:
             return Kind(type_name)
         for subtype in known_subtypes(type_name):
-            if plain_name(subtype) == wanted[1]:
+            if plain_name(subtype) == plain_names[1]:
                 return Kind(type_name, subtype)
     return None
 
@@ -100,7 +100,7 @@ def kind_of_category(category: str) -> Kind | None:
         if name in entry.categories:
             return entry.kind
     for entry in _entries():
-        if any(same_category(category, known) for known in entry.categories):
+        if any(same_category(category, path) for path in entry.categories):
             return entry.kind
     return find_kind([category.partition("->")[0]])
 
@@ -120,6 +120,6 @@ def kind_of_task(task: Task) -> Kind:
                 f"The types are {', '.join(known_types())}",
             )
         return kind
-    if task.type == "text-generation" and (known := kind_of_category(task.category)):
-        return known
+    if task.type == "text-generation" and (by_category := kind_of_category(task.category)):
+        return by_category
     return next(entry.kind for entry in _entries() if task.type in entry.task_types)

@@ -34,11 +34,11 @@ def leaking_places(
     """
     indexes: set[int] = set()
     start = 0
-    for asked in _portions(training):
-        for leak in find_leaks(_batches(evaluation()), asked, settings, scratch=scratch):
+    for portion in _portions(training):
+        for leak in find_leaks(_batches(evaluation()), portion, settings, scratch=scratch):
             indexes.add(start + leak.query)
             counts[leak.relation] += 1
-        start += len(asked)
+        start += len(portion)
     return indexes
 
 

@@ -35,9 +35,9 @@ def number_tasks(tasks: Iterable[Task], stored: Mapping[str, int]) -> dict[str, 
     numbers = dict(stored)
     rest = []
     for task in sorted(tasks, key=lambda task: task.name):
-        known = shipped.get(task.name) or task_settings(task).number
-        if known is not None:
-            numbers[task.name] = known
+        own_number = shipped.get(task.name) or task_settings(task).number
+        if own_number is not None:
+            numbers[task.name] = own_number
         elif task.name not in numbers:
             rest.append(task.name)
     first = max(shipped.values(), default=0) + _FREE

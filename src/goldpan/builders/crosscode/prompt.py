@@ -81,20 +81,20 @@ class Prompter:
         """
         positive = self._drawn(self._positive, self._method.positive(self._side), name)
         negative = self._drawn(self._negative, self._method.negative, name)
-        wanted = len(positive) + len(negative)
+        count = len(positive) + len(negative)
         text = self._text(positive, negative, input_text)
         while self._budget and (positive or negative) and not self._budget.holds(text):
             (negative or positive).pop()
             text = self._text(positive, negative, input_text)
-        kept = len(input_text)
+        length = len(input_text)
         if self._budget and not self._budget.holds(text):
             budget = self._budget
-            kept = longest_fitting(
+            length = longest_fitting(
                 len(input_text), lambda size: budget.holds(self._text([], [], input_text[:size]))
             )
-            text = self._text([], [], input_text[:kept])
-        cut = wanted - len(positive) - len(negative)
-        return Prompt(text, len(positive), len(negative), cut, len(input_text) - kept)
+            text = self._text([], [], input_text[:length])
+        cut = count - len(positive) - len(negative)
+        return Prompt(text, len(positive), len(negative), cut, len(input_text) - length)
 
     def _drawn(self, blocks: Sequence[str], count: int, name: str) -> list[str]:
         order = sorted(

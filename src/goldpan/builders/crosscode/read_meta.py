@@ -129,8 +129,8 @@ class _Fields:
             if alias in self._values:
                 return self._values[alias]
         if name not in _OPTIONAL:
-            wanted = _NAMES[name][0]
-            near = get_close_matches(wanted, [key for key in self._values if key], n=1)
+            expected = _NAMES[name][0]
+            near = get_close_matches(expected, [key for key in self._values if key], n=1)
             hint = f"; is it {near[0]!r}?" if near and near[0] not in _KNOWN else ""
             self.errors.append(FieldError(name, f"is missing{hint}"))
         return None
@@ -163,11 +163,11 @@ class _Fields:
         names = self._texts("Type")
         kind = find_kind(names) or (kind_of_category(categories[0]) if categories else None)
         if kind is None and names:
-            known = find_kind(names[:1])
-            if known and (subtypes := known_subtypes(known.type)):
-                text = f"{names[1:]} is not a sub-type of {known.type}: {', '.join(subtypes)}"
-            elif known:
-                text = f"{known.type} has no sub-types, {names[1:]} is given"
+            parent_kind = find_kind(names[:1])
+            if parent_kind and (subtypes := known_subtypes(parent_kind.type)):
+                text = f"{names[1:]} is not a sub-type of {parent_kind.type}: {', '.join(subtypes)}"
+            elif parent_kind:
+                text = f"{parent_kind.type} has no sub-types, {names[1:]} is given"
             else:
                 text = f"{names[0]!r} is none of {', '.join(known_types())}"
             self.errors.append(FieldError("Type", text))
@@ -222,14 +222,14 @@ class _Fields:
 def _example(value: object, field: str) -> Example:
     if not isinstance(value, dict):
         raise FieldError(field, "is not an object with Input and Output")
-    held = {_plain(name): item for name, item in value.items()}
+    fields = {_plain(name): item for name, item in value.items()}
     for name in ("Input", "Output"):
-        if name.lower() not in held:
+        if name.lower() not in fields:
             raise FieldError(f"{field}.{name}", "is missing")
-    reason = held.get("reason", held.get("explanation", ""))
+    reason = fields.get("reason", fields.get("explanation", ""))
     return Example(
-        joined_text(held["input"], f"{field}.Input"),
-        joined_text(held["output"], f"{field}.Output"),
+        joined_text(fields["input"], f"{field}.Input"),
+        joined_text(fields["output"], f"{field}.Output"),
         joined_text(reason, f"{field}.Reason"),
     )
 

@@ -31,7 +31,7 @@ def draw_instances(
     the same ones, but for those that new ones with lower hashes push out (CrossCodeBench, IV-D,
     fixes them too). Memory follows the cap.
     """
-    kept: list[tuple[int, int]] = []
+    drawn: list[tuple[int, int]] = []
     total = left_out = 0
     for index, instance in enumerate(instances):
         total += 1
@@ -39,8 +39,8 @@ def draw_instances(
             left_out += 1
             continue
         rank = (-draw_number(seed, task, instance.split, instance.idx), -index)
-        if len(kept) < cap:
-            heapq.heappush(kept, rank)
-        elif rank > kept[0]:
-            heapq.heapreplace(kept, rank)
-    return Drawn(frozenset(-index for _, index in kept), total, left_out)
+        if len(drawn) < cap:
+            heapq.heappush(drawn, rank)
+        elif rank > drawn[0]:
+            heapq.heapreplace(drawn, rank)
+    return Drawn(frozenset(-index for _, index in drawn), total, left_out)

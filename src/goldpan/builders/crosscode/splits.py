@@ -88,7 +88,7 @@ def load_splits(path: Path | None = None) -> Mapping[str, TaskSplit]:
 
 def find_split(name: str, splits: Mapping[str, TaskSplit]) -> str:
     """Return the name of a split as it is written, whatever the case it is asked for in."""
-    by_name = {known.casefold(): known for known in splits}
+    by_name = {split.casefold(): split for split in splits}
     if name.casefold() in by_name:
         return by_name[name.casefold()]
     near = get_close_matches(name.casefold(), by_name, n=3)

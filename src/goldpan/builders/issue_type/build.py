@@ -135,7 +135,7 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
     machines are, `DatasetError` where no closing is left, and `UsageError` for a split by project
     that does not fit the projects.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     units = request.source.units()
     with request.source.workspace.scratch() as scratch:
         search = Search(request.source, request.profile, scratch)
@@ -172,7 +172,7 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
         _dropped(results, chosen),
         chosen.labels,
         dict(redacted),
-        time.monotonic() - begun,
+        time.monotonic() - started,
     )
 
 

@@ -86,8 +86,8 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
             rows = _select(batch, search.profile, dropped)
             if len(rows):
                 if sketched is not None:
-                    for some in sketches(rows["text"].to_pylist(), DuplicateSettings()):
-                        sketched.append(some)
+                    for sketch in sketches(rows["text"].to_pylist(), DuplicateSettings()):
+                        sketched.append(sketch)
                 target.write_table(_published(rows, search.profile, unit))
     return UnitResult(unit, digest(unit.path), closings, dict(dropped))
 
@@ -95,16 +95,16 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
 def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[str]) -> pa.Table:
     """Return the rows of a batch that pass, with their class and text; count the others."""
     rows = pa.Table.from_batches([batch])
-    known = [pc.is_valid(rows[name]) for name in ("repo", "number", "title")]
-    rows = _keep(rows, pc.and_(pc.and_(*known[:2]), known[2]), "incomplete", dropped)
+    is_present = [pc.is_valid(rows[name]) for name in ("repo", "number", "title")]
+    rows = _keep(rows, pc.and_(pc.and_(*is_present[:2]), is_present[2]), "incomplete", dropped)
     rows = _keep(rows, pc.is_valid(rows["body"]), "no-body", dropped)
     classes = [_classes(labels, profile.synonyms) for labels in rows["labels"].to_pylist()]
     rows = rows.append_column(
         "label", pa.array([max(class_, default="") for class_ in classes], _TEXT)
     )
-    some = pa.array([any(class_) for class_ in classes], pa.bool_())
+    has_class = pa.array([any(class_) for class_ in classes], pa.bool_())
     single = pa.array([len(class_) == 1 for class_ in classes if any(class_)], pa.bool_())
-    rows = _keep(rows, some, "no-class", dropped)
+    rows = _keep(rows, has_class, "no-class", dropped)
     rows = _keep(rows, single, "several-classes", dropped)
     for name in ("title", "body"):
         index = rows.column_names.index(name)
@@ -119,10 +119,10 @@ def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[s
 
 
 def _keep(rows: pa.Table, mask: pa.Array, reason: str, dropped: Counter[str]) -> pa.Table:
-    kept = rows.filter(mask)
-    if len(kept) < len(rows):
-        dropped[reason] += len(rows) - len(kept)
-    return kept
+    rest = rows.filter(mask)
+    if len(rest) < len(rows):
+        dropped[reason] += len(rows) - len(rest)
+    return rest
 
 
 def _classes(labels: Sequence[str | None] | None, synonyms: Mapping[str, str]) -> set[str]:
@@ -143,16 +143,17 @@ def given_text(rows: pa.Table | pa.RecordBatch) -> pa.Array:
 
 def _foreign(rows: pa.Table, profile: IssueTypeProfile) -> list[str | None]:
     """Return for each row why its language is not the wanted one, or None."""
-    wanted = profile.language
+    expected = profile.language
     if profile.detector == "text":
         joined = pc.binary_join_element_wise(rows["title"], rows["body"], " ").to_pylist()
         return [
-            None if language == wanted else "other-language" for language in model_languages(joined)
+            None if language == expected else "other-language"
+            for language in model_languages(joined)
         ]
     reasons: list[str | None] = []
     for language in detect_languages(rows["text"].to_pylist()):
         if language.language is not None:
-            reasons.append(None if language.language == wanted else "other-language")
+            reasons.append(None if language.language == expected else "other-language")
         else:
             reasons.append("mixed-languages" if language.doubt == "mixed" else None)
     return reasons

@@ -32,15 +32,15 @@ def group_rows(units: Sequence[KeptSketches], ages: Ids, scratch: Path, engine: 
     each; files go to `scratch`, which all machines of a cluster must see.
     """
     counts: list[int] = []
-    kept = [np.empty(0, np.int64)]
+    texts = [np.empty(0, np.int64)]
     for unit in units:
         with SketchFile(unit.path) as file:
             which = file.column("which")[unit.rows]
-            kept.append(np.where(which == NO_TEXT, NO_TEXT, which + sum(counts)))
+            texts.append(np.where(which == NO_TEXT, NO_TEXT, which + sum(counts)))
             counts.append(file.count)
     portions = Portions.of([unit.path for unit in units], counts)
     by_age = np.argsort(ages, kind="stable")
-    numbering = number_texts(portions, np.concatenate(kept)[by_age])
+    numbering = number_texts(portions, np.concatenate(texts)[by_age])
     links = link(portions, numbering, DuplicateSettings(), scratch, engine)
     text = np.empty(len(ages), np.int64)
     text[by_age] = numbering.text

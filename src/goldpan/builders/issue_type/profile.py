@@ -120,11 +120,11 @@ def load_profile(name: str) -> IssueTypeProfile:
 
 
 def _shipped(name: str) -> dict[str, Any]:
-    known = shipped_profiles()
-    if name not in known:
+    profiles = shipped_profiles()
+    if name not in profiles:
         raise UsageError(
-            f"There is no profile {name!r}{_near(name, known)}",
-            f"Choose {' or '.join(known)}, or give a path that ends in .toml",
+            f"There is no profile {name!r}{_near(name, profiles)}",
+            f"Choose {' or '.join(profiles)}, or give a path that ends in .toml",
         )
     return _parsed(name, (_SHIPPED / f"{name}.toml").read_text(encoding="utf-8"))
 
@@ -152,7 +152,7 @@ def _extended(label: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(label: str, values: dict[str, Any]) -> IssueTypeProfile:
-    known = [*sorted(_SETTINGS), "labels", "other_labels", "extends"]
+    keys = [*sorted(_SETTINGS), "labels", "other_labels", "extends"]
     settings = dict(values)
     labels = _labels(label, settings.pop("labels", None))
     others = settings.pop("other_labels", [])
@@ -164,8 +164,8 @@ def _read(label: str, values: dict[str, Any]) -> IssueTypeProfile:
         setting = f"Profile {label}: {key} = {value!r}"
         if key not in _SETTINGS:
             raise UsageError(
-                f"Profile {label} has no setting {key!r}{_near(key, known)}",
-                f"It has {', '.join(known)}",
+                f"Profile {label} has no setting {key!r}{_near(key, keys)}",
+                f"It has {', '.join(keys)}",
             )
         if not isinstance(value, bool if key == "redact" else str):
             raise UsageError(f"{setting} is of the wrong type", "Correct the profile")
@@ -205,6 +205,6 @@ def _lower(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label.lower() for label in labels))
 
 
-def _near(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1)
+def _near(name: str, names: list[str]) -> str:
+    close = get_close_matches(name, names, n=1)
     return f" (did you mean {close[0]}?)" if close else ""

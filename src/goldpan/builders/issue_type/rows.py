@@ -95,11 +95,13 @@ class RowSource:
             mine = positions[start:end]
             with open_file(self.search.candidates(unit)) as file:
                 for batch in file.iter_batches(_BATCH):
-                    there = batch["place"].to_numpy()
-                    at = np.searchsorted(mine, there)
-                    kept = np.append(mine, -1)[at] == there
-                    about = self.chosen.select(["near", "rank"]).take(pa.array(start + at[kept]))
-                    rows = pa.Table.from_batches([batch]).filter(pa.array(kept))
+                    places = batch["place"].to_numpy()
+                    at = np.searchsorted(mine, places)
+                    is_chosen = np.append(mine, -1)[at] == places
+                    about = self.chosen.select(["near", "rank"]).take(
+                        pa.array(start + at[is_chosen])
+                    )
+                    rows = pa.Table.from_batches([batch]).filter(pa.array(is_chosen))
                     yield rows.append_column("near", about["near"]).append_column(
                         "rank", about["rank"]
                     )

@@ -153,12 +153,12 @@ class _Keys:
             return
         row_numbers = rows["place"].to_numpy()
         bounds = np.searchsorted(rows["unit"].to_numpy(), np.arange(len(units) + 1))
-        kept = []
+        sketches = []
         for unit in units:
-            wanted = row_numbers[bounds[unit.number] : bounds[unit.number + 1]]
+            unit_rows = row_numbers[bounds[unit.number] : bounds[unit.number + 1]]
             whole = read_table(search.candidates(unit), ["place"])["place"].to_numpy()
-            kept.append(KeptSketches(search.sketches(unit), np.searchsorted(whole, wanted)))
-        stands = group_rows(kept, rows["age"].to_numpy(), self._scratch, engine)
+            sketches.append(KeptSketches(search.sketches(unit), np.searchsorted(whole, unit_rows)))
+        stands = group_rows(sketches, rows["age"].to_numpy(), self._scratch, engine)
         alone = np.bincount(stands, minlength=len(stands))[stands] == 1
         near = rows["id"].combine_chunks().take(pa.array(stands, mask=alone))
         positions = rows.select(["unit", "place"]).append_column("near", near)

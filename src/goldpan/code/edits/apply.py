@@ -51,9 +51,9 @@ class _Index:
         self._characters = number_lines(self._lines)
         self._text = as_characters(self._lines, self._characters)
 
-    def find(self, wanted: list[str]) -> list[int]:
+    def find(self, search: list[str]) -> list[int]:
         """Return at which lines the wanted ones stand, and of many places only the first."""
-        keys = [self._key(line) for line in wanted]
+        keys = [self._key(line) for line in search]
         if not self._characters.keys() >= set(keys):
             return []
         sought = as_characters(keys, self._characters)
@@ -129,8 +129,8 @@ def _find(
     name: str,
 ) -> _Replacement:
     """Return the only place of an edit in the file."""
-    wanted = split_lines(edit.search)
-    if not wanted:
+    search = split_lines(edit.search)
+    if not search:
         if lines:
             raise NoMatchError(
                 f"{name} has an empty SEARCH, which stands for an empty file, but the file has "
@@ -138,12 +138,12 @@ def _find(
                 "Put the lines next to the insertion into SEARCH and REPLACE",
             )
         return _Replacement(0, 0, edit.replace, block)
-    looked_up = ((what, index.find(wanted)) for what, index in indexes)
+    looked_up = ((what, index.find(search)) for what, index in indexes)
     forgiven, starts = next((match for match in looked_up if match[1]), (None, []))
     if not starts:
         raise NoMatchError(
-            f"{name} does not match: its SEARCH ({_count(len(wanted))}) occurs nowhere in the "
-            f"file{_nearest(lines, wanted)}",
+            f"{name} does not match: its SEARCH ({_count(len(search))}) occurs nowhere in the "
+            f"file{_nearest(lines, search)}",
             "Copy the SEARCH from the file as it is, white space included",
         )
     if len(starts) > 1:
@@ -153,7 +153,7 @@ def _find(
             f"{name} is ambiguous: its SEARCH matches at lines {text}{more}",
             "Give it more of the lines around the change",
         )
-    start, end = starts[0], starts[0] + len(wanted)
+    start, end = starts[0], starts[0] + len(search)
     replace = _with_line_ends(edit.replace, lines, start, end) if forgiven else edit.replace
     return _Replacement(start, end, replace, block, forgiven)
 
@@ -172,20 +172,20 @@ def _with_line_ends(replace: str, lines: list[str], start: int, end: int) -> str
     return "".join(line + end for line, end in zip(bare, ends, strict=False))
 
 
-def _nearest(lines: list[str], wanted: list[str]) -> str:
+def _nearest(lines: list[str], search: list[str]) -> str:
     """Tell where in the file most of the wanted lines stand, and the first that differs there."""
     lines_of: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
         lines_of.setdefault(line.strip(), []).append(number)
     votes: Counter[int] = Counter()
-    for offset, line in enumerate(wanted):
+    for offset, line in enumerate(search):
         standing = lines_of.get(line.strip(), []) if line.strip() else []
         if len(standing) <= _COMMON:
             votes.update(number - offset for number in standing)
     if not votes:
         return ""
     start = max(min(votes, key=lambda start_: (-votes[start_], start_)), 0)
-    pairs = zip_longest(lines[start : start + len(wanted)], wanted)
+    pairs = zip_longest(lines[start : start + len(search)], search)
     for number, (line, sought) in enumerate(pairs, start=start + 1):
         if line != sought:
             text = "the file has ended" if line is None else f"the file has {_show(line)}"

@@ -109,9 +109,9 @@ class Change:
             if size <= repeats.own[start]:
                 return False
             if size > repeats.twice[start]:
-                beside = end <= hunk.start or start >= hunk.end  # which both versions have
+                is_outside = end <= hunk.start or start >= hunk.end  # which both versions have
                 above = repeats.where[start] + size <= hunk.new_start
-                if size <= repeats.other[start] and above and not beside:
+                if size <= repeats.other[start] and above and not is_outside:
                     return False
                 # Left are the places across the end of what is edited.
                 edited = after[max(hunk.new_start - size, 0) : hunk.new_start]

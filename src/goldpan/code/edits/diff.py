@@ -148,12 +148,12 @@ def _longest_common(before: str, after: str) -> list[tuple[int, int]]:
     # back: memory follows the square root of the lines.
     step = isqrt(len(rows)) + 1
     parts = [rows[start : start + step] for start in range(0, len(rows), step)]
-    kept = [full]
+    checkpoints = [full]
     for part in parts:
-        kept.append(advance(kept[-1], part)[-1])
+        checkpoints.append(advance(checkpoints[-1], part)[-1])
     matches: list[tuple[int, int]] = []
     width = len(columns)
-    for part, first in zip(reversed(parts), reversed(kept[:-1]), strict=True):
+    for part, first in zip(reversed(parts), reversed(checkpoints[:-1]), strict=True):
         table = advance(first, part)
         for index in reversed(range(len(part))):
             width = (~table[index + 1] & ((1 << width) - 1)).bit_length()

@@ -135,8 +135,8 @@ def _plan_diff(file: FileDiff, root: Path, forgive: Forgiveness) -> Iterator[_St
     source = _resolve(old, root)
     before = _read(old, source)
     if (before is None) != (file.letter == "A"):
-        there = "there already" if before is not None else "not there"
-        raise FileError(f"{old!r} is {there}", "Correct the path or --root")
+        state = "there already" if before is not None else "not there"
+        raise FileError(f"{old!r} is {state}", "Correct the path or --root")
     after, forgiven = _apply(
         path,
         before or b"",

@@ -59,8 +59,8 @@ def format_edits(path: str | None, edits: Sequence[Edit], *, removes: bool = Fal
 
 def _format_block(edit: Edit, verb: str) -> str:
     lines = (line for text in (edit.search, edit.replace) for line in text.split("\n"))
-    taken = {marker.length for marker in map(read_marker, lines) if marker}
-    length = next(length for length in count(SHORTEST) if length not in taken)
+    lengths = {marker.length for marker in map(read_marker, lines) if marker}
+    length = next(length for length in count(SHORTEST) if length not in lengths)
     search, replace = (_format_content(text, length) for text in (edit.search, edit.replace))
     return f"{'<' * length} SEARCH\n{search}{'=' * length}\n{replace}{'>' * length} {verb}\n"
 

@@ -48,10 +48,10 @@ def open_address(text: str | Path) -> Path:
         return Path("/", rest)
     if scheme not in SCHEMES or not _NAMES.fullmatch(rest) or ".." in rest.split("/"):
         shown = f"{scheme}://{rest.rpartition('@')[2]}"  # without a key and its secret
-        known = " or ".join(f"{name}://BUCKET/NAME" for name in SCHEMES)
+        forms = " or ".join(f"{name}://BUCKET/NAME" for name in SCHEMES)
         raise UsageError(
             f"The workspace {shown} is at no address that several machines can write to safely",
-            f"Write {known}, or the path of a folder",
+            f"Write {forms}, or the path of a folder",
         )
     from goldpan.core.remote.mirror import Mirror
     from goldpan.core.remote.mirror_state import mirror_directory

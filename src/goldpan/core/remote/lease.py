@@ -34,20 +34,20 @@ class Lease:
         self._key = f"locks/{name}.json"
         self._seconds = SECONDS if seconds is None else seconds
         self._etag: str | None = None
-        self._ended = threading.Event()
+        self._released = threading.Event()
         self._thread: threading.Thread | None = None
 
     def acquire(self) -> str | None:
         """Take the lock; return who has it where it is not free."""
         self._store.prove_conditions()
-        held = self._store.read(self._key)
-        if held is None:
+        lock = self._store.read(self._key)
+        if lock is None:
             self._etag = self._store.create(self._key, self._content())
         else:
-            owner = _owner(held)
-            if owner and not self._expired(held):
+            owner = _owner(lock)
+            if owner and not self._expired(lock):
                 return owner
-            self._etag = self._store.replace(self._key, self._content(), held.etag)
+            self._etag = self._store.replace(self._key, self._content(), lock.etag)
         return None if self._etag else "another machine"
 
     def keep(self) -> None:
@@ -57,7 +57,7 @@ class Lease:
 
     def release(self) -> None:
         """Give the lock back."""
-        self._ended.set()
+        self._released.set()
         if self._thread is not None:
             self._thread.join()
         if self._etag and not self.lost:
@@ -65,7 +65,7 @@ class Lease:
 
     def _renew(self) -> None:
         last = time.monotonic()
-        while not self._ended.wait(self._seconds / 4):
+        while not self._released.wait(self._seconds / 4):
             try:
                 etag = self._store.replace(self._key, self._content(), self._etag or "")
                 self.lost = etag is None
@@ -85,20 +85,20 @@ class Lease:
             }
         )
 
-    def _expired(self, held: Object) -> bool:
+    def _expired(self, lock: Object) -> bool:
         try:
-            seconds = min(float(orjson.loads(held.body)["seconds"]), 3_600.0)
+            seconds = min(float(orjson.loads(lock.body)["seconds"]), 3_600.0)
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             seconds = SECONDS
-        return self._store.now() - held.modified > timedelta(seconds=seconds)
+        return self._store.now() - lock.modified > timedelta(seconds=seconds)
 
 
 _FREE = orjson.dumps({"owner": None})
 
 
-def _owner(held: Object) -> str | None:
+def _owner(lock: Object) -> str | None:
     try:
-        owner = orjson.loads(held.body)["owner"]
+        owner = orjson.loads(lock.body)["owner"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return "somebody"
     return None if owner is None else str(owner)

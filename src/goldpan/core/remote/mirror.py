@@ -71,27 +71,27 @@ class Mirror:
                 return 0
             self._store.prove_conditions()
             for _ in range(_ATTEMPTS):
-                known = self._pull()
+                state = self._pull()
                 lying = stamps(self.root)
                 changed = {
-                    path: stamp for path, stamp in lying.items() if stamp != known.stamps.get(path)
+                    path: stamp for path, stamp in lying.items() if stamp != state.stamps.get(path)
                 }
-                gone = known.stamps.keys() - lying.keys()
+                deleted = state.stamps.keys() - lying.keys()
                 self._tell("Storing", [stamp.size for stamp in changed.values()])
-                sent = upload(self._store, self.root, changed, known.manifest.pieces)
+                sent = upload(self._store, self.root, changed, state.manifest.pieces)
                 # The files of a folder that is being replaced are away for a moment.
-                gone = {
-                    path for path in gone if path[-1] == "/" or not (self.root / path).is_file()
+                deleted = {
+                    path for path in deleted if path[-1] == "/" or not (self.root / path).is_file()
                 }
-                if not sent and not gone:
+                if not sent and not deleted:
                     return 0
-                files = {**known.manifest.files, **sent}
-                same = {**known.stamps, **{path: changed[path] for path in sent}}
-                for path in gone:
+                files = {**state.manifest.files, **sent}
+                same = {**state.stamps, **{path: changed[path] for path in sent}}
+                for path in deleted:
                     del files[path], same[path]
-                if self._commit(known, files, same):
-                    LOG.info(f"Pushed {len(sent) + len(gone)} files to {self.address}")
-                    return len(sent) + len(gone)
+                if self._commit(state, files, same):
+                    LOG.info(f"Pushed {len(sent) + len(deleted)} files to {self.address}")
+                    return len(sent) + len(deleted)
         raise WorkspaceError(
             f"Others push to {self.address} without a pause",
             "Run the command again: what it did is kept here",
@@ -107,8 +107,8 @@ class Mirror:
             time.sleep(_SECONDS_BETWEEN_TRIES)
         self._leases.append(lease)
         lease.keep()
-        ended = threading.Event()
-        pushing = threading.Thread(target=self._push_now_and_then, args=(ended,), daemon=True)
+        is_over = threading.Event()
+        pushing = threading.Thread(target=self._push_now_and_then, args=(is_over,), daemon=True)
         try:
             self.pull()
             pushing.start()
@@ -122,7 +122,7 @@ class Mirror:
         else:
             self.push()
         finally:
-            ended.set()
+            is_over.set()
             self._leases.remove(lease)
             lease.release()
 
@@ -145,8 +145,8 @@ class Mirror:
             self._store.delete(keys[start : start + _BATCH])
         return Pruned(len(unneeded), sum(unneeded.values()))
 
-    def _push_now_and_then(self, ended: threading.Event) -> None:
-        while not ended.wait(_SECONDS_BETWEEN):
+    def _push_now_and_then(self, is_over: threading.Event) -> None:
+        while not is_over.wait(_SECONDS_BETWEEN):
             try:
                 self.push()
             except GoldpanError as error:  # the last push of all tells people
@@ -169,15 +169,15 @@ class Mirror:
 
     def _pull(self) -> MirrorState:
         for _ in range(_ATTEMPTS):
-            known = load_state(self._home)
+            state = load_state(self._home)
             try:
-                reply = self._store.read(KEY, unless=known.etag)
+                reply = self._store.read(KEY, unless=state.etag)
             except UnchangedError:
-                return known
+                return state
             remote = Manifest() if reply is None else decode(reply.body, self.address)
-            if known.manifest.generation and (
-                remote.workspace != known.manifest.workspace
-                or remote.generation < known.manifest.generation
+            if state.manifest.generation and (
+                remote.workspace != state.manifest.workspace
+                or remote.generation < state.manifest.generation
             ):
                 raise WorkspaceError(
                     f"{self.address} holds another workspace, or an older one, than {self._home}, "
@@ -185,7 +185,7 @@ class Mirror:
                     "Move that folder away, and run the command again",
                 )
             try:
-                return self._adopt(known, remote, None if reply is None else reply.etag)
+                return self._adopt(state, remote, None if reply is None else reply.etag)
             except MissingPieceError as error:  # pruned meanwhile: there is a newer generation
                 missing = error
             except OSError as error:
@@ -198,19 +198,19 @@ class Mirror:
             "Restore it in the store, or push the file again from a machine that has it",
         )
 
-    def _adopt(self, known: MirrorState, remote: Manifest, etag: str | None) -> MirrorState:
+    def _adopt(self, state: MirrorState, remote: Manifest, etag: str | None) -> MirrorState:
         """Make the folder hold a generation, but for what changed here alone."""
         self.root.mkdir(parents=True, exist_ok=True)
-        lying, before = stamps(self.root), known.manifest.files
+        lying, before = stamps(self.root), state.manifest.files
         same: dict[str, Stamp] = {}
-        wanted: dict[str, StoredFile] = {}
+        incoming: dict[str, StoredFile] = {}
         removed, aside = [], []
         for path in sorted({*before, *remote.files}):
             file = remote.files.get(path)
             if file == before.get(path):
-                same[path] = known.stamps[path]
+                same[path] = state.stamps[path]
                 continue
-            if lying.get(path) != known.stamps.get(path):
+            if lying.get(path) != state.stamps.get(path):
                 if self._read(path, lying) == file:
                     if file is not None:
                         same[path] = lying[path]
@@ -220,12 +220,12 @@ class Mirror:
             if file is None:
                 removed.append(path)
             else:
-                wanted[path] = file
-        self._fetch(wanted)
+                incoming[path] = file
+        self._fetch(incoming)
         self._set_aside(aside)
         for path in removed:
             remove(self.root, path)
-        for path in wanted:
+        for path in incoming:
             move(self._incoming / path, self.root / path)
             same[path] = Stamp() if path.endswith("/") else stamp_of(self.root / path)
         return save_state(self._home, self.address, MirrorState(etag, remote, same))
@@ -234,10 +234,10 @@ class Mirror:
     def _incoming(self) -> Path:
         return self._home / "incoming"
 
-    def _fetch(self, wanted: Mapping[str, StoredFile]) -> None:
-        self._tell("Fetching", [file.size for file in wanted.values()])
+    def _fetch(self, files: Mapping[str, StoredFile]) -> None:
+        self._tell("Fetching", [file.size for file in files.values()])
         shutil.rmtree(self._incoming, ignore_errors=True)
-        download(self._store, wanted, self._incoming)
+        download(self._store, files, self._incoming)
 
     def _tell(self, what: str, sizes: list[int]) -> None:
         """Tell people at a terminal why nothing happens for a while."""
@@ -263,7 +263,7 @@ class Mirror:
         Terminal(stderr=True).print(text)
 
     def _commit(
-        self, known: MirrorState, files: Mapping[str, StoredFile], same: Mapping[str, Stamp]
+        self, state: MirrorState, files: Mapping[str, StoredFile], same: Mapping[str, Stamp]
     ) -> bool:
         """Write the next manifest, unless another is there since; tell whether it is written."""
         for lease in self._leases:
@@ -273,13 +273,13 @@ class Mirror:
                     "renew it in time",
                     "Run the command again: what it did is kept here",
                 )
-        workspace = known.manifest.workspace or uuid.uuid4().hex
-        manifest = Manifest(workspace, known.manifest.generation + 1, files)
+        workspace = state.manifest.workspace or uuid.uuid4().hex
+        manifest = Manifest(workspace, state.manifest.generation + 1, files)
         body = encode(manifest)
         etag = (
             self._store.create(KEY, body)
-            if known.etag is None
-            else self._store.replace(KEY, body, known.etag)
+            if state.etag is None
+            else self._store.replace(KEY, body, state.etag)
         )
         if etag is not None:
             save_state(self._home, self.address, MirrorState(etag, manifest, same))

@@ -51,20 +51,20 @@ def load_state(home: Path) -> MirrorState:
         raise _damaged(home) from None
 
 
-def save_state(home: Path, address: str, known: MirrorState) -> MirrorState:
+def save_state(home: Path, address: str, state: MirrorState) -> MirrorState:
     """Keep what a mirror knows, and return it."""
     value = {
         "address": address,
-        "etag": known.etag,
-        "manifest": as_json(known.manifest),
+        "etag": state.etag,
+        "manifest": as_json(state.manifest),
         "stamps": {
-            path: [stamp.size, stamp.changed, stamp.inode] for path, stamp in known.stamps.items()
+            path: [stamp.size, stamp.changed, stamp.inode] for path, stamp in state.stamps.items()
         },
     }
     draft = home / f"{STATE}.new"
     draft.write_bytes(orjson.dumps(value))
     draft.replace(home / STATE)
-    return known
+    return state
 
 
 def address_of(home: Path) -> str:

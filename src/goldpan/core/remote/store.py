@@ -101,8 +101,8 @@ class ObjectStore:
 
     def _sent_before(self, key: str, body: bytes) -> str | None:
         """Tell a failure by our own success: where an answer is lost, the request is repeated."""
-        there = self.read(key)
-        return there.etag if there is not None and there.body == body else None
+        stored = self.read(key)
+        return stored.etag if stored is not None and stored.body == body else None
 
     def write(self, key: str, body: bytes) -> None:
         """Write an object, whatever is there."""

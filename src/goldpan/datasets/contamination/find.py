@@ -84,14 +84,14 @@ def find_contamination(
         check_form(output)
     rows = open_source(dataset, columns)
     others = [open_source(path) for path in against]
-    seen = _Side()
+    side = _Side()
     results, evidences = [], []
     for other in others:
-        seen = _Side()
-        evidence, result = _compare(rows, other, seen, ngram, common)
+        side = _Side()
+        evidence, result = _compare(rows, other, side, ngram, common)
         results.append(result)
         evidences += evidence
-    order = {name: position for position, name in enumerate(seen.ids)}
+    order = {name: position for position, name in enumerate(side.ids)}
     evidences.sort(key=lambda item: (order[item.id], item.against, KINDS.index(item.kind)))
     named = list(dict.fromkeys(item.id for item in evidences))
     if output is not None:
@@ -99,10 +99,10 @@ def find_contamination(
     shown = set(named[:most])
     return ContaminationResult(
         dataset=str(dataset),
-        rows=len(seen.ids),
+        rows=len(side.ids),
         columns=rows.columns,
         contaminated=len(named),
-        share=len(named) / len(seen.ids),
+        share=len(named) / len(side.ids),
         against=tuple(results),
         evidence=tuple(item for item in evidences if item.id in shown),
         unseen=_unseen(ngram),
@@ -110,56 +110,56 @@ def find_contamination(
 
 
 def _compare(
-    rows: Source, other: Source, seen: _Side, ngram: int, common: int
+    rows: Source, other: Source, side: _Side, ngram: int, common: int
 ) -> tuple[list[Evidence], AgainstResult]:
     name, items = str(other.path), _Side()
     index = GramIndex(ngram, common)
     numbers: dict[tuple[Kind, object], int] = {}
     evidence: list[Evidence] = []
 
-    def taken(number: int, item: Item) -> _Texts:
-        places_of = _identities(item)
-        for identity in places_of:
+    def record_item(number: int, item: Item) -> _Texts:
+        identities = _identities(item)
+        for identity in identities:
             numbers.setdefault(identity, number)
         if item.repo:
             items.repos.add(item.repo)
         return _texts(item, number, items, ngram)
 
-    def asked(number: int, item: Item) -> _Texts:
+    def compare_item(number: int, item: Item) -> _Texts:
         for kind, value in _identities(item):
             at = numbers.get((kind, value))
             if at is not None:
                 evidence.append(Evidence(item.id, name, items.ids[at], kind, None, 1.0, None))
-        seen.same += item.repo in items.repos
-        return _texts(item, number, seen, ngram)
+        side.same += item.repo in items.repos
+        return _texts(item, number, side, ngram)
 
     def corpus() -> Iterator[list[str]]:
         for number, item in enumerate(other.items()):
             items.ids.append(item.id)
-            texts = taken(number, item)
+            texts = record_item(number, item)
             index.add_item(number, texts.words)
             yield texts.whole
         index.finish_items()
 
     def queries() -> Iterator[list[str]]:
         for number, item in enumerate(rows.items()):
-            seen.ids.append(item.id)
-            texts = asked(number, item)
+            side.ids.append(item.id)
+            texts = compare_item(number, item)
             index.add_row(number, texts.words)
             yield texts.whole
 
     settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
     best: dict[int, Evidence] = {}
     for leak in find_leaks_of_batches(_batches(corpus()), _batches(queries()), settings):
-        (row, _), (item, column) = seen.texts[leak.query], items.texts[leak.match]
+        (row, _), (item, column) = side.texts[leak.query], items.texts[leak.match]
         if row not in best or leak.similarity > best[row].value:
             best[row] = Evidence(
-                seen.ids[row], name, items.ids[item], leak.relation, column, leak.similarity, None
+                side.ids[row], name, items.ids[item], leak.relation, column, leak.similarity, None
             )
     shared, left_out = index.shared()
     evidence += best.values()
     evidence += [
-        Evidence(seen.ids[hit.row], name, items.ids[hit.item], "ngram", None, hit.share, hit.shared)
+        Evidence(side.ids[hit.row], name, items.ids[hit.item], "ngram", None, hit.share, hit.shared)
         for hit in shared
     ]
     kinds = Counter(kind for _, kind in {(hit.id, hit.kind) for hit in evidence})
@@ -169,36 +169,36 @@ def _compare(
         columns=other.columns,
         rows=len({hit.id for hit in evidence}),
         kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
-        same_repository=seen.same if items.repos else None,
+        same_repository=side.same if items.repos else None,
         common=left_out,
     )
 
 
 def _identities(item: Item) -> list[tuple[Kind, object]]:
-    known: list[tuple[Kind, object]] = [("commit", commit) for commit in item.commits]
+    identities: list[tuple[Kind, object]] = [("commit", commit) for commit in item.commits]
     if item.repo:
-        known += [("pull", (item.repo, number)) for number in item.pulls]
-        known += [("issue", (item.repo, number)) for number in item.issues]
-    return known
+        identities += [("pull", (item.repo, number)) for number in item.pulls]
+        identities += [("issue", (item.repo, number)) for number in item.issues]
+    return identities
 
 
-def _texts(item: Item, number: int, seen: _Side, ngram: int) -> _Texts:
+def _texts(item: Item, number: int, side: _Side, ngram: int) -> _Texts:
     """Return the texts that are long enough to say something, and note where they stand."""
-    kept = _Texts([], [])
+    texts = _Texts([], [])
     for column, text in item.texts:
         tokens = words(fold(text))
         if len(tokens) >= ngram:
-            seen.texts.append((number, column))
-            kept.whole.append(text)
-            kept.words.append(tokens)
-    return kept
+            side.texts.append((number, column))
+            texts.whole.append(text)
+            texts.words.append(tokens)
+    return texts
 
 
 def _batches(texts: Iterable[list[str]]) -> Iterator[list[str]]:
     """Put the texts of many rows together."""
     batch: list[str] = []
-    for some in texts:
-        batch += some
+    for item_texts in texts:
+        batch += item_texts
         if len(batch) >= _BATCH:
             yield batch
             batch = []

@@ -92,9 +92,9 @@ def open_source(path: Path, columns: Sequence[str] = ()) -> Source:
     prose = _described(path)
     chosen = [name for name in first if name in (prose or _TEXTS)]
     if not chosen:
-        known = {*_IDS, *_REPOS, *_COMMITS, *_ISSUES, *_PULLS}
+        fact_columns = {*_IDS, *_REPOS, *_COMMITS, *_ISSUES, *_PULLS}
         chosen = [name for name, value in first.items() if isinstance(value, str)]
-        chosen = [name for name in chosen if name not in known]
+        chosen = [name for name in chosen if name not in fact_columns]
     if all(name in chosen for name in _ISSUE_TEXT):
         rest = [name for name in chosen if name not in _ISSUE_TEXT]
         chosen = ["+".join(_ISSUE_TEXT), *rest]

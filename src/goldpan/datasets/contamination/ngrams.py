@@ -47,7 +47,7 @@ class GramIndex:
     _owners: list[NDArray[np.int32]] = field(default_factory=list)
     _found: list[NDArray[np.int64]] = field(default_factory=list)
     _rows: list[tuple[int, int]] = field(default_factory=list)
-    _known: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
+    _distinct: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
     _starts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     _filter: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(2, np.bool_))
     """Whether any known n-gram begins with these bits: nine of ten others are told apart by it."""
@@ -69,12 +69,12 @@ class GramIndex:
         grams, owners = grams[order], owners[order]
         del order
         first = np.append(True, grams[1:] != grams[:-1])[: len(grams)]
-        self._known, self._owners = grams[first], [owners]
+        self._distinct, self._owners = grams[first], [owners]
         self._starts = np.append(np.flatnonzero(first), len(grams)).astype(np.int64)
-        bits = min(max((8 * len(self._known)).bit_length(), _LEAST_BITS), _MOST_BITS)
+        bits = min(max((8 * len(self._distinct)).bit_length(), _LEAST_BITS), _MOST_BITS)
         self._shift = np.uint64(64 - bits)
         self._filter = np.zeros(2**bits, np.bool_)
-        self._filter[self._known >> self._shift] = True
+        self._filter[self._distinct >> self._shift] = True
 
     def add_row(self, number: int, texts: Iterable[Sequence[str]]) -> None:
         """Take in the words of a row's texts."""
@@ -82,8 +82,8 @@ class GramIndex:
         perhaps = np.unique(grams[self._filter[grams >> self._shift]])
         if not len(perhaps):
             return
-        at = np.minimum(np.searchsorted(self._known, perhaps), len(self._known) - 1)
-        matched = at[self._known[at] == perhaps]
+        at = np.minimum(np.searchsorted(self._distinct, perhaps), len(self._distinct) - 1)
+        matched = at[self._distinct[at] == perhaps]
         if len(matched):
             self._found.append(matched)
             self._rows.append((number, len(np.unique(grams))))
@@ -91,7 +91,7 @@ class GramIndex:
     def shared(self) -> tuple[list[SharedGrams], int]:
         """Return what each row shares, and how many n-grams were left out as common."""
         rows = np.bincount(
-            np.concatenate([np.empty(0, np.int64), *self._found]), minlength=len(self._known)
+            np.concatenate([np.empty(0, np.int64), *self._found]), minlength=len(self._distinct)
         )
         often = (rows > self.common) | (np.diff(self._starts) > self.common)
         shared = []

@@ -33,8 +33,8 @@ def _different(old: Mapping[str, _Value], new: Mapping[str, _Value]) -> Iterator
         before, after = old.get(what), new.get(what)
         if isinstance(before, list) and isinstance(after, list) and set(before) != set(after):
             left = [item for item in before if item not in after]
-            came = [item for item in after if item not in before]
-            yield Cause(f"{what}, where they differ", _text(left), _text(came))
+            added = [item for item in after if item not in before]
+            yield Cause(f"{what}, where they differ", _text(left), _text(added))
         elif before != after:
             yield Cause(what, _text(before), _text(after))
 

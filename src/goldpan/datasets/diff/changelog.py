@@ -48,9 +48,9 @@ def _parts(difference: DiffResult) -> Iterator[str]:
         ("made with", "before", "now"),
         ((item.what, item.old or "none", item.new or "none") for item in difference.causes),
     )
-    if gone := difference.examples["gone"][:_MOST]:
-        more = difference.gone - len(gone)
-        named = ", ".join(escape(row.id) for row in gone)
+    if removed := difference.examples["gone"][:_MOST]:
+        more = difference.gone - len(removed)
+        named = ", ".join(escape(row.id) for row in removed)
         yield f"Gone: {named}{f' and {more:,} more' if more else ''}."
 
 

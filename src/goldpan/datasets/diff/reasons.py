@@ -143,7 +143,7 @@ def _without_verdict(
     connection: duckdb.DuckDBPyConnection, repo: str, path: Path, paired: bool
 ) -> None:
     """Say of what is gone and dropped by no criterion whether it is still a subject."""
-    gone = (
+    reason = (
         "the pairing rules no longer name the pair"
         if paired
         else "its issue is no longer in the tables"
@@ -155,7 +155,7 @@ def _without_verdict(
             SELECT 1 FROM {parquet_scan([path])} v
             WHERE {_SAME[paired]} AND v.subject = $subject
         ) THEN 'the filters keep it, and it gave no row: see the counts in the provenance'
-        ELSE '{gone}' END
+        ELSE '{reason}' END
         WHERE d.change = 'gone' AND d.reason IS NULL AND lower(d.repo) = $repo
         AND d.issue IS NOT NULL
         """,  # noqa: S608 - the path is quoted, values are parameters
@@ -183,10 +183,12 @@ def _notes(
         ("gone", new, judged_by_new, "newer"),
     ):
         if rows := untold.get(change):
-            there = workspace is not None and version.sources.keys() <= {name for name, _ in judged}
+            has_sources = workspace is not None and version.sources.keys() <= {
+                name for name, _ in judged
+            }
             cause = (
                 "the verdicts do not tell"
-                if there
+                if has_sources
                 else f"the verdicts by which the {age} version was made are not in the workspace"
             )
             notes.append(f"why {rows:,} rows are {change} is not known: {cause}")

@@ -40,8 +40,8 @@ class Version:
     def decide(self) -> tuple[str, ...]:
         """The criteria that took subjects out, in their order, those of the family last."""
         criteria = tuple(self.provenance.get("profile", {}).get("decide", ()))
-        known = self.provenance.get("digests", {})
-        required = (name for name in self.provenance.get("counts", {}) if name in known)
+        digests = self.provenance.get("digests", {})
+        required = (name for name in self.provenance.get("counts", {}) if name in digests)
         return tuple(dict.fromkeys((*criteria, *required)))
 
     @property
@@ -89,9 +89,9 @@ def content_digest(provenance: Mapping[str, Any]) -> str:
     except UsageError:
         order = ()
 
-    def place(name: str) -> tuple[int, str]:
+    def order_of(name: str) -> tuple[int, str]:
         split = name.removeprefix("data/").rsplit("-", 3)[0]
         return (order.index(split) if split in order else len(order), name)
 
-    whole = "".join(files[name] for name in sorted(files, key=place))
+    whole = "".join(files[name] for name in sorted(files, key=order_of))
     return hashlib.sha256(whole.encode()).hexdigest()[:12]

@@ -39,11 +39,11 @@ def score(family: str, answer: str, target: str, facts: Mapping[str, Any]) -> di
 
 def f1(answer: str, target: str) -> float:
     """Return the F1 of words in common, whatever their case and order."""
-    answered, wanted = (Counter(_WORD.findall(text.lower())) for text in (answer, target))
-    if not answered or not wanted:
-        return float(answered == wanted)
-    common = (answered & wanted).total()
-    return 2 * common / (answered.total() + wanted.total())
+    answer_words, target_words = (Counter(_WORD.findall(text.lower())) for text in (answer, target))
+    if not answer_words or not target_words:
+        return float(answer_words == target_words)
+    common = (answer_words & target_words).total()
+    return 2 * common / (answer_words.total() + target_words.total())
 
 
 def named_path(answer: str) -> str:

@@ -83,8 +83,8 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
 def read_instances(file: Path) -> Iterator[Instance]:
     """Yield the rows of a file; raises `DatasetError` that names the row where one is wrong."""
     for number, row in enumerate(table_rows(file), 1):
-        if lacking := [name for name in _COLUMNS if name not in row]:
-            raise DatasetError(f"{file} lacks the columns {', '.join(lacking)}", _REMEDY)
+        if missing := [name for name in _COLUMNS if name not in row]:
+            raise DatasetError(f"{file} lacks the columns {', '.join(missing)}", _REMEDY)
         yield _instance(row, file, number)
 
 
@@ -151,9 +151,9 @@ def _binary(task: Task, instances: Sequence[Instance], file: Path) -> Iterator[_
 
 def _multi_label(task: Task, instances: Sequence[Instance], file: Path) -> Iterator[_Answer]:
     categories: Sequence[str] = task.settings["categories"]
-    there = {instance.category for instance in instances}
-    if lacking := [name for name in categories if spelled(name) not in there]:
-        raise DatasetError(f"{file} holds no category {', '.join(lacking)}", _REMEDY)
+    present = {instance.category for instance in instances}
+    if missing := [name for name in categories if spelled(name) not in present]:
+        raise DatasetError(f"{file} holds no category {', '.join(missing)}", _REMEDY)
     labels = dict(zip(map(spelled, categories), task.label_names, strict=True))
     sentences: dict[int, list[Instance]] = {}
     for instance in instances:

@@ -52,8 +52,8 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     counts: Counter[str] = Counter()
     for file in named:
         for number, row in enumerate(table_rows(file), 1):
-            if lacking := [name for name in _COLUMNS if name not in row]:
-                raise DatasetError(f"{file} lacks the columns {', '.join(lacking)}", _REMEDY)
+            if missing := [name for name in _COLUMNS if name not in row]:
+                raise DatasetError(f"{file} lacks the columns {', '.join(missing)}", _REMEDY)
             bits = row["labels"] or []
             if row["partition"] not in _PARTITIONS or len(bits) != len(order):
                 raise DatasetError(f"{file}, row {number}, has another form", _REMEDY)

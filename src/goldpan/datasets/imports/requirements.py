@@ -109,9 +109,9 @@ def relabelled(path: Path) -> Iterator[tuple[str, str, bool, bool]]:
                     )
         return
     for number, row in enumerate(table_rows(path), 1):
-        if lacking := [name for name in _RELABELLED if name not in row]:
+        if missing := [name for name in _RELABELLED if name not in row]:
             raise DatasetError(
-                f"{path} has no column {lacking[0]}; it has {', '.join(map(str, row))[:200]}",
+                f"{path} has no column {missing[0]}; it has {', '.join(map(str, row))[:200]}",
                 f"Give a file with the columns {', '.join(_RELABELLED)}",
             )
         yield (

@@ -74,9 +74,9 @@ def _check_columns(task: Task, path: Path, row: Mapping[str, Any]) -> None:
     named = [*task.columns.text, *task.columns.target]
     named += [task.settings[key] for key in ("id", "repo", "created_at") if key in task.settings]
     named += task.settings.get("only", ())
-    if lacking := [name for name in named if name not in row]:
+    if missing := [name for name in named if name not in row]:
         raise DatasetError(
-            f"{path} has no column {lacking[0]!r}; it has {', '.join(map(str, row))}",
+            f"{path} has no column {missing[0]!r}; it has {', '.join(map(str, row))}",
             "Give the right file, or name its columns in the task's file",
         )
 

@@ -108,22 +108,22 @@ def _read(path: Path, engine: Engine, group: ProcessGroup) -> str:
             if (path / name).stat().st_size != size:
                 return f"{name} is cut off"
         torch = load("torch")
-        drawn = torch.load(path / f"random-{group.rank}.pt", weights_only=True)
+        states = torch.load(path / f"random-{group.rank}.pt", weights_only=True)
         engine.load(path)
     except Exception as error:  # noqa: BLE001 - torch raises any kind for a broken file
         return " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    torch.set_rng_state(drawn["processor"])
+    torch.set_rng_state(states["processor"])
     if group.device.type == "cuda":
-        torch.cuda.set_rng_state(drawn["device"], group.device)
+        torch.cuda.set_rng_state(states["device"], group.device)
     return ""
 
 
 def _random(group: ProcessGroup) -> dict[str, Any]:
     torch = load("torch")
-    drawn = {"processor": torch.get_rng_state()}
+    states = {"processor": torch.get_rng_state()}
     if group.device.type == "cuda":
-        drawn["device"] = torch.cuda.get_rng_state(group.device)
-    return drawn
+        states["device"] = torch.cuda.get_rng_state(group.device)
+    return states
 
 
 def _finish(unfinished: Path, final: Path, state: State) -> None:

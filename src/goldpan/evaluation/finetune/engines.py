@@ -50,15 +50,15 @@ def weight_groups(module: Any, decay: float) -> list[dict[str, Any]]:
 class Plain:
     """AdamW of PyTorch; several processes average their gradients."""
 
-    def __init__(self, module: Any, settings: Settings, place: ProcessGroup) -> None:
+    def __init__(self, module: Any, settings: Settings, group: ProcessGroup) -> None:
         torch = load("torch")
         self._module = module
-        self._place = place
+        self._group = group
         self._clip = settings.clip
         self._wrapped = module
-        if place.world > 1:
+        if group.world > 1:
             parallel = load("torch.nn.parallel").DistributedDataParallel
-            devices = [place.device] if place.device.type == "cuda" else None
+            devices = [group.device] if group.device.type == "cuda" else None
             # Poolers and the like may lie unused, which else is an error at the second step.
             self._wrapped = parallel(module, device_ids=devices, find_unused_parameters=True)
         groups = weight_groups(module, settings.weight_decay)
@@ -66,7 +66,7 @@ class Plain:
 
     def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
         """See `Engine`."""
-        alone = last or self._place.world == 1
+        alone = last or self._group.world == 1
         with nullcontext() if alone else self._wrapped.no_sync():
             loss = loss_of(self._wrapped)
             loss.backward()
@@ -84,7 +84,7 @@ class Plain:
 
     def save(self, directory: Path) -> None:
         """See `Engine`."""
-        if self._place.first:
+        if self._group.first:
             torch = load("torch")
             torch.save(learned(self._module), directory / "weights.pt")
             torch.save(self._optimizer.state_dict(), directory / "optimizer.pt")
@@ -92,9 +92,9 @@ class Plain:
     def load(self, directory: Path) -> None:
         """See `Engine`."""
         torch = load("torch")
-        there = {"map_location": "cpu", "weights_only": True}
-        weights = torch.load(directory / "weights.pt", **there)
-        optimizer = torch.load(directory / "optimizer.pt", **there)
+        options = {"map_location": "cpu", "weights_only": True}
+        weights = torch.load(directory / "weights.pt", **options)
+        optimizer = torch.load(directory / "optimizer.pt", **options)
         put_back(self._module, weights)
         self._optimizer.load_state_dict(optimizer)
 
@@ -103,10 +103,10 @@ class Zero:
     """DeepSpeed's ZeRO, stage 2: processes share gradients and the optimizer's state."""
 
     def __init__(
-        self, module: Any, settings: Settings, place: ProcessGroup, device_batch: int, *, half: bool
+        self, module: Any, settings: Settings, group: ProcessGroup, device_batch: int, *, half: bool
     ) -> None:
         deepspeed = load("deepspeed")
-        gpu = place.device.type == "cuda"
+        gpu = group.device.type == "cuda"
         if not gpu:
             # Else a compiler is called for an extension that gloo does without.
             load("deepspeed.ops").__compatible_ops__["deepspeed_shm_comm"] = False

@@ -124,9 +124,9 @@ class GenerationHead:
             decoder_start_token_id=self.start,
         )
 
-        def ask(some: Sequence[Example]) -> Sequence[str]:
+        def ask(batch: Sequence[Example]) -> Sequence[str]:
             # Prompts must end where the answer begins, so a decoder's are filled on the left.
-            inputs = padded(words, [example.ids for example in some], left=self.start is None)
+            inputs = padded(words, [example.ids for example in batch], left=self.start is None)
             inputs.pop("position_ids", None)  # generate counts them itself
             moved = {name: value.to(asker.device) for name, value in inputs.items()}
             with torch.autocast(asker.device.type, torch.bfloat16, enabled=asker.half):

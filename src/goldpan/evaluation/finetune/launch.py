@@ -117,9 +117,9 @@ def _launcher(job: Job) -> list[str]:
     program = Path(sysconfig.get_path("scripts")) / "deepspeed"
     where = ["--num_gpus", processes]
     # With a number it would take the first GPUs, also those of somebody else.
-    seen = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    if seen and job.settings.device != "cpu":
-        where = ["--include", "localhost:" + ",".join(seen.split(",")[: job.settings.processes])]
+    devices = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    if devices and job.settings.device != "cpu":
+        where = ["--include", "localhost:" + ",".join(devices.split(",")[: job.settings.processes])]
     port = ["--master_port", str(_free_port())]
     return [sys.executable, str(program), *where, *port, "--module", module]
 

@@ -99,18 +99,18 @@ def uses_half(precision: str, device: Any) -> bool:
     return device.type == "cuda" and bool(load("torch").cuda.is_bf16_supported())
 
 
-def pick_device(wanted: str, number: int = 0) -> Any:
+def pick_device(device: str, number: int = 0) -> Any:
     """Return the GPU of that number where there is one, else the processor.
 
     Raises `EvaluationError` where a GPU is asked for and PyTorch sees none.
     """
     torch = load("torch")
-    there = torch.cuda.is_available()
-    if wanted == "cuda" and not there:
+    has_gpu = torch.cuda.is_available()
+    if device == "cuda" and not has_gpu:
         raise EvaluationError(
             "PyTorch sees no GPU", "Set device=cpu, or install a build of torch for your GPU"
         )
-    if wanted == "cpu" or not there:
+    if device == "cpu" or not has_gpu:
         return torch.device("cpu")
     if number >= torch.cuda.device_count():
         raise EvaluationError(
@@ -199,16 +199,16 @@ def _attention(job: Job, auto: Any, config: Any, device: Any, *, half: bool) -> 
         and find_spec("flash_attn") is not None
         and load("torch").cuda.get_device_capability(device) >= _FLASH
     )
-    wanted = job.settings.attention
-    if wanted == "flash" and not flash:
+    attention = job.settings.attention
+    if attention == "flash" and not flash:
         raise EvaluationError(
             f"{job.weights.name} cannot use FlashAttention here: it wants a model that supports "
             "it, bf16, an Ampere GPU or newer, and the package flash-attn",
             "Run pip install flash-attn there, or set attention=auto",
         )
-    if wanted in ("auto", "flash") and flash:
+    if attention in ("auto", "flash") and flash:
         return "flash_attention_2"
-    if wanted == "eager" or not kind._supports_sdpa:
+    if attention == "eager" or not kind._supports_sdpa:
         return "eager"
     return "sdpa"
 
@@ -223,8 +223,8 @@ def _adapted(module: Any, job: Job, fresh: Set[str]) -> Any:
     conv = load("transformers.pytorch_utils").Conv1D  # GPT-2's linear layer
     heads = [name for name, _ in module.named_children() if name in _HEADS]
     leaves = {name for name, layer in module.named_modules() if not any(layer.children())}
-    drawn = sorted(name for name in fresh & leaves if name.partition(".")[0] not in heads)
-    whole = [*heads, *drawn]
+    initialized = sorted(name for name in fresh & leaves if name.partition(".")[0] not in heads)
+    whole = [*heads, *initialized]
     out = module.get_output_embeddings()
     targets = [
         name
@@ -262,7 +262,7 @@ def learned(module: Any) -> dict[str, Any]:
 def put_back(module: Any, weights: dict[str, Any]) -> None:
     """Set the weights that `learned` returned."""
     torch = load("torch")
-    there = dict(module.named_parameters())
+    parameters = dict(module.named_parameters())
     with torch.no_grad():
         for name, weight in weights.items():
-            there[name].copy_(weight)
+            parameters[name].copy_(weight)

@@ -70,13 +70,13 @@ class MaskingHead:
 
     def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
         """Return examples with half of their words masked; which follows from `salt`."""
-        drawn = [_drawn(example, salt) for example in examples]
+        masks = [_drawn(example, salt) for example in examples]
         masked = [
-            _masked(words, example, hidden) for example, hidden in zip(examples, drawn, strict=True)
+            _masked(words, example, hidden) for example, hidden in zip(examples, masks, strict=True)
         ]
         targets = aligned(
             words,
-            [_targets(example, hidden) for example, hidden in zip(examples, drawn, strict=True)],
+            [_targets(example, hidden) for example, hidden in zip(examples, masks, strict=True)],
         )
         tokens = sum(example.length for example in examples)
         return Batch(padded(words, masked), targets, int((targets != NOT_ASKED).sum()), tokens)
@@ -97,12 +97,12 @@ class MaskingHead:
         for first_half in (True, False):
 
             def hidden(example: Example, first_half: bool = first_half) -> list[bool]:
-                drawn = _drawn(example, f"{self.seed} answers")
-                return [half == first_half for half in drawn]
+                halves = _drawn(example, f"{self.seed} answers")
+                return [half == first_half for half in halves]
 
-            def ask(some: Sequence[Example]) -> Sequence[list[int]]:
+            def ask(batch: Sequence[Example]) -> Sequence[list[int]]:
                 inputs = padded(
-                    words, [_masked(words, example, hidden(example)) for example in some]
+                    words, [_masked(words, example, hidden(example)) for example in batch]
                 )
                 best = asker.logits(asker.module, inputs).argmax(-1).cpu()
                 inner = inputs["attention_mask"].bool()

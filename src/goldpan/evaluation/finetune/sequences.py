@@ -128,8 +128,8 @@ class SequenceHead:
         """Choose the likeliest label, all of 0.5 and more for multi-label tasks, or a number."""
         examples = self.examples(words, rows, learn=False)
 
-        def ask(some: Sequence[Example]) -> Sequence[list[float]]:
-            inputs = padded(words, [example.ids for example in some])
+        def ask(batch: Sequence[Example]) -> Sequence[list[float]]:
+            inputs = padded(words, [example.ids for example in batch])
             logits = asker.logits(asker.module, inputs).float()
             match self.task.type:
                 case "regression":

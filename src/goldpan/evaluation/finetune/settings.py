@@ -121,11 +121,11 @@ _AT_LEAST = {
 
 
 def with_enough_steps(
-    settings: Settings, rows: int, *, words: bool, given: Collection[str]
+    settings: Settings, rows: int, *, words: bool, chosen: Collection[str]
 ) -> Settings:
-    """Return settings under which so many rows give `least_steps`, as far as `given` allows.
+    """Return settings under which so many rows give `least_steps`, as far as `chosen` allows.
 
-    `words` says that the task is one of those that `word_epochs` counts for; `given` names what
+    `words` says that the task is one of those that `word_epochs` counts for; `chosen` names what
     was asked for and stays.
     """
     name = "word_epochs" if words else "epochs"
@@ -135,9 +135,9 @@ def with_enough_steps(
     def steps() -> int:
         return math.ceil(rows / batch) * epochs
 
-    while "batch" not in given and steps() < settings.least_steps and batch // 2 >= _SMALLEST:
+    while "batch" not in chosen and steps() < settings.least_steps and batch // 2 >= _SMALLEST:
         batch //= 2
-    if name not in given and rows and steps() < settings.least_steps:
+    if name not in chosen and rows and steps() < settings.least_steps:
         epochs = min(_MOST_EPOCHS, math.ceil(settings.least_steps / math.ceil(rows / batch)))
     batch = max(batch, settings.processes)
     enough = replace(settings, batch=batch)
@@ -153,10 +153,10 @@ def recipe(name: str) -> Mapping[str, Any]:
 
 def check(settings: Settings) -> Settings:
     """Return the settings; raises `UsageError` for a value that none can have."""
-    for name, known in CHOICES.items():
+    for name, choices in CHOICES.items():
         value = getattr(settings, name)
-        if value not in known:
-            raise UsageError(f"{name} cannot be {value!r}", f"Choose {', '.join(known)}")
+        if value not in choices:
+            raise UsageError(f"{name} cannot be {value!r}", f"Choose {', '.join(choices)}")
     for name, least in _AT_LEAST.items():
         value = getattr(settings, name)
         if not value >= least:

@@ -87,8 +87,8 @@ class TaggingHead:
         """Choose a tag for each word; ``O`` for one of which the tokenizer makes nothing."""
         examples = self.examples(words, rows, learn=False)
 
-        def ask(some: Sequence[Example]) -> Sequence[list[int]]:
-            inputs = padded(words, [example.ids for example in some])
+        def ask(batch: Sequence[Example]) -> Sequence[list[int]]:
+            inputs = padded(words, [example.ids for example in batch])
             best = asker.logits(asker.module, inputs).argmax(-1).cpu()
             inner = inputs["attention_mask"].bool()
             return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
@@ -104,6 +104,6 @@ class TaggingHead:
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """Return the sum over the tokens that are asked for; only theirs become float32."""
-    some = targets != NOT_ASKED
+    is_asked = targets != NOT_ASKED
     losses = load("torch.nn.functional")
-    return losses.cross_entropy(logits[some].float(), targets[some], reduction="sum")
+    return losses.cross_entropy(logits[is_asked].float(), targets[is_asked], reduction="sum")

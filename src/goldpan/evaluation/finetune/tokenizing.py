@@ -80,8 +80,8 @@ class Words:
         return list(self.tokenizer(".", add_special_tokens=False)["input_ids"])[:1] or [self.pad]
 
 
-def make_words(tokenizer: Any, config: Any, wanted: int, padding: str) -> Words:
-    """Return a model's way of taking texts, at most `wanted` tokens long.
+def make_words(tokenizer: Any, config: Any, most: int, padding: str) -> Words:
+    """Return a model's way of taking texts, at most `most` tokens long.
 
     A padding token is set where the tokenizer has none. Raises `EvaluationError` for a tokenizer
     that does not tell where tokens stand, or has nothing to fill rows with.
@@ -109,7 +109,7 @@ def make_words(tokenizer: Any, config: Any, wanted: int, padding: str) -> Words:
             "Leave padding=auto",
         )
     left = padding == "left" or (padding == "auto" and config.model_type == "starcoder2")
-    limit = min(wanted, longest(tokenizer, config))
+    limit = min(most, longest(tokenizer, config))
     return Words(tokenizer, before, after, limit, int(tokenizer.pad_token_id), left)
 
 

@@ -120,7 +120,7 @@ def _steps(training: _Training, state: State, steps_per_epoch: int, progress: Ta
     interval = steps_per_epoch
     if job.task.type not in WORD_TASKS:
         interval = math.ceil(training.steps / job.settings.evaluations)
-    begun, before = time.monotonic(), state.seconds
+    started, before = time.monotonic(), state.seconds
     order: list[list[int]] = []
     pending: list[Any] = []
     while state.step < training.steps and state.misses < job.settings.patience:
@@ -137,7 +137,7 @@ def _steps(training: _Training, state: State, steps_per_epoch: int, progress: Ta
         _settle(state, pending, group)
         if looks:
             _evaluate(training, state)
-        spent = group.gather(before + time.monotonic() - begun)[0]
+        spent = group.gather(before + time.monotonic() - started)[0]
         if looks or spent - state.seconds > _BETWEEN:
             state.seconds = spent
             save(job.directory, state, training.engine, group)

@@ -91,9 +91,9 @@ def _downloaded(name: str, commit: str) -> Path:
     api = open_hub(get_token())
     try:
         files = [file for file in api.list_repo_files(name, revision=commit) if "/" not in file]
-        wanted = [file for file in files if file.endswith(_TEXTS)] + _tensors(files)
+        patterns = [file for file in files if file.endswith(_TEXTS)] + _tensors(files)
         with quiet():
-            return Path(api.snapshot_download(name, revision=commit, allow_patterns=wanted))
+            return Path(api.snapshot_download(name, revision=commit, allow_patterns=patterns))
     except (HfHubHTTPError, OfflineModeIsEnabled, httpx2.TransportError, OSError) as error:
         message = line(mask(str(error)), 300)
         raise EvaluationError(
@@ -113,14 +113,14 @@ def _read(name: str, directory: Path) -> Weights:
     files = sorted(path.name for path in directory.iterdir() if path.is_file())
     tensors = [file for file in _tensors(files) if not file.endswith(".json")]
     try:
-        for wanted, there in (
+        for part_name, exists in (
             ("config.json", "config.json" in files),
             ("weights", bool(tensors)),
             *((part, part in files) for part in _parts(directory, files)),
         ):
-            if not there:
+            if not exists:
                 raise EvaluationError(
-                    f"{directory} holds no {wanted}",
+                    f"{directory} holds no {part_name}",
                     "Give a folder that save_pretrained wrote, or fetch the weights with "
                     "--download",
                 )

@@ -47,15 +47,15 @@ def bleu_counts(reference: Sequence[str], answer: Sequence[str]) -> list[int]:
     matched: list[int] = []
     answered: list[int] = []
     for order in range(1, ORDERS + 1):
-        candidate, wanted = ngrams(answer, order), ngrams(reference, order)
-        matched.append(sum(min(count, wanted[ngram]) for ngram, count in candidate.items()))
+        candidate, target = ngrams(answer, order), ngrams(reference, order)
+        matched.append(sum(min(count, target[ngram]) for ngram, count in candidate.items()))
         answered.append(max(len(answer) - order + 1, 0))
     return [len(answer), len(reference), *matched, *answered]
 
 
 def bleu_of_counts(totals: Floats, *, effective_order: bool = False) -> Floats:
     """Return BLEU from counts, rows x `WIDTH`; 1 where neither text has a token."""
-    answered, wanted = totals[:, 0], totals[:, 1]
+    answer_length, reference_length = totals[:, 0], totals[:, 1]
     matched, candidate = totals[:, 2 : 2 + ORDERS], totals[:, 2 + ORDERS : WIDTH]
     long_enough = candidate > 0
     missed = long_enough & (matched == 0)
@@ -63,9 +63,11 @@ def bleu_of_counts(totals: Floats, *, effective_order: bool = False) -> Floats:
     over = np.where(missed, 1 / smoothing, matched)
     precisions = np.where(long_enough, over / np.where(long_enough, candidate, 1.0), 1.0)
     orders = long_enough.sum(axis=1) if effective_order else np.full(len(totals), ORDERS)
-    known = long_enough.all(axis=1) | effective_order
+    has_orders = long_enough.all(axis=1) | effective_order
     mean = np.log(precisions).sum(axis=1) / np.maximum(orders, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        brevity = np.where(answered < wanted, np.exp(1 - wanted / answered), 1.0)
-    scores = np.where(known & (matched.sum(axis=1) > 0), np.exp(mean) * brevity, 0.0)
-    return np.where((answered == 0) & (wanted == 0), 1.0, scores)
+        brevity = np.where(
+            answer_length < reference_length, np.exp(1 - reference_length / answer_length), 1.0
+        )
+    scores = np.where(has_orders & (matched.sum(axis=1) > 0), np.exp(mean) * brevity, 0.0)
+    return np.where((answer_length == 0) & (reference_length == 0), 1.0, scores)

@@ -45,9 +45,9 @@ class Resampling:
         at_once = max(1, _AT_ONCE // max(self.units, len(self.unit_of)))
         for start in range(0, self.resamples, at_once):
             draws = min(at_once, self.resamples - start)
-            drawn = generator.integers(0, self.units, size=(draws, self.units))
-            drawn += np.arange(draws)[:, None] * self.units
-            counts = np.bincount(drawn.ravel(), minlength=draws * self.units)
+            units = generator.integers(0, self.units, size=(draws, self.units))
+            units += np.arange(draws)[:, None] * self.units
+            counts = np.bincount(units.ravel(), minlength=draws * self.units)
             yield counts.reshape(draws, self.units).astype(np.float64)
 
 

@@ -100,11 +100,11 @@ def match_trees(pair: CodePair) -> TreeMatch:
     """Compare the trees of two texts. Nothing bounds the time that a hostile text takes."""
     if len(pair.reference) > MOST_PARSED:
         return TreeMatch()
-    wanted = read_code(pair.path, pair.reference)
-    if wanted is None:
+    reference_tree = read_code(pair.path, pair.reference)
+    if reference_tree is None:
         return TreeMatch()
     numbers: dict[Shape, int] = {}
-    shapes, flows = subtrees(wanted, numbers), data_flow(wanted)
+    shapes, flows = subtrees(reference_tree, numbers), data_flow(reference_tree)
     reading = read_code(pair.path, pair.answer[: MOST_PARSED + 1])
     if reading is None or len(pair.answer) > MOST_PARSED:
         return TreeMatch(0.0, 0.0, 0.0 if flows else None)
@@ -123,10 +123,12 @@ def _ngram_match(
     """Return sentence BLEU over code tokens; with keywords, those weigh five times the others."""
     counts = np.array([bleu_counts(reference, answer)], dtype=np.float64)
     if keywords and answer:
-        wanted, answered = ngrams(reference, 1), ngrams(answer, 1)
-        weight = {token: 1.0 if token[0] in keywords else _OTHER_WEIGHT for token in answered}
-        counts[0, 2] = math.fsum(weight[t] * min(count, wanted[t]) for t, count in answered.items())
-        counts[0, 2 + ORDERS] = math.fsum(weight[t] * count for t, count in answered.items())
+        reference_counts, answer_counts = ngrams(reference, 1), ngrams(answer, 1)
+        weight = {token: 1.0 if token[0] in keywords else _OTHER_WEIGHT for token in answer_counts}
+        counts[0, 2] = math.fsum(
+            weight[t] * min(count, reference_counts[t]) for t, count in answer_counts.items()
+        )
+        counts[0, 2 + ORDERS] = math.fsum(weight[t] * count for t, count in answer_counts.items())
     return float(bleu_of_counts(counts, effective_order=True)[0])
 
 
@@ -134,8 +136,8 @@ def _package_bleu(reference: Sequence[str], answer: Sequence[str]) -> float:
     """Return BLEU over words as the package has it: a precision of 0 becomes 0.1 / n-grams."""
     shares: list[tuple[float, float]] = []
     for order in range(1, ORDERS + 1):
-        answered, wanted = ngrams(answer, order), ngrams(reference, order)
-        shares.append(((answered & wanted).total(), max(1, answered.total())))
+        answer_counts, reference_counts = ngrams(answer, order), ngrams(reference, order)
+        shares.append(((answer_counts & reference_counts).total(), max(1, answer_counts.total())))
     return _package_mean(shares, len(reference), len(answer))
 
 
@@ -145,22 +147,28 @@ def _package_weighted_bleu(
     """Return the package's weighted match: shares of the reference's n-grams, not the answer's."""
     shares: list[tuple[float, float]] = []
     for order in range(1, ORDERS + 1):
-        answered, wanted = ngrams(answer, order), ngrams(reference, order)
-        clipped = answered & wanted
+        answer_counts, reference_counts = ngrams(answer, order), ngrams(reference, order)
+        clipped = answer_counts & reference_counts
         if order == 1:
-            weight = {token: 1.0 if token[0] in keywords else _OTHER_WEIGHT for token in wanted}
+            weight = {
+                token: 1.0 if token[0] in keywords else _OTHER_WEIGHT for token in reference_counts
+            }
             over = math.fsum(weight[token] * count for token, count in clipped.items())
-            under = math.fsum(weight[token] * count for token, count in wanted.items())
+            under = math.fsum(weight[token] * count for token, count in reference_counts.items())
             shares.append((over, max(1.0, under)))
         else:
-            shares.append((clipped.total(), max(1, wanted.total())))
+            shares.append((clipped.total(), max(1, reference_counts.total())))
     # The package takes a pair of tokens and weights for the reference, so its length is two.
     return _package_mean(shares, 2, len(answer))
 
 
-def _package_mean(shares: Sequence[tuple[float, float]], wanted: int, answered: int) -> float:
+def _package_mean(
+    shares: Sequence[tuple[float, float]], reference_length: int, answer_length: int
+) -> float:
     if shares[0][0] == 0:
         return 0.0
     logs = [math.log((over or _SMALL) / under) for over, under in shares]
-    brevity = 1.0 if answered > wanted else math.exp(1 - wanted / answered)
+    brevity = (
+        1.0 if answer_length > reference_length else math.exp(1 - reference_length / answer_length)
+    )
     return brevity * math.exp(math.fsum(logs) / ORDERS)

@@ -138,8 +138,8 @@ def _steps(node: Node, reading: Reading) -> list[Node | list[Flow] | set[str]]:
         from_names = [*variables, *from_names]
     computed = tuple(dict.fromkeys(from_names))
     flows = [Flow(name, "computed", computed) for name in variables] if computed else []
-    known = {child.id for child in (*targets, *sources)}
-    rest = [child for _, child in children if child.id not in known]
+    ids = {child.id for child in (*targets, *sources)}
+    rest = [child for _, child in children if child.id not in ids]
     return [*sources, flows, set(variables), *rest]
 
 

@@ -104,14 +104,14 @@ def estimate(evidence: Sequence[Evidence], resampling: Resampling) -> tuple[Metr
     weigh = [item.by_unit(resampling.unit_of, resampling.units) for item in evidence]
     once = np.ones((1, resampling.units))
     values = [_computed(item, reduce(once)) for item, reduce in zip(evidence, weigh, strict=True)]
-    drawn: list[list[Floats]] = [[] for _ in evidence]
+    parts: list[list[Floats]] = [[] for _ in evidence]
     for weights in resampling.draws():
         for index, item in enumerate(evidence):
-            drawn[index].append(_computed(item, weigh[index](weights)))
+            parts[index].append(_computed(item, weigh[index](weights)))
     metrics: list[Metric] = []
     undrawn = "fewer than two units" if resampling.units < 2 else "no draws were asked for"
     for index, item in enumerate(evidence):
-        draws = np.concatenate(drawn[index], axis=1) if drawn[index] else None
+        draws = np.concatenate(parts[index], axis=1) if parts[index] else None
         for row, measure in enumerate(item.measures):
             samples = None if draws is None else draws[row]
             metrics.append(_metric(measure, float(values[index][row, 0]), samples, undrawn))

@@ -36,12 +36,12 @@ def compare_text(reference: str, answer: str | None) -> TextAgreement:
         return TextAgreement(0.0, tuple(counts), 0.0, 0.0, 0.0)
     same = answer == reference
     counts = bleu_counts(tokenize(reference), tokenize(answer))
-    wanted, answered = rouge_tokens(reference), rouge_tokens(answer)
+    reference_tokens, answer_tokens = rouge_tokens(reference), rouge_tokens(answer)
     return TextAgreement(
         float(same),
         tuple(counts),
-        1.0 if same else rouge_1(wanted, answered),
-        1.0 if same else rouge_l(wanted, answered),
+        1.0 if same else rouge_1(reference_tokens, answer_tokens),
+        1.0 if same else rouge_l(reference_tokens, answer_tokens),
         edit_similarity(reference, answer),
     )
 

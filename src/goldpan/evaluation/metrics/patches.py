@@ -114,11 +114,13 @@ def apply_answer(answer: str, path: str, before: str, *, lenient: bool = False) 
 
 def _application(patches: Sequence[PatchAnswer], paths: Sequence[str]) -> Evidence:
     """Return what happens when patches are applied; undefined where a file before is missing."""
-    known = [patch.file_before is not None for patch in patches]
-    if not all(known):
-        some = f"{known.count(False)} of {len(known)} {NO_FILES}" if any(known) else NO_FILES
+    has_file = [patch.file_before is not None for patch in patches]
+    if not all(has_file):
+        reason = (
+            f"{has_file.count(False)} of {len(has_file)} {NO_FILES}" if any(has_file) else NO_FILES
+        )
         unknown = [
-            Measure(name, lambda totals: totals[:, 0] * np.nan, some) for name in APPLICATION
+            Measure(name, lambda totals: totals[:, 0] * np.nan, reason) for name in APPLICATION
         ]
         return Totals(np.ones((len(patches), 1)), unknown)
     columns = {name: np.zeros(len(patches)) for name in APPLICATION}
@@ -127,12 +129,12 @@ def _application(patches: Sequence[PatchAnswer], paths: Sequence[str]) -> Eviden
         before, answer = patch.file_before or "", patch.answer or ""
         after = apply_answer(answer, path, before)
         loose = apply_answer(answer, path, before, lenient=True) if after is None else after
-        wanted = apply_answer(patch.reference, path, before)
+        expected = apply_answer(patch.reference, path, before)
         columns["patch_applied"][index] = after is not None
         columns["patch_applied_lenient"][index] = loose is not None
-        if after is not None and wanted is not None:
-            columns["file_exact"][index] = after == wanted
-            compared.append((index, _Versions(path, wanted, after)))
+        if after is not None and expected is not None:
+            columns["file_exact"][index] = after == expected
+            compared.append((index, _Versions(path, expected, after)))
     equal = map_in_sandbox(_same_versions, [versions for _, versions in compared], 1, SECONDS)
     for (index, _), same in zip(compared, equal, strict=True):
         columns["file_ast_equal"][index] = same is True

@@ -35,5 +35,5 @@ def rouge_l(reference: Sequence[str], answer: Sequence[str]) -> float:
     return _f1(shared, len(reference), len(answer))
 
 
-def _f1(shared: int, wanted: int, answered: int) -> float:
-    return 2 * shared / (wanted + answered) if shared else 0.0
+def _f1(shared: int, reference_length: int, answer_length: int) -> float:
+    return 2 * shared / (reference_length + answer_length) if shared else 0.0

@@ -22,9 +22,9 @@ def edit_similarity(reference: str, answer: str) -> float:
     if longest <= MOST_CHARACTERS:
         return 1 - Levenshtein.distance(reference, answer) / longest
     start, end = _shared_ends(reference, answer)
-    wanted, other = reference[start : len(reference) - end], answer[start : len(answer) - end]
-    distance = Levenshtein.distance(wanted[:MOST_CHARACTERS], other[:MOST_CHARACTERS])
-    rest = max(len(wanted), len(other), MOST_CHARACTERS) - MOST_CHARACTERS
+    left, right = reference[start : len(reference) - end], answer[start : len(answer) - end]
+    distance = Levenshtein.distance(left[:MOST_CHARACTERS], right[:MOST_CHARACTERS])
+    rest = max(len(left), len(right), MOST_CHARACTERS) - MOST_CHARACTERS
     return 1 - (distance + rest) / longest
 
 

@@ -66,16 +66,16 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
     return replace(model, settings={**model.settings, CUTOFF: read_cutoff(settings[CUTOFF])})
 
 
-def settled(name: str, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def settled(name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return a model's settings with what was given, in the types of its defaults.
 
     Raises `UsageError` for a setting that the model does not know or of another type.
     """
     made = dict(defaults)
-    for key, value in given.items():
+    for key, value in overrides.items():
         if key not in defaults:
-            known = ", ".join(defaults) or "none"
-            raise UsageError(f"The model {name} has no setting {key!r}", f"It has {known}")
+            names = ", ".join(defaults) or "none"
+            raise UsageError(f"The model {name} has no setting {key!r}", f"It has {names}")
         kind = type(defaults[key])
         try:
             made[key] = _boolean(value) if kind is bool else kind(value)

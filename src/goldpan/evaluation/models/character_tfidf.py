@@ -30,15 +30,15 @@ class Letters:
         words, names = self._words(texts)
         cutter = self._cutter()
         counts = (words @ cutter.fit_transform(names)).tocsc()
-        kept = np.flatnonzero(np.diff(counts.indptr) >= self._rare)
-        if len(kept) > self._most:
-            frequency = np.asarray(counts.sum(axis=0)).ravel()[kept]
-            kept = np.sort(kept[(-frequency).argsort()[: self._most]])
-        if not len(kept):
+        columns = np.flatnonzero(np.diff(counts.indptr) >= self._rare)
+        if len(columns) > self._most:
+            frequency = np.asarray(counts.sum(axis=0)).ravel()[columns]
+            columns = np.sort(columns[(-frequency).argsort()[: self._most]])
+        if not len(columns):
             raise ValueError("no piece of a word is in enough texts")
-        pieces = cutter.get_feature_names_out()[kept]
+        pieces = cutter.get_feature_names_out()[columns]
         self._vocabulary = {piece: index for index, piece in enumerate(pieces)}
-        return self._weights.fit_transform(_sorted(counts[:, kept]))
+        return self._weights.fit_transform(_sorted(counts[:, columns]))
 
     def transform(self, texts: Sequence[str]) -> Any:
         """Return the weights of what was learned, a row a text."""

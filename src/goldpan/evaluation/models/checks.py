@@ -9,13 +9,13 @@ from goldpan.core.errors import UsageError
 
 
 def require_choice(
-    model: str, settings: Mapping[str, Any], name: str, known: Collection[str]
+    model: str, settings: Mapping[str, Any], name: str, choices: Collection[str]
 ) -> None:
     """Raise `UsageError` where a setting is none of those that are known."""
-    if settings[name] not in known:
+    if settings[name] not in choices:
         raise UsageError(
             f"{name} of the model {model} cannot be {settings[name]!r}",
-            f"Choose {', '.join(known)}",
+            f"Choose {', '.join(choices)}",
         )
 
 

@@ -90,8 +90,8 @@ class EmbeddedTexts:
                 [surroundings.before for surroundings in around],
                 [surroundings.after for surroundings in around],
             ):
-                there = np.array([bool(text) for text in near])[:, None]
-                parts.append(self._frozen.of(near) * there * NEIGHBOUR)
+                has_text = np.array([bool(text) for text in near])[:, None]
+                parts.append(self._frozen.of(near) * has_text * NEIGHBOUR)
             parts.append(place_facts(texts, around) * PLACE)
         return np.concatenate(parts, axis=1, dtype=np.float64)
 

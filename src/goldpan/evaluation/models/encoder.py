@@ -106,8 +106,8 @@ def load_encoder(directory: Path, tokens: int, *, half: bool = False, layers: in
         )
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    known = getattr(model.config, "max_position_embeddings", None) or tokens
-    most = min(tokens, int(known), tokenizer.model_max_length)
+    positions = getattr(model.config, "max_position_embeddings", None) or tokens
+    most = min(tokens, int(positions), tokenizer.model_max_length)
     return Encoder(model, tokenizer, max(_STEP, most // _STEP * _STEP), half, layers)
 
 

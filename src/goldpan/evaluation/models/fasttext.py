@@ -82,12 +82,12 @@ class Trainer:
 
     def ask(self, kind: str, model: Path, texts: Sequence[str]) -> Any:
         """Return what a model says of texts: chances of labels, or a vector each."""
-        asked, output = self.directory / "asked.json", self.directory / "answered.json"
-        asked.write_bytes(orjson.dumps([one_line(text) for text in texts]))
+        questions, output = self.directory / "asked.json", self.directory / "answered.json"
+        questions.write_bytes(orjson.dumps([one_line(text) for text in texts]))
         order = {
             "work": "ask",
             "kind": kind,
-            "input": str(asked),
+            "input": str(questions),
             "model": str(model),
             "output": str(output),
         }
@@ -158,9 +158,9 @@ def one_line(text: str) -> str:
     return " ".join("_" + word if word.startswith(_LABEL) else word for word in words)
 
 
-def _fit(settings: Mapping[str, Any], wanted: bool, context: TrainingContext) -> Fitted:
+def _fit(settings: Mapping[str, Any], install: bool, context: TrainingContext) -> Fitted:
     path = TRAINER.default_place(os.environ)
-    if wanted:
+    if install:
         TRAINER.install(path, context.reporter)
     if not TRAINER.is_installed(path):
         raise EvaluationError(
@@ -256,8 +256,8 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     require_choice(NAME, settings, "grid", _GRIDS)
     require_least(NAME, settings, dim=1, ngrams=1)
     # Whether it had to be installed tells no runs apart.
-    wanted = settings.pop("install")
-    return Model(NAME, partial(_fit, settings, wanted), settings)
+    install = settings.pop("install")
+    return Model(NAME, partial(_fit, settings, install), settings)
 
 
 MODELS = (

@@ -39,8 +39,8 @@ class Features:
         self._letters = Letters(2, 5, rare=rare, most=400_000)
         # Cutting texts into pieces takes most of the time: those learned from are cut once.
         self._parts = [self._words.fit_transform(texts), self._letters.fit_transform(texts)]
-        learned = train if context == "none" else unlabelled
-        names = learned["id"].to_pylist() if "id" in learned.column_names else []
+        corpus = train if context == "none" else unlabelled
+        names = corpus["id"].to_pylist() if "id" in corpus.column_names else []
         self._rows = {name: row for row, name in enumerate(names)}
         self._near = vectorizer(min_df=rare, **words)
         self._names = vectorizer(ngram_range=(3, 5), **letters)

@@ -53,6 +53,6 @@ def is_worth_it(matrix: Any) -> bool:
 def few_rows(matrix: Any) -> FewRows:
     """Return the rows in the directions that they span."""
     values, vectors = np.linalg.eigh((matrix @ matrix.T).toarray())
-    kept = values > values[-1] * _SMALLEST
-    roots = np.sqrt(values[kept])
-    return FewRows(matrix, vectors[:, kept] * roots, vectors[:, kept] / roots)
+    is_large = values > values[-1] * _SMALLEST
+    roots = np.sqrt(values[is_large])
+    return FewRows(matrix, vectors[:, is_large] * roots, vectors[:, is_large] / roots)

@@ -52,20 +52,20 @@ class Finetuned:
         def count(tokens: int) -> None:
             self.costs.input_tokens += tokens
 
-        begun = time.monotonic()
+        started = time.monotonic()
         asker = replace(self.loaded.asker(self.batch), answered=count)
         with quiet():
             answers = self.loaded.head.answers(asker, self.loaded.words, rows)
         if self.loaded.device.type == "cuda":
-            self.costs.gpu_seconds += time.monotonic() - begun
+            self.costs.gpu_seconds += time.monotonic() - started
         return answers
 
 
 def _fit(
-    weights: Weights, wanted: Settings, given: Collection[str], context: TrainingContext
+    weights: Weights, defaults: Settings, chosen: Collection[str], context: TrainingContext
 ) -> Finetuned:
     words = context.task.type in WORD_TASKS
-    settings = with_enough_steps(wanted, len(context.train), words=words, given=given)
+    settings = with_enough_steps(defaults, len(context.train), words=words, chosen=chosen)
     job = Job(
         context.task,
         context.train,
@@ -86,8 +86,8 @@ def _fit(
     with torch.random.fork_rng(devices):
         torch.manual_seed(job.seed)
         loaded = load_model(job, device)
-    kept = torch.load(job.directory / LEARNED, map_location="cpu", weights_only=True)
-    put_back(loaded.module, kept)
+    trained = torch.load(job.directory / LEARNED, map_location="cpu", weights_only=True)
+    put_back(loaded.module, trained)
     return Finetuned(loaded, facts["device_batch"] * 2, context.costs, facts)
 
 

@@ -75,24 +75,24 @@ class Head:
     """The scores of the train rows, each by a model that had not seen it."""
 
 
-def fit_head(kind: Kind, matrix: Any, wanted: Booleans, folds: int, seed: int) -> Head:
+def fit_head(kind: Kind, matrix: Any, truth: Booleans, folds: int, seed: int) -> Head:
     """Fit a model of one label; strength and threshold are the best by F1 out of fold."""
     selection = load("sklearn.model_selection")
-    smallest = int(min(wanted.sum(), (~wanted).sum()))
+    smallest = int(min(truth.sum(), (~truth).sum()))
     if smallest < 2:
-        side = 1.0 if wanted.mean() > 0.5 else -1.0
-        return Head(_Constant(side), 0.0, np.full(len(wanted), side))
+        side = 1.0 if truth.mean() > 0.5 else -1.0
+        return Head(_Constant(side), 0.0, np.full(len(truth), side))
     split = selection.StratifiedKFold(min(folds, smallest), shuffle=True, random_state=seed)
     best: tuple[float, float, float, Numbers] | None = None
     for strength in kind.strengths:
         scores = selection.cross_val_predict(
-            kind.make(strength, seed), matrix, wanted, cv=split, method="decision_function"
+            kind.make(strength, seed), matrix, truth, cv=split, method="decision_function"
         )
-        threshold, value = best_threshold(scores, wanted)
+        threshold, value = best_threshold(scores, truth)
         if best is None or value > best[0]:
             best = value, strength, threshold, scores
     assert best is not None
-    return Head(kind.make(best[1], seed).fit(matrix, wanted), best[2], best[3])
+    return Head(kind.make(best[1], seed).fit(matrix, truth), best[2], best[3])
 
 
 def bears(targets: Sequence[str | Sequence[str]], name: str) -> Booleans:
@@ -141,10 +141,10 @@ def fit_heads(
     heads = []
     names = labels_of(task)
     fewer = few_rows(matrix) if is_worth_it(matrix) else None
-    learned = matrix if fewer is None else fewer.columns
+    columns = matrix if fewer is None else fewer.columns
     with context.reporter.task(f"{task.name}: labels", len(names)) as progress:
         for name in names:
-            head = fit_head(kind, learned, bears(targets, name), folds, context.seed)
+            head = fit_head(kind, columns, bears(targets, name), folds, context.seed)
             if fewer is not None and not isinstance(head.model, _Constant):
                 head = replace(head, model=fewer.scorer(head.model))
             heads.append(head)
@@ -213,31 +213,31 @@ def fit_ridge(inputs: Inputs, context: TrainingContext) -> Fitted:
     values = rows[target_column(context.task.type).name].to_numpy().astype(np.float64)
     low, high = float(values.min()), float(values.max())
     efforts = low > -1
-    wanted = np.log1p(values) if efforts else values
+    targets = np.log1p(values) if efforts else values
     many = hasattr(matrix, "tocsr") and len(rows) > _MOST_LEFT_OUT
-    ridge, without = (_by_folds if many else _one_by_one)(matrix, wanted, context)
+    ridge, without = (_by_folds if many else _one_by_one)(matrix, targets, context)
     model = _Regression(inputs, ridge, low, high, efforts=efforts)
     context.learning.candidates, context.learning.from_all = len(_ALPHAS), True
     context.learning.unseen = (rows, model.answers_of(without))
     return model
 
 
-def _one_by_one(matrix: Any, wanted: Numbers, context: TrainingContext) -> tuple[Any, Numbers]:
+def _one_by_one(matrix: Any, targets: Numbers, context: TrainingContext) -> tuple[Any, Numbers]:
     """Return a ridge, and what it tells of each row without having learned from it."""
     ridge = load("sklearn.linear_model").RidgeCV(
         alphas=_ALPHAS, scoring="neg_mean_squared_error", store_cv_results=True
     )
-    ridge.fit(matrix, wanted)
+    ridge.fit(matrix, targets)
     context.learning.chosen_on = "train rows left out one by one"
     return ridge, ridge.cv_results_[:, _ALPHAS.index(ridge.alpha_)]
 
 
-def _by_folds(matrix: Any, wanted: Numbers, context: TrainingContext) -> tuple[Any, Numbers]:
+def _by_folds(matrix: Any, targets: Numbers, context: TrainingContext) -> tuple[Any, Numbers]:
     """Return the same by five folds: leaving out one by one wants memory for each two rows."""
     selection = load("sklearn.model_selection")
     ridges = [load("sklearn.linear_model").Ridge(alpha=alpha) for alpha in _ALPHAS]
     folds = selection.KFold(5, shuffle=True, random_state=context.seed)
-    predicted = [selection.cross_val_predict(ridge, matrix, wanted, cv=folds) for ridge in ridges]
-    best = int(np.argmin([((values - wanted) ** 2).mean() for values in predicted]))
+    predicted = [selection.cross_val_predict(ridge, matrix, targets, cv=folds) for ridge in ridges]
+    best = int(np.argmin([((values - targets) ** 2).mean() for values in predicted]))
     context.learning.chosen_on = "5 folds inside train"
-    return ridges[best].fit(matrix, wanted), predicted[best]
+    return ridges[best].fit(matrix, targets), predicted[best]

@@ -127,10 +127,10 @@ class _Ensemble:
         """Return the sum of log-probabilities, a column a label."""
         total = np.zeros((len(issues.texts), len(self.labels)))
         for classifier, matrix in zip(self.classifiers, self.views.of(issues), strict=True):
-            known = np.zeros_like(total)
+            probabilities = np.zeros_like(total)
             indexes = [self.labels.index(name) for name in classifier.classes_]
-            known[:, indexes] = classifier.predict_proba(matrix)
-            total += np.log(known + _FLOOR)
+            probabilities[:, indexes] = classifier.predict_proba(matrix)
+            total += np.log(probabilities + _FLOOR)
         return total
 
 
@@ -211,8 +211,8 @@ def _unseen(
     )
     scores = np.zeros((len(targets), len(task.label_names)))
     with context.reporter.task(f"{task.name}: folds", split.n_splits) as progress:
-        for learned, left in split.split(targets, targets):
-            ensemble = _learned(task, issues.at(learned), targets[learned], context.seed)
+        for train, left in split.split(targets, targets):
+            ensemble = _learned(task, issues.at(train), targets[train], context.seed)
             scores[left] = ensemble.scores(issues.at(left))
             progress.advance()
     return scores

@@ -81,8 +81,10 @@ def read_issue(text: str, template: frozenset[str]) -> IssueText:
     title, body = _title_and_body(text)
     words = _own_words(body, template)
     lines = (_letters(line) for line in body.splitlines())
-    known = (line.replace(" ", "_")[:_LINE_CHARACTERS] for line in lines if line in template)
-    return IssueText(title, words, " ".join(known), _structure(title, body, words))
+    template_words = (
+        line.replace(" ", "_")[:_LINE_CHARACTERS] for line in lines if line in template
+    )
+    return IssueText(title, words, " ".join(template_words), _structure(title, body, words))
 
 
 def _title_and_body(text: str) -> tuple[str, str]:

@@ -85,8 +85,8 @@ class Meanings:
             [surroundings.before for surroundings in around],
             [surroundings.after for surroundings in around],
         ):
-            there = np.array([[bool(text)] for text in near])
-            dense.append(self._frozen.of(near) * there * _BESIDE**0.5)
+            has_text = np.array([[bool(text)] for text in near])
+            dense.append(self._frozen.of(near) * has_text * _BESIDE**0.5)
         keys = documents_of(rows)
         rest = [
             np.zeros(len(vector)) if key is None else self._whole.get(key, vector) - vector
@@ -143,11 +143,11 @@ def _nearness(documents: Documents, rows: pa.Table, train: pa.Table) -> Numbers:
         )
         for side, table in enumerate((rows, train))
     )
-    here, there = (
+    row_positions, train_positions = (
         np.array([surroundings.position for surroundings in documents.around(table)])
         for table in (rows, train)
     )
-    near = np.exp(-np.abs(here[:, None] - there[None, :]) / _REACH)
+    near = np.exp(-np.abs(row_positions[:, None] - train_positions[None, :]) / _REACH)
     return np.asarray(near * (ours[:, None] == theirs[None, :]), dtype=np.float64)
 
 

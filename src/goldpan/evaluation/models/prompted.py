@@ -90,22 +90,22 @@ def _requests(settings: Mapping[str, Any], context: TrainingContext) -> Requests
 
 
 def _positive(prompting: PromptSettings, context: TrainingContext) -> tuple[Example, ...]:
-    wording, wanted = wording_of(context.task), prompting.method.positive("evaluation")
-    if prompting.from_train and wanted:
+    wording, count = wording_of(context.task), prompting.method.positive("evaluation")
+    if prompting.from_train and count:
         # The row itself may take half of the characters, all examples together the other half.
-        most = prompting.asking.max_characters // 2 // wanted
-        return train_examples(wording, context.train, wanted, context.seed, most)
+        most = prompting.asking.max_characters // 2 // count
+        return train_examples(wording, context.train, count, context.seed, most)
     return _enough(
-        context, own_examples(wording, context.task.prompt.examples, wanted, context.seed), wanted
+        context, own_examples(wording, context.task.prompt.examples, count, context.seed), count
     )
 
 
 def _enough(
-    context: TrainingContext, examples: tuple[Example, ...], wanted: int
+    context: TrainingContext, examples: tuple[Example, ...], count: int
 ) -> tuple[Example, ...]:
-    if len(examples) < wanted:
+    if len(examples) < count:
         raise UsageError(
-            f"{context.task.name} has {len(examples)} examples in its file, not {wanted}",
+            f"{context.task.name} has {len(examples)} examples in its file, not {count}",
             "Add them, or set another method, or examples=train",
         )
     return examples

@@ -55,15 +55,15 @@ def shared_rows(context: TrainingContext, spare: float) -> SharedRows:
     tables = {**context.siblings()}
     tables.setdefault(own, context.whole_train)
     train = set(places_of(context.whole_train))
-    learned = pc.is_in(
+    in_train = pc.is_in(
         context.unlabelled["id"], value_set=context.whole_train["id"].combine_chunks()
     )
-    closed = set(places_of(context.unlabelled.filter(pc.invert(learned))))
+    closed = set(places_of(context.unlabelled.filter(pc.invert(in_train))))
     if isinstance(context.protocol, HeldOut) and context.protocol.column == DOCUMENT:
         # Siblings are read as they were imported, and do not know of it.
         for rows in tables.values():
-            held = pa.array(held_out_rows(rows, context.protocol), pa.bool_())
-            closed.update(places_of(rows.filter(held)))
+            is_held_out = pa.array(held_out_rows(rows, context.protocol), pa.bool_())
+            closed.update(places_of(rows.filter(is_held_out)))
     answers = {name: _answers(rows) for name, rows in sorted(tables.items())}
     # A task that asks about some of these texts closes those that it leaves out.
     asking = {
@@ -72,13 +72,13 @@ def shared_rows(context: TrainingContext, spare: float) -> SharedRows:
     open_to_all = train - closed
     for answered in asking.values():
         open_to_all &= answered.keys()
-    kept = sorted(sorted(open_to_all, key=_draw)[: int((1 - spare) * len(train))])
-    if not kept:
+    drawn = sorted(sorted(open_to_all, key=_draw)[: int((1 - spare) * len(train))])
+    if not drawn:
         raise EvaluationError(
             f"No text of {own} is train in all tasks that ask about it",
             "Give --set epochs=0, or choose a model that learns from one task alone",
         )
-    return _shared(context.whole_train, asking, kept)
+    return _shared(context.whole_train, asking, drawn)
 
 
 def _answers(rows: pa.Table) -> dict[Place, frozenset[str]]:
@@ -90,15 +90,15 @@ def _answers(rows: pa.Table) -> dict[Place, frozenset[str]]:
 
 
 def _shared(
-    train: pa.Table, answers: Mapping[str, Mapping[Place, frozenset[str]]], kept: Sequence[Place]
+    train: pa.Table, answers: Mapping[str, Mapping[Place, frozenset[str]]], drawn: Sequence[Place]
 ) -> SharedRows:
     columns, targets = [], []
     for name, answered in answers.items():
-        for label in _labels([answered[key] for key in kept]):
+        for label in _labels([answered[key] for key in drawn]):
             columns.append((name, label))
-            targets.append([float(label in answered[key]) for key in kept])
+            targets.append([float(label in answered[key]) for key in drawn])
     where = {key: row for row, key in enumerate(places_of(train))}
-    texts = train.select(_ABOUT).take([where[key] for key in kept])
+    texts = train.select(_ABOUT).take([where[key] for key in drawn])
     return SharedRows(tuple(columns), texts, np.array(targets, dtype=np.float64).T)
 
 

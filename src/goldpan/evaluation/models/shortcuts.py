@@ -50,8 +50,8 @@ def _value(wording: Wording, text: str) -> Answer:
 
 def _example(context: TrainingContext, row: Mapping[str, Any]) -> str:
     examples = context.task.prompt.examples
-    drawn = draw_number(context.seed, context.task.name, row["id"], "shortcut")
-    return examples[drawn % len(examples)][1]
+    number = draw_number(context.seed, context.task.name, row["id"], "shortcut")
+    return examples[number % len(examples)][1]
 
 
 def _input(_: TrainingContext, row: Mapping[str, Any]) -> str:

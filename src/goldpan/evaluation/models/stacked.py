@@ -110,12 +110,12 @@ class _Stack:
     blends: Sequence[_Blend]
 
     def answer(self, rows: pa.Table) -> Answers:
-        seen = [view.of(rows) for view in self.views]
+        matrices = [view.of(rows) for view in self.views]
         columns = []
         for blend in self.blends:
             machines = [
                 head.model.decision_function(matrix)
-                for head, matrix in zip(blend.heads, seen, strict=True)
+                for head, matrix in zip(blend.heads, matrices, strict=True)
             ]
             columns.append(blend.of(machines, self.trunks.scores(blend.label, rows)))
         return answers_of(self.task, np.column_stack(columns), [0.0] * len(columns))
@@ -134,8 +134,8 @@ class _Trunks:
     def scores(self, label: str, rows: pa.Table) -> Numbers | None:
         pairs = pairs_of(rows, self.documents)
         features = [self._trunk_scores(trunk, label, pairs) for trunk in self.trunks]
-        known = [scores for scores in features if scores is not None]
-        return np.asarray(np.mean(known, axis=0)) if known else None
+        scored = [scores for scores in features if scores is not None]
+        return np.asarray(np.mean(scored, axis=0)) if scored else None
 
     def _trunk_scores(self, trunk: Trunk, label: str, pairs: Sequence[Pair]) -> Numbers | None:
         task, reporter = self.context.task, self.context.reporter
@@ -175,16 +175,16 @@ def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext
     trunks = _trunks(weights, settings, context, documents)
     targets = rows[target_column(task.type).name].to_pylist()
     unseen = np.array([key not in trunks.seen for key in places_of(rows)])
-    seen = [view.of(rows) for view in views]
+    matrices = [view.of(rows) for view in views]
     blends, scores = [], []
     with context.reporter.task(f"{task.name}: labels", len(labels_of(task))) as progress:
         for label in labels_of(task):
-            wanted = bears(targets, label)
+            truth = bears(targets, label)
             heads = [
-                fit_head(SIMILARITY, matrix, wanted, settings["folds"], context.seed)
-                for matrix in seen
+                fit_head(SIMILARITY, matrix, truth, settings["folds"], context.seed)
+                for matrix in matrices
             ]
-            blend, out = _blend(label, heads, trunks.scores(label, rows), wanted, unseen)
+            blend, out = _blend(label, heads, trunks.scores(label, rows), truth, unseen)
             blends.append(blend)
             scores.append(out)
             progress.advance()
@@ -233,7 +233,7 @@ def _trunks(
 
 
 def _blend(
-    label: str, heads: Sequence[Head], trunk: Numbers | None, wanted: Booleans, unseen: Booleans
+    label: str, heads: Sequence[Head], trunk: Numbers | None, truth: Booleans, unseen: Booleans
 ) -> tuple[_Blend, Numbers]:
     """Return the blend, with its scores of the rows that neither machines nor trunk had seen."""
     precision = load("sklearn.metrics").average_precision_score
@@ -241,14 +241,14 @@ def _blend(
     both = np.mean(
         [scale.of(head.unseen) for scale, head in zip(scales, heads, strict=True)], axis=0
     )
-    few = min(wanted[unseen].sum(), (~wanted[unseen]).sum()) < _FEWEST
+    few = min(truth[unseen].sum(), (~truth[unseen]).sum()) < _FEWEST
     if trunk is None or few:
-        threshold, _ = best_threshold(both, wanted)
+        threshold, _ = best_threshold(both, truth)
         blend = _Blend(label, heads, scales, _Scale(0, 1), _Scale(0, 1), 0.0, threshold)
         return blend, both[unseen] - threshold
     # On the footing of rows that neither has seen: a trunk is too sure of those it learned from.
     footing, ground = _scale(both[unseen]), _scale(trunk[unseen])
-    machines, tuned, right = footing.of(both[unseen]), ground.of(trunk[unseen]), wanted[unseen]
+    machines, tuned, right = footing.of(both[unseen]), ground.of(trunk[unseen]), truth[unseen]
     blends = [(1 - weight) * machines + weight * tuned for weight in _WEIGHTS]
     best = int(np.argmax([precision(right, scores) for scores in blends]))
     threshold, _ = best_threshold(blends[best], right)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 
 def best_threshold(
-    scores: npt.NDArray[np.float64], wanted: npt.NDArray[np.bool_]
+    scores: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]
 ) -> tuple[float, float]:
     """Return the threshold with the best F1 of the label, and that F1.
 
@@ -15,12 +15,12 @@ def best_threshold(
     scores, so new scores near an old one do not tip over. A label that no row bears is given to
     none.
     """
-    if not wanted.any():
+    if not truth.any():
         return float(scores.max()) + 1.0, 0.0
     order = np.argsort(-scores, kind="stable")
-    ranked, hits = scores[order], np.cumsum(wanted[order])
+    ranked, hits = scores[order], np.cumsum(truth[order])
     answered = np.arange(1, len(scores) + 1)
-    f1 = 2 * hits / (answered + wanted.sum())
+    f1 = 2 * hits / (answered + truth.sum())
     # Between equal scores there is no threshold.
     last = np.append(ranked[:-1] > ranked[1:], True)
     best = int(np.argmax(np.where(last, f1, -1.0)))

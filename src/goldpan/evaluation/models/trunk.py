@@ -144,19 +144,19 @@ def _train(
     save(encoder.model, path / "model.safetensors", metadata={"format": "pt"})
     encoder.model.config.save_pretrained(path)
     encoder.tokenizer.save_pretrained(path)
-    learned = {
+    head_facts = {
         "columns": rows.columns,
         "weight": head.weight.detach().tolist(),
         "bias": head.bias.detach().tolist(),
     }
-    (path / "head.json").write_bytes(orjson.dumps(learned))
+    (path / "head.json").write_bytes(orjson.dumps(head_facts))
 
 
 def _learn(
     torch: Any,
     encoder: Encoder,
     head: Any,
-    wanted: Numbers,
+    truth: Numbers,
     pairs: Sequence[Pair],
     training: Training,
     seed: int,
@@ -176,9 +176,9 @@ def _learn(
         optimizer, lambda step: min(1.0, (step + 1) / (_WARM * steps)) * max(0.0, 1 - step / steps)
     )
     tokens = encoder.tokenized(pairs)
-    targets = torch.tensor(wanted, dtype=torch.float32)
+    targets = torch.tensor(truth, dtype=torch.float32)
     loss_of = torch.nn.BCEWithLogitsLoss(
-        pos_weight=torch.tensor(_weights(wanted), dtype=torch.float32)
+        pos_weight=torch.tensor(_weights(truth), dtype=torch.float32)
     )
     draw = np.random.default_rng(seed)
     model.train()
@@ -207,10 +207,10 @@ def _shuffled(lengths: Sequence[int], draw: np.random.Generator) -> Iterator[lis
     """Yield batches of places in random order, of texts that are about as long."""
     order = draw.permutation(len(lengths))
     for start in range(0, len(order), _BATCH * _SORTED):
-        some = sorted(order[start : start + _BATCH * _SORTED].tolist(), key=lengths.__getitem__)
-        starts = np.arange(0, len(some), _BATCH)
+        portion = sorted(order[start : start + _BATCH * _SORTED].tolist(), key=lengths.__getitem__)
+        starts = np.arange(0, len(portion), _BATCH)
         for first in draw.permutation(starts).tolist():
-            yield some[first : first + _BATCH]
+            yield portion[first : first + _BATCH]
 
 
 @contextmanager

@@ -43,22 +43,24 @@ def vectors_of(
     try:
         with closing(sqlite3.connect(path, timeout=_SECONDS)) as store:
             store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
-            known = _stored_vectors(store, keys)
-            missing = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
-            known |= _encode(store, missing, encode, reporter)
+            vectors = _stored_vectors(store, keys)
+            missing = {
+                key: pair for key, pair in zip(keys, pairs, strict=True) if key not in vectors
+            }
+            vectors |= _encode(store, missing, encode, reporter)
     except sqlite3.Error as error:
         raise EvaluationError(
             f"{path} cannot be used ({error})", "Delete it: vectors are made again"
         ) from None
-    return np.stack([known[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
+    return np.stack([vectors[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
 
 
 def _stored_vectors(store: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
     stored = {}
-    for some in _batches(sorted(set(keys))):
-        marks = ",".join("?" * len(some))
+    for batch in _batches(sorted(set(keys))):
+        marks = ",".join("?" * len(batch))
         query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608 - only marks
-        for key, vector in store.execute(query, some):
+        for key, vector in store.execute(query, batch):
             stored[key] = np.frombuffer(vector, dtype="<f4")
     return stored
 
@@ -73,24 +75,24 @@ def _encode(
     if not keys:
         return {}
     with reporter.task("texts encoded", len(keys)) as progress:
-        for some in _batches(encode([missing[key] for key in keys])):
-            rows = [(keys[index], vector.astype("<f4").tobytes()) for index, vector in some]
+        for batch in _batches(encode([missing[key] for key in keys])):
+            rows = [(keys[index], vector.astype("<f4").tobytes()) for index, vector in batch]
             with store:
                 store.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
-            made.update({keys[index]: vector for index, vector in some})
-            progress.advance(len(some))
+            made.update({keys[index]: vector for index, vector in batch})
+            progress.advance(len(batch))
     return made
 
 
 def _batches(every: Iterable[_Each]) -> Iterator[list[_Each]]:
-    some: list[_Each] = []
+    batch: list[_Each] = []
     for row in every:
-        some.append(row)
-        if len(some) == _BATCH:
-            yield some
-            some = []
-    if some:
-        yield some
+        batch.append(row)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def _key(pair: Pair) -> bytes:

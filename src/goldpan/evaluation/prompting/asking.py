@@ -203,9 +203,9 @@ def _count(
 ) -> None:
     price = settings.asking.prices.get(settings.model)
     for key in sorted(keys):
-        known = store.usage(key)
-        if known:
-            usage, batch = known
+        spent = store.usage(key)
+        if spent:
+            usage, batch = spent
             costs.input_tokens += usage.input
             costs.output_tokens += usage.output
             costs.money += cost_of(usage, price, batch=batch) if price else 0.0

@@ -65,8 +65,8 @@ def show_row(task: Task, row: Mapping[str, Any], most: int) -> PromptRow:
         (part,), shortened = _cut([Part("text", _clean(row["text"]))], most)
         return PromptRow(part.text, shortened=shortened)
     parts = [Part(_TITLES[name], _clean(row[name]), _KINDS.get(name, "text")) for name in names]
-    kept, shortened = _cut([part for part in parts if part.text], most)
-    return PromptRow("", kept, shortened=shortened)
+    shown, shortened = _cut([part for part in parts if part.text], most)
+    return PromptRow("", shown, shortened=shortened)
 
 
 def show_text(text: str) -> PromptRow:
@@ -86,8 +86,8 @@ def part_names(task: Task, row: Mapping[str, Any]) -> list[str]:
 
 
 def _cut(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], bool]:
-    kept = cut(parts, most)
-    return kept, kept != tuple(parts)
+    shown = cut(parts, most)
+    return shown, shown != tuple(parts)
 
 
 def _clean(text: str) -> str:

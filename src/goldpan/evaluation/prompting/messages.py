@@ -69,8 +69,8 @@ class Script:
             blocks += _explained("Negative Example", self.negative, structured=False)
         elif code:
             prompt = task.prompt
-            wanted = f"In the context of {prompt.context}, {prompt.instruction}."
-            blocks.append(f"{wanted} {prompt.answer}.")
+            instruction = f"In the context of {prompt.context}, {prompt.instruction}."
+            blocks.append(f"{instruction} {prompt.answer}.")
         if code:
             blocks.append(_rules(task.source.builder))
             blocks.append(

@@ -175,8 +175,8 @@ def _tags(wording: Wording, shown: PromptRow, pairs: Sequence[tuple[str, str]]) 
     A tag that the task does not know names no entity.
     """
     outside = wording.names.get("O", "O")
-    known = set(shown.words)
-    if not any(word in known for word, _ in pairs):
+    words = set(shown.words)
+    if not any(word in words for word, _ in pairs):
         return None
     tagged = [(word, wording.names.get(tag, outside)) for word, tag in pairs]
     return align(shown.words, tagged, outside)

@@ -229,8 +229,8 @@ def _over_sources(
     count = len(differences)
     if count < fewest:
         singular = {"tasks": "task", "data sets": "data set"}[unit]
-        there = f"There is 1 {singular}" if count == 1 else f"There are {count} {unit}"
-        why = f"{there}; an answer on new tasks needs at least {fewest}"
+        count_text = f"There is 1 {singular}" if count == 1 else f"There are {count} {unit}"
+        why = f"{count_text}; an answer on new tasks needs at least {fewest}"
         test = ChosenTest(
             "calibrated", "none", why, alpha, question="new tasks", units=count, unit=unit
         )

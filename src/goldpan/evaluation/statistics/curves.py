@@ -83,11 +83,11 @@ def thinned(curve: Curve, most: int = 400) -> Curve:
     """Return a curve with at most `most` points, spread evenly along it; its area stays."""
     if len(curve.x) <= most:
         return curve
-    kept = np.unique(np.linspace(0, len(curve.x) - 1, most).round().astype(int))
+    indices = np.unique(np.linspace(0, len(curve.x) - 1, most).round().astype(int))
     return replace(
         curve,
-        x=tuple(curve.x[at] for at in kept),
-        y=tuple(curve.y[at] for at in kept),
+        x=tuple(curve.x[at] for at in indices),
+        y=tuple(curve.y[at] for at in indices),
     )
 
 

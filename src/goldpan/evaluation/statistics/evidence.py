@@ -77,10 +77,10 @@ def bins_of(units: Sequence[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
 def add_up(columns: Floats, bins: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats]:
     """Return the bins that occur, rising, and the sums of the last but one axis in each."""
     order = np.argsort(bins, kind="stable")
-    there, starts = np.unique(bins[order], return_index=True)
-    if len(there) == len(bins):
-        return there, columns[..., order, :]
-    return there, np.add.reduceat(columns[..., order, :], starts, axis=-2)
+    distinct, starts = np.unique(bins[order], return_index=True)
+    if len(distinct) == len(bins):
+        return distinct, columns[..., order, :]
+    return distinct, np.add.reduceat(columns[..., order, :], starts, axis=-2)
 
 
 def model_evidence(seeds: Floats, measure: Measure) -> ModelEvidence:

@@ -82,17 +82,17 @@ def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contr
     unpaired, seeds = np.zeros_like(differences), np.zeros(len(models))
     rough = np.zeros(len(models))
     for at, task in enumerate(tasks):
-        those = [task.models[name] for name in models]
-        scores = np.array([model.score for model in those])
+        evidence = [task.models[name] for name in models]
+        scores = np.array([model.score for model in evidence])
         differences[at] = rounded(scores[first] - scores[second])
-        linear = _linear(task, np.stack([model.columns for model in those]), first, second)
+        linear = _linear(task, np.stack([model.columns for model in evidence]), first, second)
         total = by_source.setdefault(task.source, np.zeros((bins, len(pairs))))
         if task.paired:
             np.add.at(total, task.bins, (linear[0] - linear[1]) / len(tasks))
         else:
             centred = linear - linear.mean(axis=1, keepdims=True)
             unpaired[at] = (centred**2).sum(axis=(0, 1)) / len(tasks) ** 2
-        for row, model in enumerate(those):
+        for row, model in enumerate(evidence):
             share = model.seed_variance / len(tasks) ** 2
             seeds[row] += share
             rough[row] += share**2 / max(1, len(model.scores) - 1)
@@ -155,11 +155,11 @@ def _linear(
     sums = columns.sum(axis=1)
     sides = np.empty((2, columns.shape[1], len(first)))
     for start in range(0, len(first), _PAIRS_AT_ONCE):
-        some = slice(start, start + _PAIRS_AT_ONCE)
-        left, other = first[some], second[some]
+        portion = slice(start, start + _PAIRS_AT_ONCE)
+        left, other = first[portion], second[portion]
         slopes = gradients(task.measure, (sums[left] + sums[other]) / 2)
-        sides[0, :, some] = np.einsum("pbk,pk->bp", columns[left], slopes)
-        sides[1, :, some] = np.einsum("pbk,pk->bp", columns[other], slopes)
+        sides[0, :, portion] = np.einsum("pbk,pk->bp", columns[left], slopes)
+        sides[1, :, portion] = np.einsum("pbk,pk->bp", columns[other], slopes)
     return sides
 
 
@@ -191,15 +191,15 @@ def _step_down(
     left = rounds
     while left:
         block = min(left, max(1, _HELD // max(1, len(moved) + len(z))))
-        drawn = 2 * (_coins(random, block, len(moved)) @ moved) - moved.sum(axis=0)
+        samples = 2 * (_coins(random, block, len(moved)) @ moved) - moved.sum(axis=0)
         if parts.seeds.any():
             noise = random.standard_normal((block, len(parts.seeds))) * np.sqrt(parts.seeds)
-            drawn += noise[:, first] - noise[:, second]
+            samples += noise[:, first] - noise[:, second]
         if parts.unpaired.any():
-            drawn += random.standard_normal((block, len(z))) * np.sqrt(parts.unpaired.sum(axis=0))
+            samples += random.standard_normal((block, len(z))) * np.sqrt(parts.unpaired.sum(axis=0))
         # In rising order of what was seen, so that each pair meets all that are no surer.
-        drawn = np.abs(drawn * scale)[:, order]
-        reached = np.maximum.accumulate(drawn, axis=1)
+        samples = np.abs(samples * scale)[:, order]
+        reached = np.maximum.accumulate(samples, axis=1)
         extreme += (reached >= z[order] * (1 - _TIE) - _TIE).sum(axis=0)
         largest.append(reached[:, -1])
         left -= block

@@ -93,29 +93,34 @@ def score_matrix(
             "Run another model on the same tasks",
         )
     tasks = sorted({task for _, task in values})
-    lacking = {
+    without_run = {
         task: missing
         for task in tasks
         if (missing := [model for model in models if (model, task) not in values])
     }
-    if lacking and not drop_incomplete_tasks:
-        task, missing = next(iter(lacking.items()))
+    if without_run and not drop_incomplete_tasks:
+        task, missing = next(iter(without_run.items()))
         raise StatisticsError(
             f"{missing[0]} has no {metric} on {task}",
             "Run it there, or leave the model or the task out",
         )
-    kept = tuple(task for task in tasks if task not in lacking)
-    if not kept:
+    complete = tuple(task for task in tasks if task not in without_run)
+    if not complete:
         raise StatisticsError(
             "There is no task that every model was run on", "Compare fewer models, or run the rest"
         )
     return ScoreMatrix(
         metric=metric,
         models=models,
-        tasks=kept,
+        tasks=complete,
         cells=tuple(
-            tuple(tuple(value for _, value in sorted(values[model, task].items())) for task in kept)
+            tuple(
+                tuple(value for _, value in sorted(values[model, task].items()))
+                for task in complete
+            )
             for model in models
         ),
-        left_out=tuple(f"{task}: not run by {', '.join(lacking[task])}" for task in lacking),
+        left_out=tuple(
+            f"{task}: not run by {', '.join(without_run[task])}" for task in without_run
+        ),
     )

@@ -46,12 +46,12 @@ class SketchWriter:
 
     def append(self, sketches: Sketches) -> Ids:
         """Add the texts that are new, and return the row of each text, `NO_TEXT` for none."""
-        known = len(self._rows)
+        count = len(self._rows)
         rows = np.array(
             [self._rows.setdefault(digest, len(self._rows)) for digest in sketches.digests],
             np.int64,
         )
-        new = rows >= known
+        new = rows >= count
         self._file.write(sketches.shingles[np.repeat(new, sketches.sizes)].tobytes())
         self._sizes.append(sketches.sizes[new])
         self._bands.append(sketches.bands[new])

@@ -65,21 +65,21 @@ def find_leaks_of_batches(
         folder = Path(name)
         files: list[tuple[Path, int]] = []
         stands = _keep(corpus, settings, folder, files)
-        wanted = _keep(asked, settings, folder, files)
+        asked_texts = _keep(asked, settings, folder, files)
         portions = Portions.of([path for path, _ in files], [count for _, count in files])
-        numbering = number_texts(portions, np.concatenate([stands, wanted]))
+        numbering = number_texts(portions, np.concatenate([stands, asked_texts]))
         text, count = numbering.text, len(numbering.slot)
         first = _first_places(text[: len(stands)], count)
-        wanted = text[len(stands) :]
+        asked_texts = text[len(stands) :]
         missing = np.zeros(count, np.bool_)
-        missing[wanted[wanted != NO_TEXT]] = True
+        missing[asked_texts[asked_texts != NO_TEXT]] = True
         missing &= first < 0
         # A text that is asked for is compared with the corpus, and with no other.
-        groups, there = missing.astype(np.int64), Best(count)
+        groups, best = missing.astype(np.int64), Best(count)
         for parts in bring_together(portions, numbering, settings.bands, folder, engine):
             for pairs in search_band(parts, groups, portions, settings, engine, joins=False):
-                there.offer(pairs)
-    return _leaks(wanted, first, there)
+                best.offer(pairs)
+    return _leaks(asked_texts, first, best)
 
 
 def _keep(
@@ -113,14 +113,14 @@ def _first_places(stands: Ids, count: int) -> Ids:
     return first
 
 
-def _leaks(wanted: Ids, first: Ids, there: Best) -> list[Leak]:
+def _leaks(texts: Ids, first: Ids, best: Best) -> list[Leak]:
     leaks: list[Leak] = []
-    for at, text in enumerate(wanted.tolist()):
+    for at, text in enumerate(texts.tolist()):
         if text == NO_TEXT:
             continue
         if first[text] >= 0:
             leaks.append(Leak(at, int(first[text]), "exact", 1.0))
-        elif there.text[text] >= 0:
-            value = float(there.similarity[text])
-            leaks.append(Leak(at, int(first[there.text[text]]), "near", value))
+        elif best.text[text] >= 0:
+            value = float(best.similarity[text])
+            leaks.append(Leak(at, int(first[best.text[text]]), "near", value))
     return leaks

@@ -22,7 +22,7 @@ class Best:
         order = np.lexsort((others, -both, texts))
         first = order[np.flatnonzero(np.diff(texts[order], prepend=-1))]
         text, other, value = texts[first], others[first], both[first]
-        known, was = self.similarity[text], self.text[text]
-        better = (value > known) | ((value == known) & (other < was))
+        similarity, nearest = self.similarity[text], self.text[text]
+        better = (value > similarity) | ((value == similarity) & (other < nearest))
         self.text[text[better]] = other[better]
         self.similarity[text[better]] = value[better]

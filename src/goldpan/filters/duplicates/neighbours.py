@@ -89,8 +89,8 @@ def near_pairs(search: Search, part: Bucketed) -> NearPairs:
             alike = np.minimum(size[left], size[right]) >= search.threshold * np.maximum(
                 size[left], size[right]
             )
-            wanted = alike & (local[left] != local[right])
-            left, right = left[wanted], right[wanted]
+            crosses = alike & (local[left] != local[right])
+            left, right = left[crosses], right[crosses]
             similarity = shingles.similarities(members["slot"][left], members["slot"][right])
             near = similarity >= search.threshold
             left, right = left[near], right[near]

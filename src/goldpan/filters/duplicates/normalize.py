@@ -42,9 +42,9 @@ def words(folded: str) -> list[str]:
 
 def _without_comments(text: str) -> str:
     """Leave out ``<!-- ... -->``; one that does not end stays."""
-    kept: list[str] = []
+    pieces: list[str] = []
     at = 0
     while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
-        kept += (text[at:start], " ")
+        pieces += (text[at:start], " ")
         at = end + 3
-    return "".join([*kept, text[at:]])
+    return "".join([*pieces, text[at:]])

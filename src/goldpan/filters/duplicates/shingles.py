@@ -71,13 +71,13 @@ class Shingles:
             return np.empty(0)
         slots, places = np.unique(np.concatenate([left, right]), return_inverse=True)
         sizes = self._sizes(slots)
-        one, other = places[: len(left)], places[len(left) :]
+        first, second = places[: len(left)], places[len(left) :]
         common = np.empty(len(left), np.int64)
-        total = sizes[one] + sizes[other]
+        total = sizes[first] + sizes[second]
         steps = np.cumsum(np.maximum(total, _LEAST)) // _AT_ONCE
         bounds = np.flatnonzero(np.diff(steps)) + 1
         for start, end in zip([0, *bounds], [*bounds, len(left)], strict=True):
-            common[start:end] = self._common(slots, sizes, one[start:end], other[start:end])
+            common[start:end] = self._common(slots, sizes, first[start:end], second[start:end])
         return np.asarray(common / np.maximum(total - common, 1))
 
     def _common(self, slots: Ids, sizes: Ids, left: Ids, right: Ids) -> Ids:
@@ -94,20 +94,20 @@ class Shingles:
     def _sizes(self, slots: Ids) -> Ids:
         sizes = np.empty(len(slots), np.int64)
         for number, start, end in self._files(slots):
-            _, _, known = self._file(number)
-            sizes[start:end] = known[slots[start:end] - self._portions.offsets[number]]
+            _, _, file_sizes = self._file(number)
+            sizes[start:end] = file_sizes[slots[start:end] - self._portions.offsets[number]]
         return sizes
 
     def _sets(self, slots: Ids, chosen: Ids) -> dict[int, bytes]:
         """Read the sets of some slots, by their places in `slots`."""
         sets: dict[int, bytes] = {}
-        wanted = slots[chosen]
-        for number, start, end in self._files(wanted):
+        chosen_slots = slots[chosen]
+        for number, start, end in self._files(chosen_slots):
             file, starts, sizes = self._file(number)
-            rows = wanted[start:end] - self._portions.offsets[number]
+            rows = chosen_slots[start:end] - self._portions.offsets[number]
             bounds = ((starts[rows] * _WIDTH).tolist(), (sizes[rows] * _WIDTH).tolist())
-            for place, first, size in zip(chosen[start:end].tolist(), *bounds, strict=True):
-                sets[place] = file.read(first, size)
+            for text, first, size in zip(chosen[start:end].tolist(), *bounds, strict=True):
+                sets[text] = file.read(first, size)
         return sets
 
     def _files(self, slots: Ids) -> list[tuple[int, int, int]]:

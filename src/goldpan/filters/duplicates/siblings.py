@@ -93,20 +93,20 @@ def _siblings(
     nearest: Mapping[Name, Name],
 ) -> set[Name]:
     """Return the members of a cluster that are told apart from all before them that stay."""
-    seen, kept = {first}, [first]
+    seen, group = {first}, [first]
     by_title = {tasks[first].title: first}
     for name in members:
         task = tasks[name]
-        likely = [first, *kept[-_WINDOW:]]
+        likely = [first, *group[-_WINDOW:]]
         if task.title in by_title:
             likely.append(by_title[task.title])
         if nearest[name] in seen:
             likely.append(nearest[name])
         seen.add(name)
         if all(are_told_apart(task, tasks[likeness]) for likeness in dict.fromkeys(likely)):
-            kept.append(name)
+            group.append(name)
             by_title.setdefault(task.title, name)
-    return set(kept[1:])
+    return set(group[1:])
 
 
 def _is_name(word: str) -> bool:

@@ -9,9 +9,9 @@ def join(parents: Ids, left: Ids, right: Ids) -> Ids:
     """Unite the clusters of each pair; each text's parent is then its cluster's first text."""
     above: dict[int, int] = {}
     for this, other in zip(parents[left].tolist(), parents[right].tolist(), strict=True):
-        one, two = _root(above, this), _root(above, other)
-        if one != two:
-            above[max(one, two)] = min(one, two)
+        left_root, right_root = _root(above, this), _root(above, other)
+        if left_root != right_root:
+            above[max(left_root, right_root)] = min(left_root, right_root)
     parents = parents.copy()
     joined = list(above)
     parents[joined] = [_root(above, text) for text in joined]

@@ -46,11 +46,11 @@ _KNOWN = "SELECT DISTINCT criterion FROM issue_verdicts"
 
 
 def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    known = view.sql(_KNOWN)["criterion"].to_pylist()
-    if known and (strange := sorted(set(settings.criteria) - set(known))):
+    criteria = view.sql(_KNOWN)["criterion"].to_pylist()
+    if criteria and (strange := sorted(set(settings.criteria) - set(criteria))):
         raise UsageError(
             f"issue-kept names {strange[0]!r}, which is not a criterion for issues",
-            f"Choose from {', '.join(sorted(known))}",
+            f"Choose from {', '.join(sorted(criteria))}",
         )
     return view.sql(_QUERY, criteria=list(settings.criteria))
 

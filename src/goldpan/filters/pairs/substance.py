@@ -129,11 +129,11 @@ def _read(
     rows: Iterable[Row], objects: Objects
 ) -> Iterator[tuple[Row, Object | None, Object | None]]:
     source = iter(rows)
-    while some := list(islice(source, _READ_AT_ONCE)):
+    while batch := list(islice(source, _READ_AT_ONCE)):
         states = objects.read(
-            row[side] or "" for row in some for side in ("blob_before", "blob_after")
+            row[side] or "" for row in batch for side in ("blob_before", "blob_after")
         )
-        for row in some:
+        for row in batch:
             yield row, next(states), next(states)
 
 
@@ -157,12 +157,12 @@ def _judged(row: Row, substance: Substance) -> _Judged:
 
 def _sum_up(files: list[_Judged]) -> Row:
     """Return one verdict on the files of a pull request: any file with substance is enough."""
-    kept = [file for file in files if file.keep]
+    changed = [file for file in files if file.keep]
     dropped = [file for file in files if file.keep is False]
     # A text in no programming language has no substance of this kind, and is no obstacle.
     unknown = [file for file in files if file.keep is None]
     unclear = [file for file in unknown if file.reason != "unknown-language"]
-    first = next(iter(kept or unclear or dropped or unknown))
+    first = next(iter(changed or unclear or dropped or unknown))
     return {
         "keep": first.keep,
         "reason": first.reason,

@@ -109,11 +109,11 @@ TYPES = (
 
 def event_types(names: Iterable[str]) -> tuple[str, ...]:
     """Return the named types, each once and sorted; raises `UsageError` for unknown ones."""
-    wanted = sorted({name.strip() for name in names if name.strip()})
-    if not wanted:
+    types = sorted({name.strip() for name in names if name.strip()})
+    if not types:
         raise UsageError("--events names no type of event", f"Give --events {ISSUES}")
-    for name in wanted:
+    for name in types:
         if name not in TYPES:
             near = difflib.get_close_matches(name, TYPES, 3, 0.5) or list(TYPES)
             raise UsageError(f"There is no event {name!r}", f"Choose from {', '.join(near)}")
-    return tuple(wanted)
+    return tuple(types)

@@ -104,15 +104,15 @@ async def _once(http: httpx.AsyncClient, url: str, part: Path, target: Path) -> 
             raise _TryAgainError(f"HTTP {status}", _seconds(response.headers.get("retry-after")))
         if status != 200:
             return Fetched("failed", f"HTTP {status}")
-        announced, came = response.headers.get("content-length"), 0
+        announced, received = response.headers.get("content-length"), 0
         with part.open("wb") as file:
             async for chunk in response.aiter_raw(_CHUNK):
-                came += len(chunk)
-                if came > _LARGEST:
+                received += len(chunk)
+                if received > _LARGEST:
                     return Fetched("failed", f"the file is larger than {_LARGEST:,} bytes")
                 file.write(chunk)
-    if announced is not None and announced != str(came):
-        raise _TryAgainError(f"{came:,} bytes came where {announced} were announced")
+    if announced is not None and announced != str(received):
+        raise _TryAgainError(f"{received:,} bytes came where {announced} were announced")
     part.replace(target)
     return Fetched("there")
 

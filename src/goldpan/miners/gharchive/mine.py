@@ -88,7 +88,7 @@ def mine_archive(
     archive_store = ArchiveStore.of(workspace)
     from_web = is_address(request.source)
     with archive_store.lock():
-        known = read_hours(archive_store.hours)
+        stored_hours = read_hours(archive_store.hours)
         reports = _reusable_reports(
             archive_store, request, None if from_web else Path(request.source)
         )
@@ -107,9 +107,9 @@ def mine_archive(
                     _drop_download(archive_store, report)
         except BaseException:  # Ctrl-C too: what was read so far is kept, whatever ends the run
             with contextlib.suppress(OSError, WorkspaceError):
-                _write(workspace, archive_store, known | reports)
+                _write(workspace, archive_store, stored_hours | reports)
             raise
-        _write(workspace, archive_store, known | reports)
+        _write(workspace, archive_store, stored_hours | reports)
     return ArchiveResult(
         request.source,
         request.types,
@@ -123,18 +123,18 @@ def _reusable_reports(
     archive_store: ArchiveStore, request: ArchiveRequest, folder: Path | None
 ) -> dict[datetime, HourReport]:
     """Return the reports of whole hours that were read for the same events out of the same file."""
-    kept = {}
-    wanted = ("whole", request.types, READER)
+    reusable = {}
+    expected = ("whole", request.types, READER)
     for hour in request.hours:
         report = (
             read_footer(archive_store.events(hour)) if archive_store.events(hour).exists() else None
         )
-        if report is None or (report.state, report.types, report.reader) != wanted:
+        if report is None or (report.state, report.types, report.reader) != expected:
             continue
         file = folder / file_name(hour) if folder else None
         if file is None or not file.exists() or file.stat().st_size == report.bytes:
-            kept[hour] = report
-    return kept
+            reusable[hour] = report
+    return reusable
 
 
 @contextmanager
@@ -182,7 +182,7 @@ def _drop_download(archive_store: ArchiveStore, report: HourReport) -> None:
     """Delete a fetched file that was read, and one to keep only where it is not whole."""
     archive_store.download(report.hour).unlink(missing_ok=True)
     if report.state != "whole":
-        archive_store.kept(report.hour).unlink(missing_ok=True)
+        archive_store.stored(report.hour).unlink(missing_ok=True)
 
 
 def _write(

@@ -84,8 +84,8 @@ def _issue_id(payload: dict[str, Any]) -> int | None:
 
 def _person(value: object) -> dict[str, Any] | None:
     person = _object(value)
-    kept = {key: person.get(key) for key in ("login", "type")}
-    return kept if all(v is None or isinstance(v, str) for v in kept.values()) else None
+    fields = {key: person.get(key) for key in ("login", "type")}
+    return fields if all(v is None or isinstance(v, str) for v in fields.values()) else None
 
 
 def _labels(value: object) -> list[str] | None:

@@ -70,7 +70,7 @@ class Downloads(Sequence[HourUnit]):
         self,
         address: str,
         hours: Sequence[datetime],
-        place: ArchiveStore,
+        store: ArchiveStore,
         types: tuple[str, ...],
         settings: Settings,
         pace: Pace,
@@ -80,7 +80,7 @@ class Downloads(Sequence[HourUnit]):
     ) -> None:
         self._address = address.rstrip("/")
         self._hours = hours
-        self._place = place
+        self._store = store
         self._types = types
         self._settings = settings
         self._pace = pace
@@ -131,12 +131,12 @@ class Downloads(Sequence[HourUnit]):
                 )
         hour, fetched = self._hours[index], self._wait(self._found[index])
         if fetched.outcome == "there":
-            kept = self._place.kept(hour)
-            path = kept if kept.exists() else self._place.download(hour)
-            return HourUnit(hour, self._place.root.parent, self._types, path)
+            stored = self._store.stored(hour)
+            path = stored if stored.exists() else self._store.download(hour)
+            return HourUnit(hour, self._store.root.parent, self._types, path)
         return HourUnit(
             hour,
-            self._place.root.parent,
+            self._store.root.parent,
             self._types,
             state=fetched.outcome,
             reason=fetched.reason,
@@ -150,10 +150,10 @@ class Downloads(Sequence[HourUnit]):
         return future.result()
 
     async def _fetch(self, hour: datetime) -> Fetched:
-        kept = self._place.kept(hour)
-        target = kept if self._keep else self._place.download(hour)
+        stored = self._store.stored(hour)
+        target = stored if self._keep else self._store.download(hour)
         async with self._gate:
-            if kept.exists() or target.exists():
+            if stored.exists() or target.exists():
                 return Fetched("there")
             if self._failed >= _FAILURES_IN_A_ROW:
                 return Fetched("failed", "not asked for: the server failed too often")

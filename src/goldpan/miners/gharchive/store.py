@@ -49,7 +49,7 @@ class ArchiveStore:
         """Return where an hour's file lies until it is read."""
         return self.root / "downloads" / file_name(hour)
 
-    def kept(self, hour: datetime) -> Path:
+    def stored(self, hour: datetime) -> Path:
         """Return where an hour's file lies for good."""
         return self.root / "files" / file_name(hour)
 

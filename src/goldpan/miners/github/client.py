@@ -170,7 +170,7 @@ class GitHub:
 
     async def _ask(self, request: Request, tries: int, *, patient: bool = False) -> Reply:
         failures = limits = secondary = redirects = 0
-        asked = request
+        original = request
         while True:
             reply, token = await self._send(request)
             match reply.verdict:
@@ -210,7 +210,7 @@ class GitHub:
             elif not last:
                 await self._sleep(failures)
             if last and not waits:
-                raise NoAnswerError(f"{asked.method} {path_of(asked.url)}", reply)
+                raise NoAnswerError(f"{original.method} {path_of(original.url)}", reply)
 
     async def _send(self, request: Request) -> tuple[Reply, Token]:
         """Send a request once, and learn from the reply about GitHub, the token and the pace."""

@@ -103,7 +103,7 @@ class Connection:
     first: int
     arguments: str
     body: str
-    beside: str = ""
+    parent_fields: str = ""
     """What is asked of the parent together with a page of the list."""
 
     def select(self, first: int, after: str | None = None) -> str:
@@ -111,7 +111,7 @@ class Connection:
         cursor = f", after: ${after}" if after else ""
         arguments = f", {self.arguments}" if self.arguments else ""
         page = f"{self.name}(first: {first}{cursor}{arguments}) {{ {self.body} }}"
-        return f"{self.beside} {page}" if self.beside else page
+        return f"{self.parent_fields} {page}" if self.parent_fields else page
 
 
 def _timeline(parent: str, events: Sequence[str], extra: str, counts: str) -> Connection:
@@ -179,5 +179,5 @@ CONNECTIONS: dict[tuple[str, str], Connection] = {
 
 def fragments(body: str) -> str:
     """Return the fragments that a selection names."""
-    known = {"actor": _ACTOR, "subject": _SUBJECT, "duplicate": _DUPLICATE}
-    return "".join(text for name, text in known.items() if f"...{name}" in body)
+    selections = {"actor": _ACTOR, "subject": _SUBJECT, "duplicate": _DUPLICATE}
+    return "".join(text for name, text in selections.items() if f"...{name}" in body)

@@ -128,8 +128,8 @@ class _Reader:
             part = self._spread() if self._peek() == "..." else self._field(parent)
             parts.append(part)
         self._take("}")
-        kept = [part for part in parts if part]
-        return f"{{ {' '.join(kept)} }}" if kept else ""
+        present = [part for part in parts if part]
+        return f"{{ {' '.join(present)} }}" if present else ""
 
     def _spread(self) -> str:
         self._take("...")
@@ -138,40 +138,40 @@ class _Reader:
             self._spread_here.add(name)
             return f"...{name}"
         kind = self._take()
-        there = self._has(kind, "__typename")
+        has_typename = self._has(kind, "__typename")
         selection = self._selection(kind)
-        return f"... on {kind} {selection}" if there and selection else ""
+        return f"... on {kind} {selection}" if has_typename and selection else ""
 
     def _field(self, parent: str) -> str:
         alias, name = "", self._take()
         if self._peek() == ":":
             self._take(":")
             alias, name = f"{name}: ", self._take()
-        there, spread_here = self._has(parent, name), set(self._spread_here)
+        exists, spread_here = self._has(parent, name), set(self._spread_here)
         whole = f"{parent}.{name}"
         arguments = self._arguments(whole) if self._peek() == "(" else ""
         if self._peek() != "{":
-            return f"{alias}{name}{arguments}" if there else ""
+            return f"{alias}{name}{arguments}" if exists else ""
         kind = _TYPES.get(whole) or _TYPES[name]
         if name == "nodes" and parent.endswith("Connection"):
             kind = parent.removesuffix("Connection")
         selection = self._selection(kind)
-        if there and selection:
+        if exists and selection:
             return f"{alias}{name}{arguments} {selection}"
         self._spread_here = spread_here
         return ""
 
     def _arguments(self, whole: str) -> str:
         self._take("(")
-        kept = []
+        supported = []
         while self._peek() != ")":
             name = self._take()
             self._take(":")
             value = self._value(_ENUMS.get(whole))
             if self._has(whole, name):
-                kept.append(f"{name}: {value}")
+                supported.append(f"{name}: {value}")
         self._take(")")
-        return f"({', '.join(kept)})" if kept else ""
+        return f"({', '.join(supported)})" if supported else ""
 
     def _value(self, enumeration: str | None) -> str:
         first = self._take()

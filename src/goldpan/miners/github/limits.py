@@ -86,7 +86,7 @@ class TokenPool:
         self._pace = pace
         self._note = note
         self._skew = 0.0
-        self._told = 0.0
+        self._announced_until = 0.0
         self._refused = ""
 
     def now(self) -> float:
@@ -127,8 +127,8 @@ class TokenPool:
     def limit(self, resource: Resource) -> int | None:
         """Return what all tokens together may ask an hour, null before GitHub told."""
         limits = [token.budgets[resource].limit for token in self.tokens if token.valid]
-        known = [limit for limit in limits if limit is not None]
-        return max(known) * len(limits) if known else None
+        announced = [limit for limit in limits if limit is not None]
+        return max(announced) * len(limits) if announced else None
 
     def accepted(self, token: Token) -> None:
         """Note that GitHub took the token."""
@@ -153,8 +153,8 @@ class TokenPool:
 
     def replace(self, secrets: tuple[str, ...]) -> bool:
         """Take newly made tokens in place of those that are not valid; tell if there are any."""
-        known = {token.secret for token in self.tokens}
-        fresh = [Token(secret) for secret in secrets if secret not in known]
+        secrets_held = {token.secret for token in self.tokens}
+        fresh = [Token(secret) for secret in secrets if secret not in secrets_held]
         if fresh:
             self.tokens = [token for token in self.tokens if token.valid] + fresh
         return bool(fresh)
@@ -218,9 +218,9 @@ class TokenPool:
 
     def _tell(self, token: Token, wait: float, resource: Resource) -> None:
         until = time.monotonic() + wait
-        if wait <= 5 or until <= self._told + 5:
+        if wait <= 5 or until <= self._announced_until + 5:
             return
-        self._told = until
+        self._announced_until = until
         kind = "GraphQL" if resource == "graphql" else "REST"
         clock = time.strftime("%H:%M:%S", time.localtime(time.time() + wait))
         why = (

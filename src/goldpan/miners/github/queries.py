@@ -122,16 +122,16 @@ def first_lists(
     kind: Kind, dialect: Dialect = NEWEST, connections: Collection[str] | None = None
 ) -> tuple[Connection, ...]:
     """Return the lists whose first page `entries_document` asks for, given the same arguments."""
-    there = [
+    supported = [
         connection
         for connection in (ISSUE_CONNECTIONS if kind == "issue" else PULL_CONNECTIONS)
         if (connection.parent, connection.name) not in dialect.lacks
     ]
     # What was there before anybody but people could be assigned repeats what came after it.
-    newer = any(connection.name == "assignedActors" for connection in there)
+    newer = any(connection.name == "assignedActors" for connection in supported)
     return tuple(
         connection
-        for connection in there
+        for connection in supported
         if (connections is None or connection.name in connections)
         and not (newer and connection.name == "assignees")
     )
@@ -174,23 +174,23 @@ query {operation}($ids: [ID!]!) {{
 def entries_batch(kind: Kind) -> int:
     """Return how many entries of one kind a single point buys."""
     lists = first_lists(kind)
-    counts = sum(list_.beside.count("totalCount") for list_ in lists)
+    counts = sum(list_.parent_fields.count("totalCount") for list_ in lists)
     return 149 // (len(lists) + counts)
 
 
 def continuations_document(
-    wanted: Sequence[Connection], dialect: Dialect = NEWEST, first: int = 100
+    connections: Sequence[Connection], dialect: Dialect = NEWEST, first: int = 100
 ) -> str:
     """Return a document that continues `wanted[i]` of node `$i{i}` after cursor `$a{i}`.
 
     The alias of the answer to the i-th request is `n{i}`; a null cursor asks for a first page.
     Each page holds up to `first` items.
     """
-    variables = ", ".join(f"$i{i}: ID!, $a{i}: String" for i in range(len(wanted)))
+    variables = ", ".join(f"$i{i}: ID!, $a{i}: String" for i in range(len(connections)))
     nodes = "\n".join(
         f"  n{i}: node(id: $i{i}) {{ __typename ... on {connection.parent} "
         f"{{ id {connection.select(first, after=f'a{i}')} }} }}"
-        for i, connection in enumerate(wanted)
+        for i, connection in enumerate(connections)
     )
     document = f"query Continuations({variables}) {{\n{nodes}\n  {RATE}\n}}\n{fragments(nodes)}"
     return adapt(document, dialect)

@@ -50,10 +50,10 @@ def on_same_host(url: str, target: str) -> str:
 
     Raises `QueryError` for another host: a token goes nowhere else.
     """
-    asked, named = urlsplit(url), urlsplit(target)
-    if (asked.scheme, asked.netloc) != (named.scheme, named.netloc):
+    origin, leads_to = urlsplit(url), urlsplit(target)
+    if (origin.scheme, origin.netloc) != (leads_to.scheme, leads_to.netloc):
         raise QueryError(
-            f"{asked.path} leads to another host, {named.netloc}",
+            f"{origin.path} leads to another host, {leads_to.netloc}",
             "Give that host's API with --api-url if you trust it",
         )
     return target

@@ -226,8 +226,8 @@ class RestMiner:
         return count
 
     def _is_gone(self, number: int) -> bool:
-        gone = self._journal.find(f"gone|{self._journal.run}|{number}")
-        return gone is not None or number in self._lost
+        record = self._journal.find(f"gone|{self._journal.run}|{number}")
+        return record is not None or number in self._lost
 
     def _is_gone_by(self, number: int, reply: Reply) -> bool:
         """Tell by a reply whether an entry is no longer there; 404 and 410 are hints, no proof."""

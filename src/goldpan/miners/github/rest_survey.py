@@ -165,22 +165,26 @@ class RestSurveyor:
         entries: Mapping[int, list[Any]],
         named: set[int],
     ) -> RestSurvey:
-        seen = _LastStates(self._journal)
+        states = _LastStates(self._journal)
         pulls = self._newest("pulls", "pull")
         versions = {
             number: targets[number].version if number in targets else f"rest|{entries[number][1]}"
             for number in listed
         }
-        survey = RestSurvey(listed, targets, versions, files_read=seen.files)
+        survey = RestSurvey(listed, targets, versions, files_read=states.files)
         since = self._changed_since
         for number in sorted(listed):
             target, entry = targets.get(number), entries.get(number)
             updated = target.updated if target else ""
-            if entry is None or entry[1] < updated or (number, "entry") in seen.failed:
+            if entry is None or entry[1] < updated or (number, "entry") in states.failed:
                 survey.issues.append(number)
-            known = seen.timelines.get(number) == versions[number]
+            is_current = states.timelines.get(number) == versions[number]
             fresh = self._journal.find(f"timeline|{self._journal.run}|{number}") is not None
-            if not known or (number, "timeline") in seen.failed or (number in named and not fresh):
+            if (
+                not is_current
+                or (number, "timeline") in states.failed
+                or (number in named and not fresh)
+            ):
                 survey.timelines.append(number)
             if target.kind == "pull" if target else entry is not None and entry[2]:
                 pull = pulls.get(number)
@@ -190,14 +194,14 @@ class RestSurveyor:
                     survey.heads[number] = pull[2:4]
                 # The list of review comments tells what changed, not what was deleted.
                 later = since is not None and max(updated, entry[1] if entry else "") >= since
-                if later or (number, "review_comments") in seen.failed:
+                if later or (number, "review_comments") in states.failed:
                     survey.review_comments.append(number)
-        survey.relations = self._relations(versions, seen)
+        survey.relations = self._relations(versions, states)
         return survey
 
-    def _relations(self, versions: Mapping[int, str], seen: _LastStates) -> list[tuple[int, str]]:
+    def _relations(self, versions: Mapping[int, str], states: _LastStates) -> list[tuple[int, str]]:
         """Return the lists of relations that issues have or had and that were not read since."""
-        failed = {(number, part) for number, part in seen.failed if part in RELATIONS}
+        failed = {(number, part) for number, part in states.failed if part in RELATIONS}
         for record in self._journal.archive.records:
             meta = record.meta
             if meta["part"] in RELATIONS:
@@ -207,7 +211,7 @@ class RestSurveyor:
         return sorted(
             (number, part)
             for number, part in failed
-            if number in versions and seen.relations.get((number, part)) != versions[number]
+            if number in versions and states.relations.get((number, part)) != versions[number]
         )
 
     def _newest(self, *parts: str) -> dict[int, list[Any]]:

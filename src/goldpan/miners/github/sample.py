@@ -88,13 +88,13 @@ async def sample(github: GitHub, repo: str, numbers: Sequence[int]) -> Sample:
     issues: list[Mapping[str, int]] = []
     pulls: list[Mapping[str, int]] = []
     for start in range(0, len(chosen), _A_REQUEST):
-        asked = "\n".join(
+        aliases = "\n".join(
             f"    n{number}: issueOrPullRequest(number: {number}) {{ ...sized }}"
             for number in chosen[start : start + _A_REQUEST]
         )
         document = (
             "query Sample($owner: String!, $name: String!) {\n"
-            f"  repository(owner: $owner, name: $name) {{\n{asked}\n  }}\n"
+            f"  repository(owner: $owner, name: $name) {{\n{aliases}\n  }}\n"
             f"  rateLimit {{ cost limit remaining resetAt nodeCount }}\n}}\n{_COUNTED}"
         )
         try:

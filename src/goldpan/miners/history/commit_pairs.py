@@ -111,7 +111,7 @@ class Reader:
 
     def _bring_files(self, pairs: Sequence[Pair]) -> None:
         """Fetch all files that differ in one go; folders tell which these are."""
-        wanted = {
+        blob_ids = {
             blob
             for touched in compare(self.clone, pairs, Depth.FOLDERS)
             for file in touched or ()
@@ -121,8 +121,8 @@ class Reader:
             )
             if blob is not None and mode != SUBMODULE
         }
-        came = prefetch(self.clone, wanted, self.reporter, token=self.token, host=self.host)
-        self.fetched += came.fetched
+        prefetched = prefetch(self.clone, blob_ids, self.reporter, token=self.token, host=self.host)
+        self.fetched += prefetched.fetched
 
 
 def _first(rest: Iterator[Candidate]) -> Iterator[Candidate]:

@@ -46,12 +46,12 @@ def read_diffs(
     """
     with Archive(workspace.raw(repo)) as archive:
         journal = Journal(archive)
-        lacking = [pull for pull in pulls if journal.find(_key(pull)) is None]
-        if lacking and connect is not None and archive.runs:
+        unread = [pull for pull in pulls if journal.find(_key(pull)) is None]
+        if unread and connect is not None and archive.runs:
             archive.begin(resume=True)
             try:
                 with _ASKING:
-                    asyncio.run(_ask(journal, repo, lacking, connect, reporter))
+                    asyncio.run(_ask(journal, repo, unread, connect, reporter))
             except MiningError as error:
                 reporter.note(f"Some diffs could not be fetched: {error}")
         records = {pull.number: journal.find(_key(pull)) for pull in pulls}

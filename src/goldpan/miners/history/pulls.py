@@ -39,8 +39,8 @@ class Counts:
             (self.additions, other.additions),
             (self.deletions, other.deletions),
         )
-        known = [first == another for first, another in pairs if None not in (first, another)]
-        return all(known) if known else None
+        comparisons = [first == another for first, another in pairs if None not in (first, another)]
+        return all(comparisons) if comparisons else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Tables:
 
     def pulls(self, at_once: int) -> Iterator[list[Pull]]:
         """Yield the merged pulls and those of fix pairs by any rules by number, so many at once."""
-        asked = second(self.connection).execute(_WANTED)
-        while rows := asked.fetchmany(at_once):
+        cursor = second(self.connection).execute(_WANTED)
+        while rows := cursor.fetchmany(at_once):
             yield [
                 Pull(
                     row[0], bool(row[1]), row[2], row[3], row[4], row[5], Counts(*row[6:9]), row[9]

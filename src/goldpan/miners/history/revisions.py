@@ -70,7 +70,7 @@ def read_history(
     """
     clone = workspace.clone(repo)
     verify_packs(clone)
-    seen = _Counts()
+    counts = _Counts()
     with (
         open_pulls(workspace, repo) as tables,
         Objects(clone) as objects,
@@ -96,10 +96,10 @@ def read_history(
                 files = list(describe(_sorted_files(settled), objects))
                 write(revisions, REVISIONS, tables.repo, _table(rows, REVISIONS))
                 write(changes, CHANGES, tables.repo, _table(files, CHANGES))
-                seen.add(rows, files, 0 if client else len(lost) - len(diffs))
+                counts.add(rows, files, 0 if client else len(lost) - len(diffs))
                 task.advance(len(pulls))
         publish({path: workspace.table(repo, name) for name, path in paths.items()})
-    return seen.history(tables.repo, reader.fetched)
+    return counts.history(tables.repo, reader.fetched)
 
 
 class _Counts:

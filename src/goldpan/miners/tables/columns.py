@@ -88,8 +88,8 @@ def names(values: Any, key: str) -> Any:
     if not isinstance(values, list):
         return Unreadable(values, [])
     members = [value.get(key) if isinstance(value, dict) else None for value in values]
-    kept = sorted(name for name in members if isinstance(name, str))
-    return kept if len(kept) == len(members) else Unreadable(values, kept)
+    readable = sorted(name for name in members if isinstance(name, str))
+    return readable if len(readable) == len(members) else Unreadable(values, readable)
 
 
 def excerpt(value: object) -> str:

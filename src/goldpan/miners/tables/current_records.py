@@ -72,7 +72,7 @@ class Live:
     """Records of lists that were not read to the end while an older complete one exists."""
     seen: set[int] = field(default_factory=set)
     """Entries that some reply holds."""
-    gone: set[int] = field(default_factory=set)
+    deleted: set[int] = field(default_factory=set)
     """Entries that are no longer there: deleted or transferred."""
     listing: int = -1
     """Where the newest walk of the whole list of entries began; -1 for none."""
@@ -101,7 +101,7 @@ class _Scan:
         self.keys: set[str] = set()
         self.listed: dict[int, bool] = {}
         self.announced: dict[str, int] = {}
-        self.gone: dict[int, int] = {}
+        self.deleted: dict[int, int] = {}
         self.fetched: dict[int, int] = {}  # number to where all of it was read at once
         self.kinds: dict[int, str] = {}
         self.runs: dict[int, int] = {}  # run to its first record
@@ -109,7 +109,7 @@ class _Scan:
 
     def lose(self, number: int, kind: str | None, record: Record) -> None:
         """Take note of an entry that vanished, also from the counts announced before that."""
-        self.gone[number] = record.sequence
+        self.deleted[number] = record.sequence
         kind = kind or self.kinds.get(number)
         if kind in self.announced:
             self.announced[kind] -= 1
@@ -148,7 +148,7 @@ class _Scan:
                 if meta["next"] is None:
                     self.complete.add(walk)
                     self.floors[part][meta["number"]] = self.walks[walk][0]
-                    self.solved[meta["number"], _told_as(part)] = sequence
+                    self.solved[meta["number"], _displayed_part(part)] = sequence
             case "issues" | "issue":
                 for number, _, is_pull in meta["items"]:
                     self.entry[number] = sequence
@@ -171,7 +171,7 @@ class _Scan:
             case "failed":
                 state: Trouble = "withheld" if meta.get("withheld") else "failed"
                 trouble = Open(state, meta["reason"])
-                self.failures[meta["number"], _told_as(meta["of"])] = (record, trouble)
+                self.failures[meta["number"], _displayed_part(meta["of"])] = (record, trouble)
         for number, owner, node, parent, connection, cursor in meta.get("more") or ():
             key = f"more|{owner}|{node}|{connection}|{cursor or ''}"
             self.open_pages[key] = (number, owner, PART_OF[parent, connection])
@@ -202,17 +202,17 @@ def find_live(records: list[Record]) -> Live:
     listed: set[int] = listing[1] if listing else set()
     if listing is not None:
         live.listing = listing[0]
-        live.gone = {n for n, sequence in scan.entry.items() if sequence < listing[0]} - listed
-    live.gone |= {n for n, sequence in scan.gone.items() if scan.entry.get(n, -1) < sequence}
+        live.deleted = {n for n, sequence in scan.entry.items() if sequence < listing[0]} - listed
+    live.deleted |= {n for n, sequence in scan.deleted.items() if scan.entry.get(n, -1) < sequence}
     live.announced = {f"{kind}s": count for kind, count in scan.announced.items()}
     live.stored = {
-        f"{kind}s": sum(scan.kinds[n] == kind for n in live.seen - live.gone)
+        f"{kind}s": sum(scan.kinds[n] == kind for n in live.seen - live.deleted)
         for kind in ("issue", "pull")
     }
     live.open = {
         (number, part): trouble
         for (number, part), trouble in (_open(scan, listed, records) | _lost(records)).items()
-        if number not in live.gone
+        if number not in live.deleted
     }
     return live
 
@@ -226,7 +226,7 @@ def _listing_start(listing: tuple[int, set[int]]) -> int:
     return listing[0]
 
 
-def _told_as(part: str) -> str:
+def _displayed_part(part: str) -> str:
     """Return what a list is called where people read of it."""
     return "relations" if part in RELATIONS else part
 
@@ -254,34 +254,34 @@ def _swept(pages: Iterable[list[Record]], since: str) -> set[int]:
 def _open(
     scan: _Scan, listed: set[int], records: list[Record]
 ) -> dict[tuple[int | None, str], Open]:
-    lacking: dict[tuple[int | None, str], Open] = {}
+    troubles: dict[tuple[int | None, str], Open] = {}
     pending = Open("pending", NOT_YET)
     last = max((run for run, _ in scan.sweeps), default=0)
     pages = [scan.sweeps.get((last, kind), []) for kind in ("issue", "pull")]
     swept = _swept(pages, scan.since or "")
     for number in (listed | swept) - set(scan.entry):
-        lacking[number, "entry"] = pending
+        troubles[number, "entry"] = pending
     for key, (number, owner, part) in scan.open_pages.items():
         newest = scan.owners.get(number) == owner and key not in scan.keys
         if newest and not _was_read_since(scan, number, part):
-            lacking[number, part] = pending
+            troubles[number, part] = pending
     for number in scan.listed:
         for part in ("timeline", "files") if scan.listed[number] else ("timeline",):
             if number not in scan.floors[part]:
-                lacking[number, part] = pending
+                troubles[number, part] = pending
     for (whose, part), (record, trouble) in scan.failures.items():
         if whose is None:
             # A later run reads again whatever list a run could not read to its end.
             still = record.run == records[-1].run
         else:
             still = record.sequence > scan.fetched.get(whose, -1)
-            if (whose, part) not in lacking:
+            if (whose, part) not in troubles:
                 still &= record.sequence > scan.solved.get((whose, part), -1)
             if part == "entry":
                 still &= record.sequence > scan.entry.get(whose, -1)
         if still:
-            lacking[whose, part] = trouble
-    return lacking
+            troubles[whose, part] = trouble
+    return troubles
 
 
 def _lost(records: list[Record]) -> dict[tuple[int | None, str], Open]:
@@ -291,7 +291,7 @@ def _lost(records: list[Record]) -> dict[tuple[int | None, str], Open]:
         if number is None:
             key = part if part in LISTS else "replies"
         else:
-            key = _told_as(PART_OF_RECORD.get(part, part))
+            key = _displayed_part(PART_OF_RECORD.get(part, part))
         reasons[number, key].append(reason)
     return {key: Open("failed", joined(of_key)) for key, of_key in reasons.items()}
 

@@ -99,14 +99,14 @@ def read_pages(pages: pa.Table, live: Live, numbers: Numbers) -> Pages:
         sequences = rows["_sequence"].to_numpy()
         indexes = np.searchsorted(numbers, whose).clip(max=max(0, len(numbers) - 1))
         floor = _FLOOR_OF.get(part, part)
-        here = numbers[indexes] == whose if len(numbers) else np.zeros(len(whose), dtype=bool)
-        whole = here & (sequences >= live.floors[floor].of(whose))
+        is_listed = numbers[indexes] == whose if len(numbers) else np.zeros(len(whose), dtype=bool)
+        whole = is_listed & (sequences >= live.floors[floor].of(whose))
         received[part] = np.zeros(len(numbers), dtype=np.int64)
         np.add.at(received[part], indexes[whole], rows["received"].to_numpy()[whole])
         present[part] = np.zeros(len(numbers), dtype=bool)
         listed = whole & (rows["unit"].to_numpy(zero_copy_only=False) != "pull")
         present[part][indexes[listed]] = True
-        announced[part] = _announced(rows, here, whole, indexes, len(numbers), live, floor)
+        announced[part] = _announced(rows, is_listed, whole, indexes, len(numbers), live, floor)
     if "threads" in announced:
         none = announced["threads"] == 0
         comments = announced.get("review_comments", np.full(len(numbers), -1, dtype=np.int64))
@@ -116,7 +116,7 @@ def read_pages(pages: pa.Table, live: Live, numbers: Numbers) -> Pages:
 
 def _announced(
     rows: pa.Table,
-    here: np.ndarray[Any, Any],
+    is_listed: np.ndarray[Any, Any],
     whole: np.ndarray[Any, Any],
     indexes: Numbers,
     size: int,
@@ -129,7 +129,7 @@ def _announced(
     values = pc.fill_null(rows["announced"], -1).to_numpy()
     whose, sequences = rows["number"].to_numpy(), rows["_sequence"].to_numpy()
     # What a pull request says of its lists holds for the run in which they were read.
-    recent = here & (sequences >= live.begun[floor].of(whose))
+    recent = is_listed & (sequences >= live.begun[floor].of(whose))
     of_pull = units == "pull"
     longest = np.full(size, -1, dtype=np.int64)
     for counts in (valid & of_pull & recent, valid & (units == "") & whole):
@@ -282,13 +282,13 @@ def list_ledger(
     nothing is stored of. What else `troubles` names, as what a backup lacks, gets a row too.
     """
     announced = {} if live.is_limited else live.announced
-    lacking = {part: announced[part] - stored[part] for part in announced}
-    unnamed = sum(max(0, count) for count in lacking.values()) > unstored
+    shortfalls = {part: announced[part] - stored[part] for part in announced}
+    unnamed = sum(max(0, count) for count in shortfalls.values()) > unstored
     rows = []
     for part in sorted({*LISTS, *(part for _, part in troubles)}):
         trouble = troubles.get((None, part))
-        if trouble is None and unnamed and lacking.get(part, 0) > 0:
-            trouble = Open("short", f"{lacking[part]:,} announced and not found")
+        if trouble is None and unnamed and shortfalls.get(part, 0) > 0:
+            trouble = Open("short", f"{shortfalls[part]:,} announced and not found")
         rows.append(
             {
                 "number": None,

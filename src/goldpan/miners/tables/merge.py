@@ -29,7 +29,7 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
     """Merge the part files in `scratch` and return each table's finished file."""
     paths = {table.name: scratch / f"{table.name}.parquet" for table in MINED}
     writers = {table.name: writer(paths[table.name], table) for table in MINED}
-    gone = np.array(sorted(live.gone), dtype=np.int64)
+    deleted = np.array(sorted(live.deleted), dtype=np.int64)
     unknown, sums, of_lists = Unknown(), _Sums(), dict[tuple[int | None, str], Open]()
     waiting = _by_range(live)
     with (
@@ -38,7 +38,7 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
     ):
         writing: list[Future[None]] = []
         for index, facets in _all_ranges(scratch, waiting):
-            part = RangeTables(facts, facets, live, gone, waiting.get(index, {}))
+            part = RangeTables(facts, facets, live, deleted, waiting.get(index, {}))
             tables = part.tables()
             for written in writing:  # while this range was merged
                 written.result()
@@ -81,14 +81,14 @@ def _by_range(live: Live) -> dict[int, dict[tuple[int | None, str], Open]]:
 def _all_ranges(scratch: Path, waiting: Iterable[int]) -> Iterator[tuple[int, dict[str, pa.Table]]]:
     """Yield each range in order, those too of which nothing but lacks are known."""
     empty = {name: schema.empty_table() for name, schema in FACETS.items()}
-    lacking = sorted(waiting)
+    ahead = sorted(waiting)
     for index, facets in read_ranges(scratch):
-        while lacking and lacking[0] < index:
-            yield lacking.pop(0), empty
-        if lacking and lacking[0] == index:
-            lacking.pop(0)
+        while ahead and ahead[0] < index:
+            yield ahead.pop(0), empty
+        if ahead and ahead[0] == index:
+            ahead.pop(0)
         yield index, facets
-    for index in lacking:
+    for index in ahead:
         yield index, empty
 
 

@@ -23,9 +23,9 @@ def newest(rows: pa.Table, keys: list[str]) -> pa.Table:
     keyed = columns.select(keys).take(order)
     last = np.ones(len(rows), dtype=bool)
     last[:-1] = _changes(keyed)
-    kept = order.to_numpy()[last]
-    kept.sort()
-    return rows if len(kept) == len(rows) else rows.take(pa.array(kept))
+    indices = order.to_numpy()[last]
+    indices.sort()
+    return rows if len(indices) == len(rows) else rows.take(pa.array(indices))
 
 
 def distinct(rows: pa.Table) -> pa.Table:
@@ -42,9 +42,9 @@ def _changes(rows: pa.Table) -> np.ndarray[Any, np.dtype[np.bool_]]:
     changed = np.zeros(len(rows) - 1, dtype=bool)
     for column in rows.itercolumns():
         values = column.combine_chunks()
-        here, there = values.slice(0, len(values) - 1), values.slice(1)
-        unequal = pc.fill_null(pc.not_equal(here, there), False)
-        nulls = pc.not_equal(pc.is_null(here), pc.is_null(there))
+        earlier, later = values.slice(0, len(values) - 1), values.slice(1)
+        unequal = pc.fill_null(pc.not_equal(earlier, later), False)
+        nulls = pc.not_equal(pc.is_null(earlier), pc.is_null(later))
         changed |= pc.or_(unequal, nulls).to_numpy(zero_copy_only=False)
     return changed
 

@@ -117,8 +117,8 @@ def _assignees(node: dict[str, Any]) -> Any:
     if not isinstance(people, list):
         return people
     logins = [login_of(person) for person in people]
-    kept = sorted(login for login in logins if isinstance(login, str))
-    return kept if len(kept) == len(people) else Unreadable(people, kept)
+    readable = sorted(login for login in logins if isinstance(login, str))
+    return readable if len(readable) == len(people) else Unreadable(people, readable)
 
 
 def _pull(rows: Rows, number: int, node: dict[str, Any]) -> None:

@@ -302,8 +302,8 @@ def _logins(values: Any) -> Any:
     if not isinstance(values, list):
         return [] if values is None else Unreadable(values, [])
     logins = [user(value).login for value in values]
-    kept = sorted(login for login in logins if isinstance(login, str))
-    return kept if len(kept) == len(logins) else Unreadable(values, kept)
+    readable = sorted(login for login in logins if isinstance(login, str))
+    return readable if len(readable) == len(logins) else Unreadable(values, readable)
 
 
 def _address(url: Any) -> End:

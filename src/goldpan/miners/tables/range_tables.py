@@ -44,16 +44,16 @@ class RangeTables:
         facts: Facts,
         facets: dict[str, pa.Table],
         live: Live,
-        gone: Numbers,
-        lacking: Troubles,
+        deleted: Numbers,
+        pending: Troubles,
     ) -> None:
         self._repo = facts.repo
         self._former = facts.former
         self._facets = facets
         self._live = live
-        self._gone = gone
+        self._deleted = deleted
         losses = read_losses(self._current("losses"), live)
-        self.troubles: dict[tuple[int | None, str], Open] = {**losses, **lacking}
+        self.troubles: dict[tuple[int | None, str], Open] = {**losses, **pending}
         self._made: dict[Table, pa.Table] = {}
         self._pages = Pages({}, {}, {})
 
@@ -112,7 +112,7 @@ class RangeTables:
         """Return a facet's rows that are not superseded and whose entry still exists."""
         rows = self._facets[name]
         numbers = rows[UNIT.get(name, "number")].to_numpy()
-        keep = ~np.isin(numbers, self._gone)
+        keep = ~np.isin(numbers, self._deleted)
         if floor is not None and len(rows):
             keep &= rows["_sequence"].to_numpy() >= floor(rows)
         return rows if keep.all() else rows.filter(pa.array(keep))
@@ -160,11 +160,11 @@ class RangeTables:
 
     def _between_entries(self, links: pa.Table) -> pa.Array[Any]:
         """Tell the links that neither come from nor lead to an entry that is gone."""
-        gone = pa.array(self._gone)
+        deleted = pa.array(self._deleted)
         keep = pa.repeat(pa.scalar(True), len(links))
         for repo, number in (("repo", "number"), ("target_repo", "target_number")):
-            here = pc.fill_null(pc.equal(links[repo], self._repo), False)
-            lost = pc.and_(here, pc.fill_null(pc.is_in(links[number], value_set=gone), False))
+            is_own = pc.fill_null(pc.equal(links[repo], self._repo), False)
+            lost = pc.and_(is_own, pc.fill_null(pc.is_in(links[number], value_set=deleted), False))
             keep = pc.and_(keep, pc.invert(lost))
         return keep
 

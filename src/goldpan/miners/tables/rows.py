@@ -197,9 +197,9 @@ class Rows:
 
     def lose(self, number: object, part: str, reason: str, sequence: int | None = None) -> None:
         """Note that something could not be read."""
-        known = isinstance(number, int) and 0 < number <= LARGEST_NUMBER
+        is_number = isinstance(number, int) and 0 < number <= LARGEST_NUMBER
         where = self.sequence if sequence is None else sequence
-        self.facets["losses"].append((number if known else NOBODY, part, reason[:300], where))
+        self.facets["losses"].append((number if is_number else NOBODY, part, reason[:300], where))
 
     def tables(self) -> dict[str, pa.Table]:
         """Return one Arrow table a facet that has rows, sorted by entry."""

@@ -49,8 +49,8 @@ class Unknown:
 
     def add_values(self, table: Table, rows: pa.Table) -> None:
         """Count the values of a table's enumerations that nobody documents."""
-        for column, known in _KNOWN.get(table, {}).items():
-            strange = pc.invert(pc.is_in(rows[column], value_set=pa.array((*known, None))))
+        for column, values_known in _KNOWN.get(table, {}).items():
+            strange = pc.invert(pc.is_in(rows[column], value_set=pa.array((*values_known, None))))
             if pc.any(strange).as_py():
                 self._add("value", f"{table.name}.{column} = ", rows.filter(strange), column)
 

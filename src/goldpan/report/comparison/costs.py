@@ -43,7 +43,7 @@ def costs_section(compared: ComparisonResult) -> Section:
         "output tokens",
         "money",
     )
-    kept = [
+    shown = [
         at for at in range(len(columns)) if at < 4 or any(row[at] not in (0, 0.0) for row in rows)
     ]
     note = (
@@ -52,8 +52,8 @@ def costs_section(compared: ComparisonResult) -> Section:
     )
     table = Table(
         "Costs",
-        tuple(columns[at] for at in kept),
-        tuple(tuple(row[at] for at in kept) for row in rows),
+        tuple(columns[at] for at in shown),
+        tuple(tuple(row[at] for at in shown) for row in rows),
         note,
     )
     return Section("cost", "Cost against score", (table, *_drawn(compared)))
@@ -86,8 +86,8 @@ def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
 
 def _plot(metric: str, unit: str, bought: Sequence[_Bought], best: Sequence[_Bought]) -> str:
     look = colours([point.system.name for point in bought])
-    with canvas(8, max(4.2, 0.24 * len(bought) + 1)) as drawn:
-        axes = drawn.figure.subplots()
+    with canvas(8, max(4.2, 0.24 * len(bought) + 1)) as plot:
+        axes = plot.figure.subplots()
         axes.set_xscale("log")
         line = [point for point in best if point in bought]
         axes.step(
@@ -110,8 +110,8 @@ def _plot(metric: str, unit: str, bought: Sequence[_Bought], best: Sequence[_Bou
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_xlabel(unit)
         axes.set_ylabel(f"mean {name(metric)}", color=INK)
-        drawn.figure.legend(loc="outside right upper", frameon=False, fontsize=8)
-    return drawn.svg
+        plot.figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    return plot.svg
 
 
 def _undominated(bought: Sequence[_Bought]) -> list[_Bought]:

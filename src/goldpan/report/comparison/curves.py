@@ -31,18 +31,18 @@ def curves(compared: ComparisonResult) -> tuple[Content, ...]:
     if not tasks:
         raise Skipped("Only classification has ROC and precision-recall plots")
     content: list[Content] = [Text(_note(compared))]
-    drawn = 0
+    count = 0
     for at, task in enumerate(tasks):
-        there = [system for system in compared.ranked if task in system.runs][:_MOST_MODELS]
-        labels = _labels(there[0].runs[task][0].scores)
-        if drawn + len(labels) > MOST_PLOTS and drawn:
+        systems = [system for system in compared.ranked if task in system.runs][:_MOST_MODELS]
+        labels = _labels(systems[0].runs[task][0].scores)
+        if count + len(labels) > MOST_PLOTS and count:
             content.append(
                 Text(f"{len(tasks) - at:,} more tasks are not drawn; compare fewer to see them.")
             )
             break
-        figures = tuple(figure for label in labels for figure in _figures(there, task, label))
+        figures = tuple(figure for label in labels for figure in _figures(systems, task, label))
         content.append(Fold(task, (Group(figures),), open=at < _OPEN))
-        drawn += len(labels)
+        count += len(labels)
     return tuple(content)
 
 

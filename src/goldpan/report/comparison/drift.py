@@ -102,8 +102,8 @@ def _mean(values: Sequence[float]) -> float:
 
 def _average(values: Sequence[float | None]) -> float | None:
     """Return the mean where every run has a value: over others it could not be compared."""
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if len(known) == len(values) else None
+    present = [value for value in values if value is not None]
+    return math.fsum(present) / len(present) if len(present) == len(values) else None
 
 
 def _less(left: float | None, other: float | None) -> float | None:

@@ -18,12 +18,12 @@ def groups_section(compared: ComparisonResult) -> Section | None:
     """Return each task's scores by column, None where no run has any."""
     content: list[Content] = [*_competition(compared)]
     for task in compared.tasks[:_MOST_TASKS]:
-        there = [system for system in compared.ranked if task in system.runs]
+        systems = [system for system in compared.ranked if task in system.runs]
         columns = dict.fromkeys(
-            column for system in there for column in system.runs[task][0].record.scores_by
+            column for system in systems for column in system.runs[task][0].record.scores_by
         )
         for column in columns:
-            table = _table(there, task, column)
+            table = _table(systems, task, column)
             content.append(Fold(f"{task} by {column}", (table,), open=len(content) < _OPEN))
     if not content:
         return None
@@ -48,13 +48,15 @@ def _table(systems: list[System], task: str, column: str) -> Table:
                 rows.setdefault(part.value, part.examples)
                 if part.score is not None:
                     values.setdefault(part.value, []).append(part.score)
-        scores.append({value: math.fsum(those) / len(those) for value, those in values.items()})
+        scores.append(
+            {value: math.fsum(numbers) / len(numbers) for value, numbers in values.items()}
+        )
     order = sorted(rows, key=lambda value: (-rows[value], value))
     lines: list[tuple[Cell, ...]] = [
         (value, rows[value], *(of_value.get(value) for of_value in scores)) for value in order
     ]
     means = [[mean for mean in of_value.values() if mean is not None] for of_value in scores]
-    averages = (math.fsum(those) / len(those) if those else None for those in means)
+    averages = (math.fsum(numbers) / len(numbers) if numbers else None for numbers in means)
     lines.insert(0, (f"mean over {len(order):,} values", sum(rows.values()), *averages))
     metric = systems[0].runs[task][0].scores.main
     names = (column, "rows", *(system.name for system in systems))

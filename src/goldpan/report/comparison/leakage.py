@@ -142,13 +142,13 @@ def _part(
 ) -> Iterator[Content]:
     names = list(ids)[:_MOST_TASKS]
     whole = sum(_tested(compared, name) for name in names)
-    seen = sum(len(ids[name]) for name in names)
-    share = f"{100 * seen / whole:.1f} %" if whole else "none"
+    count_seen = sum(len(ids[name]) for name in names)
+    share = f"{100 * count_seen / whole:.1f} %" if whole else "none"
     yield Text(
-        f"Of {whole:,} test rows in {count(len(names), 'task')}, {seen:,} ({share}) are"
+        f"Of {whole:,} test rows in {count(len(names), 'task')}, {count_seen:,} ({share}) are"
         f" {part.named}."
     )
-    if not seen:
+    if not count_seen:
         return
     rows: list[tuple[Cell, ...]] = []
     used: set[str] = set()
@@ -157,14 +157,16 @@ def _part(
         for name in names:
             if name not in tasks:
                 continue
-            apart = _without(system, tasks[name], ids[name])
+            without_shared = _without(system, tasks[name], ids[name])
             every = mean_score(system, name)
-            if apart is not None and every is not None:
-                pairs.append((every, apart))
+            if without_shared is not None and every is not None:
+                pairs.append((every, without_shared))
                 used.add(name)
         if pairs:
-            every, apart = (math.fsum(side) / len(pairs) for side in zip(*pairs, strict=True))
-            rows.append((system.name, every, apart, apart - every, len(pairs)))
+            every, without_shared = (
+                math.fsum(side) / len(pairs) for side in zip(*pairs, strict=True)
+            )
+            rows.append((system.name, every, without_shared, without_shared - every, len(pairs)))
     if not rows:
         yield Text(
             f"{part.title}: too few such rows are left in any task ({_FEWEST_ROWS} are needed) to"
@@ -183,19 +185,19 @@ def _warnings(content: Iterable[Content]) -> Iterator[str]:
     """Tell how far the first model falls on each part."""
     for part in content:
         if isinstance(part, Table) and part.columns[1:3] == _COLUMNS[1:3] and part.rows:
-            model, every, apart, difference = part.rows[0][:4]
+            model, every, without_shared, difference = part.rows[0][:4]
             if isinstance(difference, float) and difference < -_NOTABLE:
                 what = f"{part.title[:1].lower()}{part.title[1:]}"
-                scores = f"{formatted(apart)} on average, not {formatted(every)}"
+                scores = f"{formatted(without_shared)} on average, not {formatted(every)}"
                 yield f"On {what}, {model} scores {scores}."
 
 
-def _without(system: System, task: Task, seen: Collection[str]) -> float | None:
-    """Return the score on the rows that are not among `seen`, the mean over seeds."""
+def _without(system: System, task: Task, ids: Collection[str]) -> float | None:
+    """Return the score on the rows that are not among `ids`, the mean over seeds."""
     values = []
     for run in system.runs.get(task.name, ()):
         table = run.predictions()
-        table = table.filter(pc.invert(pc.is_in(table["id"], pa.array(sorted(seen), pa.string()))))
+        table = table.filter(pc.invert(pc.is_in(table["id"], pa.array(sorted(ids), pa.string()))))
         many = task.type == "text-generation" and len(table) > _MOST_TEXTS
         if len(table) < _FEWEST_ROWS or many:
             return None

@@ -134,6 +134,6 @@ def _materials(
             continue
         task = tasks[name]
         runs = [run for system in compared.systems for run in system.runs.get(name, ())]
-        wanted = {wrong.id for wrong in mistakes.get(name, ())} | set(wanted_rows(compared, task))
-        materials[name] = read_material(workspace, task, runs, wanted)
+        ids = {wrong.id for wrong in mistakes.get(name, ())} | set(wanted_rows(compared, task))
+        materials[name] = read_material(workspace, task, runs, ids)
     return materials

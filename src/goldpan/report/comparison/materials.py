@@ -39,7 +39,7 @@ class Material:
 
 
 def read_material(
-    workspace: Workspace, task: Task, runs: Iterable[Run], wanted: Collection[str]
+    workspace: Workspace, task: Task, runs: Iterable[Run], ids: Collection[str]
 ) -> Material | str:
     """Read the rows of a task, or say why they are no help: they are not those of the runs."""
     directory = task_directory(workspace, task)
@@ -56,7 +56,7 @@ def read_material(
     # A batch at a time: rows as Python objects take many times the room.
     for batch in data.splits["test"].to_batches(_BATCH) if "test" in data.splits else ():
         for row in batch.filter(
-            pc.is_in(batch["id"], pa.array(sorted(wanted), pa.string()))
+            pc.is_in(batch["id"], pa.array(sorted(ids), pa.string()))
         ).to_pylist():
             value = row[input_name]
             text = value if isinstance(value, str) else " ".join(value)

@@ -27,9 +27,9 @@ def confusion(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     whole = folded(_summed(study))
     folds: list[Content] = []
     for task in compared.tasks[:MOST_TASKS]:
-        there = [system for system in compared.ranked if task in system.runs]
-        drawn = [_matrix(system, system.runs[task]) for system in there[:_MOST_MATRICES]]
-        matrices = tuple(matrix for matrix in drawn if matrix is not None)
+        systems = [system for system in compared.ranked if task in system.runs]
+        candidates = [_matrix(system, system.runs[task]) for system in systems[:_MOST_MATRICES]]
+        matrices = tuple(matrix for matrix in candidates if matrix is not None)
         if matrices:
             folds.append(Fold(task, (Group(matrices),), open=len(folds) < _OPEN))
     content: list[Content] = []
@@ -124,15 +124,15 @@ def _mean(column: Sequence[float | None]) -> Cell:
 
 
 def _task_metrics(compared: ComparisonResult, task: str) -> Table:
-    there = [system for system in compared.ranked if task in system.runs]
+    systems = [system for system in compared.ranked if task in system.runs]
     values_by_system = [
-        [shown_metrics(run.scores) for run in system.runs[task]] for system in there
+        [shown_metrics(run.scores) for run in system.runs[task]] for system in systems
     ]
     names = list(
         dict.fromkeys(name for runs in values_by_system for values in runs for name in values)
     )[:14]
     rows = []
-    for system, runs in zip(there, values_by_system, strict=True):
+    for system, runs in zip(systems, values_by_system, strict=True):
         cells = []
         for name in names:
             values = [values[name] for values in runs if name in values]

@@ -42,8 +42,8 @@ _SHADES: dict[Decision, str] = {
 def interval_plot(comparison: Comparison) -> str:
     """Draw each model's mean or median with its confidence interval, a colour a tier."""
     standings = comparison.standings
-    with canvas(8, 0.32 * len(standings) + 1.2) as drawn:
-        axes = drawn.figure.subplots()
+    with canvas(8, 0.32 * len(standings) + 1.2) as plot:
+        axes = plot.figure.subplots()
         for row, standing in enumerate(standings):
             colour = COLOURS[(standing.tier - 1) % len(COLOURS)]
             if standing.low is not None and standing.high is not None:
@@ -76,7 +76,7 @@ def interval_plot(comparison: Comparison) -> str:
         ]
         for row in borders:
             axes.axhline(row + 0.5, color=SOFT, lw=0.6, ls=(0, (4, 3)))
-    return drawn.svg
+    return plot.svg
 
 
 def critical_difference_plot(comparison: Comparison) -> str:
@@ -99,8 +99,8 @@ def critical_difference_plot(comparison: Comparison) -> str:
         bars = _bars([standing.mean_rank for standing in standings], difference)
     half = math.ceil(count / 2)
     top = 0.8 + 0.35 * len(bars)
-    with canvas(9, 0.3 * (half + top) + 1.4) as drawn:
-        axes = drawn.figure.subplots()
+    with canvas(9, 0.3 * (half + top) + 1.4) as plot:
+        axes = plot.figure.subplots()
         axes.set_xlim(0.5 - 0.48 * count, count + 0.5 + 0.48 * count)
         axes.set_ylim(half + top, -2.4)
         axes.axis("off")
@@ -127,7 +127,7 @@ def critical_difference_plot(comparison: Comparison) -> str:
                 ha="right" if left else "left",
                 va="center",
             )
-    return drawn.svg
+    return plot.svg
 
 
 def posterior_plot(comparison: Comparison) -> str:
@@ -146,8 +146,8 @@ def posterior_plot(comparison: Comparison) -> str:
             "Compare with the Bayesian approach",
         )
     size = 0.34 * len(comparison.models) + 2.2
-    with canvas(2 * size, size + 0.4) as drawn:
-        left, right = drawn.figure.subplots(1, 2)
+    with canvas(2 * size, size + 0.4) as plot:
+        left, right = plot.figure.subplots(1, 2)
         _grid(left, comparison.models, "P(row is better than column)")
         _grid(right, comparison.models, "Decision", rows_named=False)
         rows = {model: at for at, model in enumerate(comparison.models)}
@@ -158,21 +158,21 @@ def posterior_plot(comparison: Comparison) -> str:
             dark = "white" if share > 0.85 else INK
             left.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=6, color=dark)
             _decided(right, row, column, pair)
-        _legend(drawn.figure, comparison)
-    return drawn.svg
+        _legend(plot.figure, comparison)
+    return plot.svg
 
 
 def decision_plot(comparison: Comparison) -> str:
     """Draw the decision of each pair, whatever test made it."""
     size = 0.34 * len(comparison.models) + 3.2
-    with canvas(max(size, _LEGEND), size + 0.6) as drawn:
-        axes = drawn.figure.subplots()
+    with canvas(max(size, _LEGEND), size + 0.6) as plot:
+        axes = plot.figure.subplots()
         _grid(axes, comparison.models, "Decision")
         rows = {model: at for at, model in enumerate(comparison.models)}
         for pair in comparison.pairs:
             _decided(axes, rows[pair.first], rows[pair.second], pair)
-        _legend(drawn.figure, comparison)
-    return drawn.svg
+        _legend(plot.figure, comparison)
+    return plot.svg
 
 
 def roc_plot(points: Sequence[Point], curves: Sequence[Curve]) -> str:
@@ -204,8 +204,8 @@ def _space(
 ) -> str:
     models = sorted({line.model for line, _, _ in points} | {line.model for line in curves})
     look = colours(models)
-    with canvas(7.6, 5.6) as drawn:
-        axes = drawn.figure.subplots()
+    with canvas(7.6, 5.6) as plot:
+        axes = plot.figure.subplots()
         if diagonal:
             axes.plot([0, 1], [0, 1], color=SOFT, lw=0.8, ls=(0, (4, 3)))
         else:
@@ -253,8 +253,8 @@ def _space(
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         if named:
-            drawn.figure.legend(loc="outside right upper", frameon=False, fontsize=8)
-    return drawn.svg
+            plot.figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    return plot.svg
 
 
 def _bars(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:

@@ -63,15 +63,15 @@ def ranking_table(compared: ComparisonResult, comparison: Comparison) -> Table:
         )
         for at, standing in enumerate(comparison.standings)
     )
-    kept = [at for at in range(len(columns)) if any(row[at] is not None for row in rows)]
+    shown = [at for at in range(len(columns)) if any(row[at] is not None for row in rows)]
     note = (
         f"Ordered by the {comparison.central}. Effect: {_EFFECTS[comparison.effect_size]} against"
         " the first. Tiers cut the ranking where most decisions lie."
     )
     return Table(
         f"Ranking by {comparison.metric}",
-        tuple(columns[at] for at in kept),
-        tuple(tuple(row[at] for at in kept) for row in rows),
+        tuple(columns[at] for at in shown),
+        tuple(tuple(row[at] for at in shown) for row in rows),
         note,
     )
 

@@ -54,7 +54,7 @@ def pairs_table(comparison: Comparison) -> Table:
         shares = ("p", "difference", "effect", "effect is")
     rows = tuple(_row(pair, comparison) for pair in comparison.pairs)
     columns = ("first", "second", "the first is", *shares)
-    kept = [
+    shown = [
         at
         for at, name in enumerate(columns)
         if name != "would show with" or any(row[at] for row in rows)
@@ -67,8 +67,8 @@ def pairs_table(comparison: Comparison) -> Table:
     title = f"Every pair, {test.question}" if test.question else "Every pair"
     return Table(
         title,
-        tuple(columns[at] for at in kept),
-        tuple(tuple(row[at] for at in kept) for row in rows),
+        tuple(columns[at] for at in shown),
+        tuple(tuple(row[at] for at in shown) for row in rows),
         note.strip(),
     )
 
@@ -172,12 +172,12 @@ def _single_results(compared: ComparisonResult) -> tuple[Content, ...]:
 
 
 def _shared_sources(comparison: Comparison, tasks: Mapping[str, Task]) -> str:
-    known = [tasks[name].source.dataset for name in comparison.tasks if name in tasks]
-    if len(comparison.tasks) < 2 or len(set(known)) == len(known):
+    datasets = [tasks[name].source.dataset for name in comparison.tasks if name in tasks]
+    if len(comparison.tasks) < 2 or len(set(datasets)) == len(datasets):
         return ""
     return (
-        f"The {len(comparison.tasks)} tasks come from {len(set(known))} data"
-        f" set{'s' if len(set(known)) > 1 else ''} ({', '.join(sorted(set(known))[:6])}). Tests"
-        " take tasks as independent; tasks that share texts are not, so read the decisions as"
+        f"The {len(comparison.tasks)} tasks come from {len(set(datasets))} data"
+        f" set{'s' if len(set(datasets)) > 1 else ''} ({', '.join(sorted(set(datasets))[:6])})."
+        " Tests take tasks as independent; tasks that share texts are not, so read the decisions as"
         " being about these tasks and not about others."
     )

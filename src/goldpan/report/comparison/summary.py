@@ -142,7 +142,7 @@ def _undecided_pairs(comparison: Comparison) -> Iterator[str]:
 def _on_what(compared: ComparisonResult, comparison: Comparison) -> str:
     number = len(comparison.tasks)
     data = f"{count(number, 'task')} with {examples(compared, comparison.tasks):,} test examples"
-    ran = f"each model ran at least {_times(comparison.seeds)} on each"
+    times = f"each model ran at least {_times(comparison.seeds)} on each"
     if comparison.test.name == "randomization":
         held = "It says what holds for other examples of this task, and nothing of other tasks."
     elif comparison.test.approach != "calibrated" and number < FEWEST_TASKS:
@@ -150,7 +150,7 @@ def _on_what(compared: ComparisonResult, comparison: Comparison) -> str:
     else:
         units, unit = comparison.test.units, comparison.test.unit
         of = f" The units that are resampled are its {units:,} {unit}." if units else ""
-        return f"This rests on {data}; {ran}.{of}"
+        return f"This rests on {data}; {times}.{of}"
     return f"This rests on {data}. {held}"
 
 
@@ -200,8 +200,10 @@ def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
 def _opened(compared: ComparisonResult) -> Iterator[str]:
     opened: dict[str, int] = {}
     for run in compared.every:
-        kept = [system.runs[run.task][0] for system in compared.systems if run.task in system.runs]
-        if kept and split_of(run) == split_of(kept[0]):
+        compared_runs = [
+            system.runs[run.task][0] for system in compared.systems if run.task in system.runs
+        ]
+        if compared_runs and split_of(run) == split_of(compared_runs[0]):
             opened[run.task] = opened.get(run.task, 0) + run.record.test_opened
     most = max(opened.values(), default=0)
     if most > 1:

@@ -157,12 +157,12 @@ def _what_is_needed(pairs: Sequence[Pair]) -> str:
     """Say what would show the differences seen: the least of all pairs."""
     if not any(pair.difference for pair in pairs):
         return " (their scores are equal)"
-    known = [pair for pair in pairs if pair.needed is not None]
-    if not known:
+    with_needed = [pair for pair in pairs if pair.needed is not None]
+    if not with_needed:
         return " (the differences seen are too small for any reasonable number of rows or tasks)"
-    least = min(known, key=lambda pair: pair.needed or 0)
-    those = "the difference" if len(pairs) == 1 else "the largest of these differences"
-    return f" ({those} would show with {needed(least)})"
+    least = min(with_needed, key=lambda pair: pair.needed or 0)
+    subject = "the difference" if len(pairs) == 1 else "the largest of these differences"
+    return f" ({subject} would show with {needed(least)})"
 
 
 def _pairs(comparison: Comparison, model: str, names: Sequence[str]) -> Iterator[Pair]:

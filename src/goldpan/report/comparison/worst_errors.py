@@ -61,8 +61,8 @@ def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
     most = max(1, min(_MOST_A_TASK, _MOST_IN_ALL // max(1, len(tasks))))
     mistakes = {}
     for task in tasks:
-        there = [system for system in compared.ranked if task in system.runs]
-        mistakes[task] = _worst(there, task, most)
+        systems = [system for system in compared.ranked if task in system.runs]
+        mistakes[task] = _worst(systems, task, most)
     return mistakes
 
 

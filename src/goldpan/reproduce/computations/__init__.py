@@ -21,13 +21,13 @@ def computations() -> list[str]:
 
 def find_computation(name: str) -> Compute:
     """Return the computation of that name; raises `UsageError` that lists those there are."""
-    known = computations()
-    if name not in known:
-        near = get_close_matches(name, known, n=1)
+    available = computations()
+    if name not in available:
+        near = get_close_matches(name, available, n=1)
         hint = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(
             f"A recipe asks for the computation {name!r}, which does not exist",
-            f"{hint}Choose {', '.join(known)}",
+            f"{hint}Choose {', '.join(available)}",
         )
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
     compute: Compute = module.compute

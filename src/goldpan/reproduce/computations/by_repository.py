@@ -40,8 +40,8 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     chosen = parsed(_Settings, settings)
     for row in table.rows:
         values = [table.number(row, column) for column in chosen.columns]
-        if known := [value for value in values if value is not None]:
-            yield Outcome(row, chosen.mean, math.fsum(known) / len(known), "recomputed")
+        if present := [value for value in values if value is not None]:
+            yield Outcome(row, chosen.mean, math.fsum(present) / len(present), "recomputed")
     for row, key in chosen.published.items():
         try:
             yield from _cells(chosen, row, _published(context, chosen, key), "recomputed")
@@ -52,12 +52,12 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
         raise UsageError(f"The recipe has no task {chosen.task}", "Add it to [[tasks]]")
     ready = prepared(context, task)
     for model in find_models(context.recipe, context.effort.models):
-        ran = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
-        if ran is None or model.title not in (*table.rows, *table.own):
+        result = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
+        if result is None or model.title not in (*table.rows, *table.own):
             continue
-        parts = {part.value: part.score for part in ran.record.scores_by["repo"].parts}
-        if lacking := [name for name in chosen.columns.values() if name not in parts]:
-            context.note(f"{model.title} has no test row of {', '.join(lacking)}, so no scores.")
+        parts = {part.value: part.score for part in result.record.scores_by["repo"].parts}
+        if missing := [name for name in chosen.columns.values() if name not in parts]:
+            context.note(f"{model.title} has no test row of {', '.join(missing)}, so no scores.")
             continue
         scores = {name: parts[name] or 0.0 for name in chosen.columns.values()}
         limit = context.effort.limit

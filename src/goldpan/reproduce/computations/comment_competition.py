@@ -55,21 +55,21 @@ def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator
     protocol = find_protocol(context.recipe.protocol)
     values: dict[str, list[float | None]] = {metric: [] for _, metric in _MEANS}
     f1: dict[str, float | None] = {}
-    asked, limit = context.effort.tasks, context.effort.limit
+    chosen, limit = context.effort.tasks, context.effort.limit
     notes = [] if limit is None else [f"at most {limit:,} rows a task"]
     for task in context.recipe.tasks:
-        if task.task not in BASELINE or (asked and task.task not in asked):
+        if task.task not in BASELINE or (chosen and task.task not in chosen):
             continue
         ready = prepared(context, task)
-        ran = run_of(context, ready.data, model, protocol)
-        if ran is None:
+        result = run_of(context, ready.data, model, protocol)
+        if result is None:
             return
-        notes += [*ready.notes, *ran.record.in_part]
-        scores = ran.record.scores
+        notes += [*ready.notes, *result.record.in_part]
+        scores = result.record.scores
         for _, metric in _MEANS:
             values[metric].append(scores.value(metric))
         f1[task.task] = scores.value("f1")
-    if asked:  # the runs are kept, for when all are there
+    if chosen:  # the runs are kept, for when all are there
         return
     ranked = comment_score(f1)
     cells: dict[str, Value] = {column: _mean(values[metric]) for column, metric in _MEANS}

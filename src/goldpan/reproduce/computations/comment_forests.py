@@ -51,9 +51,9 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
 
 def forest(train: FoundFile, test: FoundFile, seed: int) -> BinaryConfusion:
     """Return what a balanced forest answers to the test rows of a category."""
-    learned, asked = read_arff(train.path), read_arff(test.path)
-    names = learned.names[:-1]
-    if len(set(learned.labels)) < 2:
+    train_data, test_data = read_arff(train.path), read_arff(test.path)
+    names = train_data.names[:-1]
+    if len(set(train_data.labels)) < 2:
         raise DatasetError(
             f"{train.path} holds one class alone", "Give the file as its authors publish it"
         )
@@ -63,7 +63,7 @@ def forest(train: FoundFile, test: FoundFile, seed: int) -> BinaryConfusion:
         class_weight="balanced",
         random_state=seed,
     )
-    model.fit(learned.matrix(names), learned.labels)
-    answers = [int(answer) for answer in model.predict(asked.matrix(names))]
-    pairs = list(zip(asked.labels, answers, strict=True))
+    model.fit(train_data.matrix(names), train_data.labels)
+    answers = [int(answer) for answer in model.predict(test_data.matrix(names))]
+    pairs = list(zip(test_data.labels, answers, strict=True))
     return BinaryConfusion(*(pairs.count(kind) for kind in ((1, 1), (0, 1), (0, 0), (1, 0))))

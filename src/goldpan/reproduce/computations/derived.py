@@ -71,14 +71,14 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
                 _figure(source, name or row, other or column)
                 for name, other in product(rule.rows or (row,), rule.columns or (column,))
             ]
-            known = [figure for figure in figures if figure is not None]
-            if paper is None or len(known) < len(figures) or not known:
+            present = [figure for figure in figures if figure is not None]
+            if paper is None or len(present) < len(figures) or not present:
                 continue
-            value = _value(rule.how, known)
+            value = _value(rule.how, present)
             if value is None:
                 continue
             value *= rule.scale
-            note = f"{rule.how} of {len(known)} printed figures"
+            note = f"{rule.how} of {len(present)} printed figures"
             if isinstance(paper, str):
                 yield Outcome(row, column, magnitude(value), "recomputed", note)
                 continue
@@ -86,7 +86,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
                 0.5 * 10.0 ** -(printed.decimals if rule.decimals is None else rule.decimals)
                 for printed in (source, table)
             )
-            low, high = (end * rule.scale for end in _range(rule.how, known, half))
+            low, high = (end * rule.scale for end in _range(rule.how, present, half))
             if not low - unit - _SLACK <= paper <= high + unit + _SLACK:
                 note += ", which do not give the print, however they were rounded"
                 impossible.append(f"{row}, {column}")
@@ -143,10 +143,10 @@ def _value(how: str, figures: Sequence[float]) -> float | None:
         return fsum(figures)
     if how == "mean":
         return fsum(figures) / len(figures)
-    wanted = 4 if how == "effect" else 2
-    if len(figures) != wanted:
+    arity = 4 if how == "effect" else 2
+    if len(figures) != arity:
         raise UsageError(
-            f"A rule takes the {how} of {len(figures)} figures, not of {wanted}",
+            f"A rule takes the {how} of {len(figures)} figures, not of {arity}",
             "Correct the recipe; docs/papers.md describes its keys",
         )
     if how == "effect":

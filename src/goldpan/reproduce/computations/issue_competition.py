@@ -31,7 +31,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     chosen = parsed(_Settings, settings)
     for row in table.rows:
         recalls = {column: table.number(row, column) for column in chosen.support}
-        known = {column: value for column, value in recalls.items() if value is not None}
-        if len(known) == len(recalls):
-            value = issue_rule(known, chosen.support)
+        present = {column: value for column, value in recalls.items() if value is not None}
+        if len(present) == len(recalls):
+            value = issue_rule(present, chosen.support)
             yield Outcome(row, chosen.average, value, "recomputed", "from rounded recalls")

@@ -68,7 +68,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
         external[name] = list(relabelled(sources[name].path))
     sources[_TRAINING] = context.file(chosen.train)
     training = list(relabelled(sources[_TRAINING].path))
-    known = {
+    by_name = {
         name: [(functional, quality) for _, _, functional, quality in rows]
         for name, rows in {_TRAINING: training, **external}.items()
     }
@@ -77,8 +77,8 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
             sources[name] = context.file(key)
         except MissingFileError:
             continue
-        known[name] = list(_labels(sources[name].path))
-    for name, labels in known.items():
+        by_name[name] = list(_labels(sources[name].path))
+    for name, labels in by_name.items():
         sizes = {
             "Size": len(labels),
             "F": sum(functional for functional, _ in labels),
@@ -115,7 +115,7 @@ def _baselines(
     sources: Mapping[str, FoundFile],
 ) -> Iterator[Outcome]:
     counted: list[Counted] = []
-    learned = list(other_content([sources[_TRAINING]]))
+    train_content = list(other_content([sources[_TRAINING]]))
     fewer = len(external) < settings.total
     tested = [f"{len(external)} of {settings.total} external sets"] if fewer else []
     tested += other_content(sources[name] for name in (_TRAINING, *external))
@@ -124,13 +124,15 @@ def _baselines(
     for model in find_models(context.recipe, context.effort.models):
         for task in _TASKS:
             data = _data(task, training, external)
-            ran = run_of(context, data, model, protocol)
-            if ran is not None:
-                counted += _counted(ran, task, model.title)
+            result = run_of(context, data, model, protocol)
+            if result is not None:
+                counted += _counted(result, task, model.title)
     for (row, column), value in steps(Study(tuple(counted)), _PARTS).items():
         if row in table.own and column in table.columns:
             notes = (
-                learned if row.startswith("Training ") or column.endswith(" training") else tested
+                train_content
+                if row.startswith("Training ") or column.endswith(" training")
+                else tested
             )
             yield Outcome(row, column, value, "in part" if notes else "run", "; ".join(notes))
 
@@ -138,16 +140,16 @@ def _baselines(
 def _data(task: str, training: list[_Row], external: Mapping[str, list[_Row]]) -> TaskData:
     """Return a task with PROMISE NFR as train and all external sets as test, told by `repo`."""
     name = _TASKS[task]
-    known = find_task("requirement_type")
+    base = find_task("requirement_type")
     labels = (Label(name, "", name), Label(f"not {name}", "", f"not {name}"))
-    asked: Task = replace(known, name=f"ecser_{name}", labels=labels, counts={}, steps=())
+    external_task: Task = replace(base, name=f"ecser_{name}", labels=labels, counts={}, steps=())
     parts = {"train": {_TRAINING: training}, "test": external}
-    schema = task_family(asked).schema
+    schema = task_family(external_task).schema
     splits = {}
     for part, sets in parts.items():
         rows = [
             {
-                "id": f"{asked.name}:{project}:{number:04}",
+                "id": f"{external_task.name}:{project}:{number:04}",
                 "repo": project,
                 "source": f"{project}:{number}",
                 "text": text,
@@ -158,14 +160,16 @@ def _data(task: str, training: list[_Row], external: Mapping[str, list[_Row]]) -
         ]
         filled = [{field: row.get(field) for field in schema.names} for row in rows]
         splits[part] = pa.Table.from_pylist(filled, schema=schema).sort_by("id")
-    return task_data(asked, splits, "external sets")
+    return task_data(external_task, splits, "external sets")
 
 
-def _counted(ran: RunResult, task: str, model: str) -> Iterator[Counted]:
+def _counted(result: RunResult, task: str, model: str) -> Iterator[Counted]:
     """Yield the counts of each set out of the stored predictions."""
     parts: tuple[tuple[Part, str], ...] = (("train", TRAIN), ("test", PREDICTIONS))
     for part, name in parts:
-        rows = pq.read_table(ran.directory / name, columns=["repo", "truth", "answer"]).to_pylist()
+        rows = pq.read_table(
+            result.directory / name, columns=["repo", "truth", "answer"]
+        ).to_pylist()
         for project in sorted({row["repo"] for row in rows}):
             pairs = [
                 (row["truth"] == _TASKS[task], row["answer"] == _TASKS[task])

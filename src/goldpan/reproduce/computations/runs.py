@@ -46,7 +46,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
         }
         if not cells:
             continue
-        wanted = [model for model in models if model.name in cells]
+        with_cells = [model for model in models if model.name in cells]
         try:
             ready = prepared(context, task)
         except (MissingFileError, DatasetError) as error:
@@ -55,7 +55,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
             if isinstance(error, DatasetError):
                 wrong.append(error)
             continue
-        for model in wanted:
+        for model in with_cells:
             if takes(model, ready.data.task):
                 yield _outcome(context, task, ready, model, cells[model.name], chosen)
     if wrong:  # the others went ahead
@@ -80,13 +80,13 @@ def _outcome(
 ) -> Outcome:
     effort = context.effort
     try:
-        ran = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
+        result = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
     except (EvaluationError, UsageError) as error:
         context.problem(f"{model.title} did not run on {task.task}: {error}")
         return Outcome(*cell, None, "untested", str(error))
-    if ran is None:
+    if result is None:
         return Outcome(*cell, None, "untested", "it was not run here")
-    record = ran.record
+    record = result.record
     value = record.scores.value(record.scores.main)
     if value is not None and record.scores.main in settings.one_minus:
         value = 1 - value
@@ -98,7 +98,7 @@ def _outcome(
         notes.append("a small grid")
     notes += record.in_part
     facts = {
-        "run": ran.directory.relative_to(context.workspace.root).as_posix(),
+        "run": result.directory.relative_to(context.workspace.root).as_posix(),
         "metric": record.scores.main,
         "rows": dict(sorted(record.rows.items())),
         "seed": record.seed,

@@ -50,8 +50,8 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
 
 
 def _count(data: TaskData, split: str, label: str) -> int:
-    wanted = [rows for name, rows in data.splits.items() if split in ("", name)]
+    tables = [rows for name, rows in data.splits.items() if split in ("", name)]
     if not label:
-        return sum(map(len, wanted))
+        return sum(map(len, tables))
     name, target = data.task.label_names[int(label)], target_column(data.task.type).name
-    return sum(int(pc.sum(pc.equal(rows[target], name)).as_py() or 0) for rows in wanted)
+    return sum(int(pc.sum(pc.equal(rows[target], name)).as_py() or 0) for rows in tables)

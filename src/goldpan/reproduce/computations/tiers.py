@@ -53,18 +53,18 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
 
 
 def _compared(cache: Path, matrix: ScoreMatrix, statistics: Statistics) -> dict[str, Any]:
-    known = {
+    settings = {
         "goldpan": __version__,
         "models": matrix.models,
         "tasks": matrix.tasks,
         "cells": matrix.cells,
         "statistics": statistics.model_dump(),
     }
-    key = hashlib.sha256(orjson.dumps(known, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+    key = hashlib.sha256(orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
     path = cache / f"tiers-{key}.json"
     try:
-        kept: dict[str, Any] = read_json(path)["compared"]
-        return kept
+        stored: dict[str, Any] = read_json(path)["compared"]
+        return stored
     except (OSError, DamagedError, ValueError, KeyError):
         pass
     compared = compare(

@@ -36,11 +36,11 @@ def read(view: RepoView) -> Iterator[ReviewItem]:
     cloned = clone.exists()
     for batch in relation.to_arrow_reader(_AT_ONCE):
         rows = batch.to_pylist()
-        known = [row for row in rows if cloned and row["merge_base"] and row["after_sha"]]
-        spans = [(row["pull"], row["merge_base"], row["after_sha"]) for row in known]
+        cloned_rows = [row for row in rows if cloned and row["merge_base"] and row["after_sha"]]
+        spans = [(row["pull"], row["merge_base"], row["after_sha"]) for row in cloned_rows]
         diffs = patches(clone, spans) if spans else iter(())
         for row in rows:
-            yield _case(view.repo, row, next(diffs).text if row in known else None)
+            yield _case(view.repo, row, next(diffs).text if row in cloned_rows else None)
 
 
 def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
