@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NoReturn
 
@@ -13,6 +14,7 @@ import typer
 from goldpan import __version__
 from goldpan.commands.examples import add_examples
 from goldpan.commands.lazy_group import Entry, LazyGroup
+from goldpan.commands.misuse import run_program
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.log import LogFormat, start_log
 from goldpan.core.plugins import use
@@ -248,15 +250,15 @@ def mine_main() -> None:
 
 def _run(program: Callable[..., Any]) -> NoReturn:
     register_environment()
-    exit_code = _exit_code(program)
+    exit_code = _exit_code(partial(run_program, program))
     pushed = _exit_code(push_opened)
     sys.exit(exit_code or pushed)
 
 
-def _exit_code(work: Callable[[], Any]) -> str | int | None:
+def _exit_code(work: Callable[[], int | None]) -> str | int | None:
     """Do some work, tell people of its failure, and return the exit code."""
     try:
-        work()
+        return work() or 0
     except SystemExit as end:
         return end.code
     except GoldpanError as error:
@@ -273,7 +275,6 @@ def _exit_code(work: Callable[[], Any]) -> str | int | None:
             _defect(error)
         _complain(explained)
         return explained.exit_code
-    return 0
 
 
 def _defect(error: Exception) -> NoReturn:

@@ -106,10 +106,14 @@ def test_mistakes_are_told(lab: goldpan.Workspace, tmp_path: Path) -> None:
         data.sql("SELECT nothing FROM data")
     with pytest.raises(goldpan.DatasetError, match=r"holds no provenance\.json"):
         goldpan.load(tmp_path)
+    with pytest.raises(goldpan.DatasetError, match=r"no directory .*did you mean code-edit\?"):
+        goldpan.load(data.path.with_name("code-edits"))
     with pytest.raises(goldpan.WorkspaceError, match="Did you mean prospector/sluice"):
         lab.pair("prospector/slice")
-    with pytest.raises(goldpan.UsageError, match="Choose qa, fault-localization, code-edit"):
+    with pytest.raises(goldpan.UsageError, match="Choose qa, fault-localization, code-edit or"):
         lab.build("question-answering")
+    with pytest.raises(goldpan.UsageError, match=r"'qaa' \(did you mean qa\?\)"):
+        lab.build("qaa")
     with pytest.raises(goldpan.UsageError, match="There is no workspace"):
         goldpan.Workspace(tmp_path / "nowhere").check()
     damaged = next((data.path / "data").glob("*.parquet"))
@@ -124,6 +128,10 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     data = lab.dataset(TASK)
     done = goldpan.evaluate(data, model=["majority", "tfidf-svm"], seeds=[0, 1])
     assert len(done) == 4
+    lines = repr(done).splitlines()
+    assert lines[0] == "Evaluation of 4 runs"
+    assert lines[-1].split()[:4] == [TASK, "tfidf-svm", "1", "micro_f1"]
+    assert len(repr(done.runs)) < 2_000
     assert [run.again for run in done.runs] == [False] * 4
     assert [(one.model, one.seed) for one in done.scores] == [
         ("majority", 0),
@@ -172,3 +180,6 @@ def test_a_dataset_on_the_hub_is_loaded(
         assert done.out.split() == ["14", "14", "qa"], done.err
         assert "holds no provenance.json" in load("lab/other").err
         assert "PublishError" in load("lab/nothing").err
+    gone = load("lab/questions").err
+    assert "while looking for the dataset lab/questions" in gone
+    assert "or give the directory of a dataset on this machine" in gone

@@ -34,7 +34,18 @@ def test_a_repository_may_be_named_by_any_of_its_addresses(text: str) -> None:
     assert repository_name(text) == "numpy/numpy"
 
 
-@pytest.mark.parametrize("text", ["numpy", "a/b/c", "https://github.com/numpy", "../../etc", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "numpy",
+        "a/b/c",
+        "https://github.com/numpy",
+        "../../etc",
+        "",
+        "https://gitlab.com/a/b",
+        "git@codeberg.org:a/b.git",
+    ],
+)
 def test_what_names_no_repository_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         repository_name(text)
@@ -126,6 +137,32 @@ def test_errors_are_json_where_json_was_asked_for(tmp_path: Path) -> None:
     assert done.code == error["exit_code"] == 1
     assert "holds no repository" in error["problem"]
     assert error["remedy"].startswith("Run goldpan mine")
+
+
+def test_a_mistyped_command_line_is_json_too_where_json_was_asked_for(tmp_path: Path) -> None:
+    for words in ("build qa --profil x --json", "nothing --json", "pair --json --engine cloud"):
+        done = run(*words.split(), folder=tmp_path)
+        error = json.loads(done.err)["error"]
+        assert done.code == error["exit_code"] == 2, words
+        assert error["remedy"].endswith("-h for help")
+    done = run("--log-format", "json", "pair", "--engin", "ray", folder=tmp_path)
+    assert json.loads(done.err)["problem"].startswith("No such option: --engin")
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ("filter --plugin mine.py", "goldpan --plugin mine.py filter ..."),
+        ("build qa --quiet --seed 1", "goldpan --quiet build qa ..."),
+        ("mine --repo a/b --verbose", "goldpan --verbose mine ..."),
+    ],
+)
+def test_an_option_behind_the_command_is_told_where_it_belongs(
+    tmp_path: Path, words: str, advice: str
+) -> None:
+    done = run(*words.split(), "--json", folder=tmp_path)
+    assert done.code == 2
+    assert f"comes before the command: {advice}" in json.loads(done.err)["error"]["problem"]
 
 
 def test_open_names_the_newest_report(tmp_path: Path) -> None:

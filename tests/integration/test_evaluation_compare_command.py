@@ -111,7 +111,7 @@ _FILES = {"output": "html", "markdown": "md", "latex": "tex"}
         (("--suite", "nobody"), "no suite 'nobody'"),
         (("--model", "goood"), "of the model 'goood'"),
         (("--protocol", "none"), "of the protocol 'none'"),
-        (("--task", "qa"), "no finished run"),
+        (("--task", "qa"), "of the task 'qa'"),
         (("--alpha", "2"), "alpha 2"),
         (("--task", "sentiment", "--task", "no_such_task"), "no_such_task"),
     ],
@@ -169,6 +169,15 @@ def test_an_empty_workspace_has_nothing_to_report(tmp_path: Path) -> None:
     assert "holds no repository" in str(found.exception)
     found = run("report", "--runs", "--workspace", tmp_path)
     assert "holds no finished run" in str(found.exception)
+
+
+def test_a_mistyped_task_or_model_is_told(tmp_path: Path) -> None:
+    add_run(Workspace(tmp_path), two_labels(), "alone", 0.9)
+    task = two_labels().task.name
+    typo = run("compare", "--workspace", tmp_path, "--task", task + "s")
+    assert f"did you mean {task}?" in str(typo.exception)
+    typo = run("compare", "--workspace", tmp_path, "--model", "alon")
+    assert "did you mean alone?" in str(typo.exception)
 
 
 def test_one_model_still_makes_a_page(tmp_path: Path) -> None:

@@ -23,8 +23,11 @@ def say(place: Path, *arguments: str) -> Result:
 def table(tmp_path: Path) -> Path:
     path = tmp_path / "reports.csv"
     kinds = ["1,alpha", "0,beta", "0,alpha"]
-    rows = [f'"Crash ""{at}""",body of {at},{kinds[at % 3]},{at * 1.5}' for at in range(60)]
-    path.write_text("\n".join(["title,body,urgent,team,hours", *rows]), encoding="utf-8")
+    rows = [
+        f'"Crash ""{at}""",body of {at},{kinds[at % 3]},{at * 1.5},kind {at % 12}'
+        for at in range(60)
+    ]
+    path.write_text("\n".join(["title,body,urgent,team,hours,kind", *rows]), encoding="utf-8")
     return path
 
 
@@ -33,7 +36,7 @@ def test_text_label_and_file_make_a_task_that_runs(tmp_path: Path, table: Path) 
     columns = ("--text", "title", "--text", "body", "--label", "urgent", "--repo", "team")
     done = say(place, "tasks", "add", "urgent", "--file", str(table), *columns)
     assert done.exit_code == 0, done.output
-    assert "binary, 1, 0" in done.stdout
+    assert "binary, the positive class is 1, the other 0" in done.stdout
     assert not check_files(tasks_directory(place)).problems
     ran = say(place, "evaluate", "run", "--task", "urgent", "--model", "majority", "--json")
     (result,) = orjson.loads(ran.stdout)
@@ -43,7 +46,7 @@ def test_text_label_and_file_make_a_task_that_runs(tmp_path: Path, table: Path) 
 
 @pytest.mark.parametrize(
     ("label", "kind", "labels"),
-    [("team", "binary", 2), ("hours", "regression", 0), ("body", "multi-class", 60)],
+    [("team", "binary", 2), ("hours", "regression", 0), ("kind", "multi-class", 12)],
 )
 def test_the_column_says_what_kind_of_task_it_is(
     tmp_path: Path, table: Path, label: str, kind: str, labels: int
@@ -60,15 +63,25 @@ def test_the_column_says_what_kind_of_task_it_is(
 def test_all_that_lacks_is_said_at_once(tmp_path: Path, table: Path) -> None:
     nothing = say(tmp_path / "lab", "tasks", "add", "Mine")
     assert isinstance(nothing.exception, UsageError)
-    for part in ("4 things", "no name for a task", "--file", "--text", "--label"):
+    for part in ("4 things", "cannot name a task", "--file", "--text", "--label"):
         assert part in str(nothing.exception)
     wrong = say(
         tmp_path / "lab",
-        *("tasks", "add", "mine", "--text", "subject", "--label", "kind"),
+        *("tasks", "add", "mine", "--text", "subject", "--label", "kinds"),
         *("--file", str(table), "--file", str(tmp_path / "none.csv")),
     )
-    for part in ("'subject', 'kind'", "'title', 'body', 'urgent'", "none.csv does not exist"):
+    for part in (
+        "'subject', 'kinds' (did you mean kind?)",
+        "'title', 'body', 'urgent'",
+        "none.csv does not exist",
+    ):
         assert part in str(wrong.exception)
+    free = say(
+        tmp_path / "lab",
+        *("tasks", "add", "mine", "--text", "title", "--label", "body", "--file", str(table)),
+    )
+    assert "Body has 60 different values in 60 rows" in str(free.exception)
+    assert str(free.exception).endswith("Correct this, and run the command again.")
     assert not (tmp_path / "lab" / "tasks").exists()
 
 
@@ -111,6 +124,8 @@ def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path)
     for arguments in runs:
         done = say(place, *arguments, *there)
         assert done.exit_code == 0, (arguments, done.output, done.exception)
+    typo = say(place, "evaluate", "score", "--task", "mind", *there)
+    assert "'mind' (did you mean mine?)" in str(typo.exception)
     unknown = say(place, "evaluate", "run", "--task", "mine", "--model", "majority")
     assert "no task 'mine'" in str(unknown.exception)
     missing = say(place, "evaluate", "score", "--tasks", str(tmp_path / "nowhere"))

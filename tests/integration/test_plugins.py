@@ -231,6 +231,8 @@ CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('key
         ("json.py", "", "has the name of another module, json"),
         ("broken.py", "import nowhere", "ModuleNotFoundError: No module named 'nowhere'. Fix"),
         ("typo.py", "x = 1\ny = = 2", "cannot be imported at line 2: SyntaxError"),
+        ("empty.py", "x = 1", "registers nothing. Call goldpan.register"),
+        ("notes.txt", "x = 1", "is not a Python file"),
         ("other.py", "import goldpan\ngoldpan.register(7)", "registers a int, of which"),
         ("clash.py", CLASH.format("default"), "'default', which is one of Goldpan's own"),
         (
@@ -257,6 +259,76 @@ def test_mistakes_in_plugins_are_told(
     assert done.code in (1, 2)
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+CRITERION = """
+import pyarrow as pa
+from goldpan.plugins import Criterion, NoSettings, register
+
+def judge(repository, settings):
+    {body}
+
+register(Criterion("mine", {subject!r}, "Keeps all.", "Own", NoSettings, judge))
+"""
+ALL = 'return repository.sql("SELECT number AS issue, {} FROM {}")'
+
+
+@pytest.mark.parametrize(
+    ("body", "subject", "message"),
+    [
+        ("pass", "issues", "the subject is 'issues', not issue or pair"),
+        ("return [1]", "issue", "it returned a list, not an Arrow table"),
+        (ALL.format("true AS kept, '' AS reason", "issues"), "issue", "lacks the column keep; it"),
+        (ALL.format("true AS keep, '' AS reason", "issues WHERE number > 20"), "issue",
+         "each of the 68 needs exactly one"),
+        (ALL.format("true AS keep, '' AS reason", "isues"), "issue", 'Did you mean "issues"? Fix'),
+    ],
+)  # fmt: skip
+def test_mistakes_in_criteria_are_told(
+    place: Path, tmp_path: Path, body: str, subject: str, message: str
+) -> None:
+    plugin = write(tmp_path / "mine.py", CRITERION.format(body=body, subject=subject))
+    done = attempt("--plugin", plugin, "filter", "--workspace", str(place))
+    assert done.code == 1
+    assert message in done.err, done.err
+
+
+def test_mistakes_in_datasets_and_models_are_told(place: Path, tmp_path: Path) -> None:
+    text = (PLUGINS / "issue_titles.py").read_text()
+    shutil.copy(PLUGINS / "issue_titles.toml", tmp_path)
+    common = ("--workspace", str(place))
+    titles = write(tmp_path / "titles.py", text)
+    done = attempt("--plugin", titles, "build", "issue-titels", *common)
+    assert "Did you mean 'issue-titles'" in done.err
+    unlicensed = "".join(line for line in text.splitlines(True) if '"license"' not in line)
+    done = attempt(
+        "--plugin", write(tmp_path / "bare.py", unlicensed), "build", "issue-titles", *common
+    )
+    assert "issue-titles lacks the column license" in done.err
+    unsorted = text.replace('order=("repo", "issue")', 'order=("repo", "number")')
+    done = attempt(
+        "--plugin", write(tmp_path / "order.py", unsorted), "build", "issue-titles", *common
+    )
+    assert "issue-titles has no column number" in done.err
+    words = (PLUGINS / "label_words.py").read_text().replace("Answers([", "list([")
+    done = attempt(
+        *("--plugin", write(tmp_path / "words.py", words), "evaluate", "run", *common),
+        *("--task", "nlbse23_issue_type", "--model", "label-words"),
+    )
+    assert "answer returned a list, not Answers" in done.err
+
+
+def test_a_profile_names_what_it_probably_means(place: Path, tmp_path: Path) -> None:
+    for text, message in (
+        ('decid = ["bots"]', "'decid' (did you mean decide?)"),
+        ('decide = ["botts"]', "'botts' (did you mean bots?)"),
+        ("[comment-scale]\nminimum = 'x'", "comment-scale.minimum = 'x' is not an integer"),
+        ('decide = ["has-code"]', "needs goldpan --plugin FILE.py, before the command"),
+    ):
+        profile = write(tmp_path / "mine.toml", text)
+        assert message in attempt("filter", "--profile", profile, "--workspace", str(place)).err
+    done = attempt("filter", "--profile", "nowhere.toml", "--workspace", str(place))
+    assert "There is no profile nowhere.toml. Check the path" in done.err
 
 
 def test_two_plugins_with_one_name_are_told(place: Path, tmp_path: Path) -> None:

@@ -131,8 +131,9 @@ class Dataset:
             try:
                 return connection.sql(query, params=values or None).to_arrow_table()
             except duckdb.Error as error:
+                message = str(error).splitlines()[0].rstrip("!.")
                 raise UsageError(
-                    f"The query cannot be answered: {str(error).splitlines()[0]}",
+                    f"The query cannot be answered: {message}",
                     f"The table data has the columns {', '.join(self.columns)}",
                 ) from None
 
@@ -250,12 +251,13 @@ def _fetch(repo_id: str) -> Path:
 
     call = HubCall(repo_id, endpoint(), get_token())
     api = open_hub(call.token)
+    again = "Check the network, or give the directory of a dataset on this machine"
 
     def fetch(name: str) -> Path:
-        with explained(call, f"fetching {name}"), quiet():
+        with explained(call, f"fetching {name}", again), quiet():
             return Path(api.hf_hub_download(repo_id, name, repo_type="dataset", revision=commit))
 
-    with explained(call, "asking what is there"):
+    with explained(call, f"looking for the dataset {repo_id}", again):
         commit = api.dataset_info(repo_id).sha
         try:
             with quiet():

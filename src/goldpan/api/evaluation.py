@@ -57,6 +57,13 @@ class Evaluation:
     def __len__(self) -> int:
         return len(self.runs)
 
+    def __repr__(self) -> str:
+        head = ("task", "model", "seed", "metric", "value", "95 % interval")
+        lines = [head, *(_line(score) for score in self.scores)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        rows = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+        return "\n".join([f"Evaluation of {len(self)} run{'' if len(self) == 1 else 's'}", *rows])
+
     @property
     def scores(self) -> list[Score]:
         """Each run's main score, by which models are ranked."""
@@ -196,6 +203,13 @@ def _task_of(workspace: Workspace, data: Dataset) -> str:
         else f"{data.path} is of several tasks: {', '.join(names)}",
         "Name one of goldpan tasks list, with the rows in the workspace",
     )
+
+
+def _line(score: Score) -> tuple[str, ...]:
+    value = "not defined" if score.value is None else f"{score.value:.4f}"
+    has_interval = score.low is not None and score.high is not None
+    interval = f"[{score.low:.4f}, {score.high:.4f}]" if has_interval else ""
+    return score.task, score.model, str(score.seed), score.metric, value, interval
 
 
 def _score(run: RunResult) -> Score:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
 from goldpan.builders.context import BuildContext
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins import with_plugins
+from goldpan.core.suggest import choices, suggested
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.filters.criterion import Subject
+
+_WRITTEN = frozenset({"id", "repo", "license"})
+"""Columns that every dataset has: splits, licences and traces go by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,13 @@ class Recipe:
     """Why a subject that passed the filters may give no row, by reason."""
     required: tuple[str, ...] = ()
     """Criteria that every row has to pass, whether or not the profile lets them decide."""
+
+    def __post_init__(self) -> None:
+        name, subjects = self.family.name, get_args(Subject)
+        if self.subject not in subjects:
+            raise ValueError(f"{name}: the subject is {self.subject!r}, not {choices(subjects)}")
+        if missing := _WRITTEN - set(self.family.schema.names):
+            raise ValueError(f"{name} lacks the column {', '.join(sorted(missing))}")
 
 
 RECIPES = {
@@ -45,5 +56,7 @@ def find_recipe(name: str) -> Recipe:
     """Return the recipe of a family; raises `UsageError` that lists those there are."""
     recipes = with_plugins(RECIPES, "dataset")
     if name not in recipes:
-        raise UsageError(f"There is no dataset {name!r}", f"Choose {', '.join(recipes)}")
+        raise UsageError(
+            f"There is no dataset {name!r}{suggested(name, recipes)}", f"Choose {choices(recipes)}"
+        )
     return recipes[name]

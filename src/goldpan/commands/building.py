@@ -46,20 +46,21 @@ class _Datasets(TyperGroup):
     """Those of Goldpan, and a command for each that a plugin registers."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        use_plugins_early()
-        return [*super().list_commands(ctx), *registered("dataset")]
+        self._add_those_of_plugins()
+        return super().list_commands(ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        own_command = super().get_command(ctx, cmd_name)
-        if own_command is not None:
-            return own_command
+        if cmd_name not in self.commands:
+            self._add_those_of_plugins()
+        return super().get_command(ctx, cmd_name)
+
+    def _add_those_of_plugins(self) -> None:
         use_plugins_early()
-        if cmd_name not in registered("dataset"):
-            return None
-        command = copy(super().get_command(ctx, "qa"))
-        assert command is not None
-        command.name = cmd_name
-        return command
+        for name in registered("dataset"):
+            if name not in self.commands:
+                command = copy(self.commands["qa"])
+                command.name = name
+                self.commands[name] = command
 
 
 app = typer.Typer(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -193,14 +192,14 @@ def compare_stored(
     Raises `UsageError` where one of those that are `required`, or a model, has no run.
     """
     from goldpan.evaluation.comparing import compare_runs
-    from goldpan.evaluation.runs import read_runs
+    from goldpan.evaluation.runs import read_runs, require_runs
 
     every = read_runs(workspace, tasks=names)
-    _require(required, {run.task for run in every}, "task")
-    _require(models, {run.model for run in every}, "model")
+    require_runs("task", required, {run.task for run in every})
+    require_runs("model", models, {run.model for run in every})
     runs = [run for run in every if not models or run.model in models]
     if protocol:
-        _require([protocol], {run.record.protocol.name for run in runs}, "protocol")
+        require_runs("protocol", [protocol], {run.record.protocol.name for run in runs})
         runs = [run for run in runs if run.record.protocol.name == protocol]
     return compare_runs(runs, every, tasks, question, keep_models=bool(models))
 
@@ -258,14 +257,3 @@ def _members(tasks: dict[str, Task], suite: str | None) -> list[str]:
         suites = sorted({name for task in tasks.values() for name in task.suites})
         raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(suites)}")
     return members
-
-
-def _require(names: Collection[str], available: Collection[str], noun: str) -> None:
-    for name in names:
-        if name not in available:
-            near = get_close_matches(name, available, n=1)
-            runs_of = f"There are runs of {', '.join(sorted(available))}"
-            raise UsageError(
-                f"No stored run is of the {noun} {name!r}",
-                f"Did you mean {near[0]}? {runs_of}" if near else runs_of,
-            )

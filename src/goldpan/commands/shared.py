@@ -135,6 +135,11 @@ def print_result(json: bool, value: object, for_people: Callable[[], object]) ->
         for_people()
 
 
+def wants_json() -> bool:
+    """Tell whether errors are to be JSON."""
+    return is_json() or _JSON in sys.argv[1:]
+
+
 def complain(error: GoldpanError) -> None:
     """Say on standard error what went wrong and what to do, as JSON where that was asked for."""
     parts = {"problem": error.problem, "remedy": error.remedy, "exit_code": error.exit_code}

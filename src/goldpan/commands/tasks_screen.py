@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.table import Table
 
+from goldpan.core import sanitize
 from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # these take long to import
@@ -19,6 +20,7 @@ if TYPE_CHECKING:  # these take long to import
 
 
 _MOST_LABELS = 24
+_LONGEST_LABEL = 40
 _MOST_MISSING = 8
 _ACCESS = {
     "public": "public",
@@ -146,9 +148,16 @@ def print_added(result: ImportResult, path: Path) -> None:
     """Show a task that was made, with its rows and what to do next."""
     print_imported(result)
     task = result.task
-    labels = ", ".join(task.label_names[:_MOST_LABELS]) or "numbers"
+    names = ", ".join(
+        sanitize.line(name, _LONGEST_LABEL) for name in task.label_names[:_MOST_LABELS]
+    )
+    more = len(task.label_names) - _MOST_LABELS
+    of = {
+        "regression": "numbers",
+        "binary": f"the positive class is {names.replace(', ', ', the other ')}",
+    }.get(task.type, f"labels {names}{f' and {more:,} more' if more > 0 else ''}")
     console = _console()
-    console.print(clean(f"{path}: {task.type}, {labels}"))
+    console.print(clean(f"{path}: {task.type}, {of}"))
     console.print(clean(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm"))
 
 

@@ -26,6 +26,10 @@ CONFIG_FILE = "goldpan.toml"
 DEFAULT_WORKSPACE = Path("goldpan-workspace")
 PUBLIC_API = "https://api.github.com"
 _OWNER = r"[A-Za-z0-9](?:[A-Za-z0-9_-]){0,99}"
+_OTHER_HOST = re.compile(
+    r"(?:https?://(?:www\.)?|git@)(gitlab\.com|bitbucket\.org|codeberg\.org)\b"
+)
+"""Addresses of repositories elsewhere; any other host may be a GitHub Enterprise Server."""
 _REPO = re.compile(rf"{_OWNER}/(?!\.{{1,2}}$)[A-Za-z0-9._-]{{1,100}}")
 
 
@@ -155,6 +159,10 @@ def repository_name(text: str) -> str:
 
     Raises `UsageError` for anything else: the name becomes a path.
     """
+    if other := _OTHER_HOST.match(text.strip()):
+        raise UsageError(
+            f"{text!r} is on {other[1]}, and Goldpan mines GitHub", "Name a repository on GitHub"
+        )
     name, addresses = re.subn(r"^(https?://(www\.)?[^/]+/|git@[^:]+:)", "", text.strip())
     if addresses:
         name = "/".join(re.split(r"[?#]", name)[0].split("/")[:2])

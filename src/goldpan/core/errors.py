@@ -38,10 +38,15 @@ class GoldpanError(Exception):
     def __init__(self, problem: str, remedy: str) -> None:
         self.problem = visible(mask(problem))
         self.remedy = visible(mask(remedy))
-        super().__init__(f"{self.problem}. {self.remedy}.")
+        super().__init__(f"{_ended(self.problem)} {_ended(self.remedy)}")
 
     def __reduce__(self) -> tuple[type[GoldpanError], tuple[str, str]]:
         return type(self), (self.problem, self.remedy)
+
+
+def _ended(sentence: str) -> str:
+    # What a library says may end in a mark of its own.
+    return sentence if sentence.endswith(("!", "?")) else f"{sentence.rstrip('.')}."
 
 
 class UsageError(GoldpanError):

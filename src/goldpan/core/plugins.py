@@ -9,6 +9,7 @@ depend on it.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from types import ModuleType
 from typing import Any, Literal, TypeVar
 
 from goldpan.core.errors import GoldpanError, PluginError, UsageError
+from goldpan.core.sanitize import line
 
 Kind = Literal["criterion", "model", "dataset", "task", "rules", "signal"]
 T = TypeVar("T")
@@ -30,6 +32,8 @@ GROUP = "goldpan.plugins"
 """The entry points by which installed packages bring plugins."""
 VARIABLE = "GOLDPAN_PLUGINS"
 """The environment variable that names files, separated as in PATH."""
+_MOST = 400
+"""Characters of what a plugin's failure says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +75,12 @@ def use(file: str | Path) -> None:
     path = Path(file).absolute()
     if str(path) in _sought:
         return
-    if path.suffix != ".py" or not path.is_file():
+    if not path.is_file():
         raise UsageError(
             f"There is no plugin {file}", "Give a Python file, such as my_criterion.py"
         )
+    if path.suffix != ".py":
+        raise UsageError(f"The plugin {file} is not a Python file", "Give a file that ends in .py")
     if not path.stem.isidentifier():
         raise UsageError(
             f"The plugin {file} cannot be imported by that name",
@@ -92,7 +98,12 @@ def use(file: str | Path) -> None:
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
     if str(path) not in named:
         os.environ[VARIABLE] = os.pathsep.join([*filter(None, named), str(path)])
+    before, imported = dict(_registered), path.stem in sys.modules
     _import(path.stem, str(file), f"Fix {file}, or leave it out")
+    if not imported and _registered == before:
+        raise UsageError(
+            f"The plugin {file} registers nothing", "Call goldpan.register in it with what it adds"
+        )
 
 
 def named_files() -> tuple[str, ...]:
@@ -151,7 +162,7 @@ def blamed(kind: Kind, name: str) -> Iterator[None]:
         plugin, _ = registered_plugin
         raise PluginError(
             f"The {kind} {name} of the plugin {plugin.name} failed{_line(error, plugin.path)}: "
-            f"{type(error).__name__}: {error}",
+            f"{_reason(error)}",
             f"Fix {plugin.path or plugin.name}",
         ) from error
 
@@ -179,7 +190,7 @@ def _import(module: str, name: str, remedy: str) -> ModuleType:
         spec = None if isinstance(error, ImportError) else find_spec(module)
         where = _line(error, spec.origin or "") if spec else ""
         raise PluginError(
-            f"The plugin {name} cannot be imported{where}: {type(error).__name__}: {error}", remedy
+            f"The plugin {name} cannot be imported{where}: {_reason(error)}", remedy
         ) from error
 
 
@@ -190,6 +201,12 @@ def _plugin(module: Mapping[str, Any]) -> Plugin:
         name = Path(path).name
     digest = sha256(Path(path).read_bytes()).hexdigest() if path else ""
     return Plugin(name, path, digest)
+
+
+def _reason(error: Exception) -> str:
+    """Return a failure in one line, without the mark that DuckDB puts below a query."""
+    text = re.sub(r"\n *\^+\s*$", "", str(error))
+    return f"{type(error).__name__}: {line(text, _MOST)}"
 
 
 def _line(error: Exception, path: str) -> str:

@@ -69,6 +69,13 @@ class Family:
     """The column of the work that a row without a repository is from; empty where all such rows
     are of `origin`."""
 
+    def __post_init__(self) -> None:
+        names = {column.name for column in self.columns}
+        named = {*self.order, *self.subject, *self.inputs, self.target, self.moment}
+        named |= {self.stratum, self.partition}
+        if missing := named - names - {"", GROUP}:
+            raise ValueError(f"{self.name} has no column {', '.join(sorted(missing))}")
+
     @property
     def table(self) -> Table:
         """The published table."""

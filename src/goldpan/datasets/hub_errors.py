@@ -40,18 +40,19 @@ class HubCall:
 
 
 @contextmanager
-def explained(call: HubCall, doing: str) -> Iterator[None]:
-    """Turn what the Hub's client raises in this block into `PublishError`."""
+def explained(call: HubCall, doing: str, again: str = _AGAIN) -> Iterator[None]:
+    """Turn what the Hub's client raises in this block into `PublishError`.
+
+    `again` is the remedy where nothing but the connection is wrong.
+    """
     try:
         yield
     except HfHubHTTPError as error:
         raise _refusal(call, doing, error) from None
     except OfflineModeIsEnabled:
-        raise PublishError(
-            "HF_HUB_OFFLINE keeps Goldpan from the Hub", "Unset it to publish"
-        ) from None
+        raise PublishError("HF_HUB_OFFLINE keeps Goldpan from the Hub", "Unset it") from None
     except httpx2.TransportError as error:
-        raise _cut(call, doing, error) from None
+        raise _cut(call, doing, error, again) from None
     except (httpx2.RequestError, LookupError, TypeError, AttributeError) as error:
         message = call.plain(f"{type(error).__name__}: {error}").rstrip(".")
         raise PublishError(
@@ -63,16 +64,16 @@ def explained(call: HubCall, doing: str) -> Iterator[None]:
         if isinstance(cause, HfHubHTTPError):
             raise _refusal(call, doing, cause) from None
         if isinstance(cause, httpx2.TransportError):
-            raise _cut(call, doing, cause) from None
+            raise _cut(call, doing, cause, again) from None
         raise PublishError(
             f"{doing.capitalize()} at {call.host} failed: {call.plain(cause or error).rstrip('.')}",
-            _AGAIN,
+            again,
         ) from None
 
 
-def _cut(call: HubCall, doing: str, error: httpx2.TransportError) -> PublishError:
+def _cut(call: HubCall, doing: str, error: httpx2.TransportError, again: str) -> PublishError:
     reason = call.plain(error) or type(error).__name__
-    return PublishError(f"The connection to {call.host} broke while {doing} ({reason})", _AGAIN)
+    return PublishError(f"The connection to {call.host} broke while {doing} ({reason})", again)
 
 
 def _refusal(call: HubCall, doing: str, error: HfHubHTTPError) -> PublishError:

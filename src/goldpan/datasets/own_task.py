@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.suggest import suggested
 from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.task import TaskType
 
@@ -54,14 +55,21 @@ def describe_task(
     if not problems:
         problems += _label_problems(column, label)
     if problems:
-        many = f"{len(problems)} things are missing or wrong: " if len(problems) > 1 else ""
-        raise UsageError(f"{many}{'; '.join(problems)}", "Correct them all, and run it again")
+        many = len(problems) > 1
+        raise UsageError(
+            f"{len(problems)} things are missing or wrong: {'; '.join(problems)}"
+            if many
+            else problems[0][0].upper() + problems[0][1:],
+            f"Correct {'them all' if many else 'this'}, and run the command again",
+        )
     return _toml(name, files, text, label, column, {"repo": repo, "document": document})
 
 
 def _arguments(name: str, files: Sequence[Path], text: Sequence[str], label: str) -> Iterator[str]:
     if not _NAME.fullmatch(name):
-        yield f"{name!r} is no name for a task: small letters, digits and underscores make one"
+        yield (
+            f"{name!r} cannot name a task: names have lower-case letters, digits and underscores"
+        )
     if not files:
         yield "no file is named: --file reports.csv"
     if not text:
@@ -75,7 +83,8 @@ def _read(path: Path, columns: Sequence[str], label: str, column: _Column) -> It
         for number, row in enumerate(table_rows(path), 1):
             if number == 1 and (missing := [name for name in columns if name not in row]):
                 yield (
-                    f"{path} has no column {', '.join(map(repr, missing))}; it has "
+                    f"{path} has no column "
+                    f"{', '.join(f'{name!r}{suggested(name, row)}' for name in missing)}; it has "
                     f"{', '.join(map(repr, row))}"
                 )
                 return
@@ -99,14 +108,18 @@ def _add(value: Any, column: _Column) -> None:
 def _label_problems(column: _Column, label: str) -> Iterator[str]:
     rows = sum(column.values.values())
     if column.empty:
-        yield f"{column.empty:,} rows have no {label}"
+        yield f"rows without {label}: {column.empty:,}"
     if rows < _FEWEST_ROWS:
-        yield f"there are {rows} rows, and at least {_FEWEST_ROWS} are needed to train and test"
+        yield f"at least {_FEWEST_ROWS} rows are needed to train and test, and there are {rows:,}"
     elif len(column.values) < 2:
         yield f"all rows have the same {label}"
-    elif _type(column) == "multi-class" and len(column.values) > _MOST_LABELS:
+    elif _type(column) == "multi-class" and len(column.values) > min(_MOST_LABELS, rows // 2):
         few = ", ".join(repr(value[:40]) for value, _ in column.values.most_common(3))
-        yield f"{label} has {len(column.values):,} different values, such as {few}"
+        yield (
+            f"{label} has {len(column.values):,} different values in {rows:,} rows, such as {few}: "
+            "labels repeat, and there are at most "
+            f"{_MOST_LABELS}"
+        )
 
 
 def _type(column: _Column) -> TaskType:

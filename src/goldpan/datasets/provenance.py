@@ -19,6 +19,7 @@ import pyarrow as pa
 from goldpan import __version__
 from goldpan.core.errors import DatasetError
 from goldpan.core.sealed import file_digest, read_json, sealed_json
+from goldpan.core.suggest import suggested
 from goldpan.core.workspace import Workspace
 
 PROVENANCE = "provenance.json"
@@ -111,7 +112,11 @@ def read_provenance(directory: Path) -> dict[str, Any]:
     try:
         read = read_json(path)
     except FileNotFoundError:
-        raise DatasetError(f"{directory} holds no {PROVENANCE}", remedy) from None
+        if directory.is_dir():
+            raise DatasetError(f"{directory} holds no {PROVENANCE}", remedy) from None
+        beside = directory.parent.iterdir() if directory.parent.is_dir() else ()
+        near = suggested(directory.name, (folder.name for folder in beside if folder.is_dir()))
+        raise DatasetError(f"There is no directory {directory}{near}", remedy) from None
     except (OSError, orjson.JSONDecodeError) as error:
         raise DatasetError(f"{path} cannot be read ({error})", "Build the dataset again") from None
     made = read.get("goldpan") if isinstance(read, dict) else None

@@ -19,7 +19,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ class RunResult:
     """A finished run."""
 
     directory: Path
-    result: Mapping[str, Any]
+    result: Mapping[str, Any] = field(repr=False)
     """The content of `result.json`."""
     again: bool
     """Whether it was finished before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table
+from goldpan.core.suggest import suggested
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation.metrics.result import Scores
 from goldpan.evaluation.record import RunRecord
@@ -75,14 +76,40 @@ def read_runs(
     Raises `UsageError` where there is none, `EvaluationError` for one that is damaged.
     """
     runs = []
+    there: dict[str, set[str]] = {"task": set(), "model": set()}
     for path in sorted((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         result = read_result(path.parent)
+        for noun, names in there.items():
+            names.add(result[noun])
         if (tasks and result["task"] not in tasks) or (models and result["model"] not in models):
             continue
         runs.append(Run(path.parent, record_of(path.parent, result)))
     if not runs:
-        raise UsageError(
-            f"{workspace.root} holds no finished run of what was asked for",
-            "Run goldpan evaluate run --task TASK --model MODEL",
-        )
+        raise _no_runs(workspace, there, {"task": tasks, "model": models})
     return sorted(runs, key=lambda run: (run.task, run.model, run.seed, run.directory.name))
+
+
+def require_runs(noun: str, wanted: Collection[str], there: Collection[str]) -> None:
+    """Raise `UsageError` that lists near matches for a task, model or protocol without a run."""
+    for name in wanted:
+        if name not in there:
+            raise UsageError(
+                f"No stored run is of the {noun} {name!r}{suggested(name, there)}",
+                f"There are runs of {', '.join(sorted(there))}",
+            )
+
+
+def _no_runs(
+    workspace: Workspace,
+    there: Mapping[str, Collection[str]],
+    wanted: Mapping[str, Collection[str]],
+) -> UsageError:
+    """Say that no run was chosen; raises `UsageError` itself for the one name that has no run."""
+    for noun, names in wanted.items():
+        if len(names) == 1 and there[noun]:
+            require_runs(noun, names, there[noun])
+    chosen = " of what was asked for" if any(wanted.values()) and there["task"] else ""
+    return UsageError(
+        f"{workspace.root} holds no finished run{chosen}",
+        "Run goldpan evaluate run --task TASK --model MODEL",
+    )

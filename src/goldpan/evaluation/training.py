@@ -135,7 +135,10 @@ def _learned_from(model: Model, context: TrainingContext) -> dict[str, int]:
 
 
 def _ask(task: Task, fitted: Fitted, rows: pa.Table) -> Answers:
-    return fitted.answer(unanswered(task, rows))
+    answers: object = fitted.answer(unanswered(task, rows))
+    if not isinstance(answers, Answers):  # a plugin's model may return anything
+        raise TypeError(f"answer returned a {type(answers).__name__}, not Answers")
+    return answers
 
 
 def unanswered(task: Task, rows: pa.Table) -> pa.Table:

@@ -49,6 +49,8 @@ class Criterion(Generic[S]):
     def __post_init__(self) -> None:
         if self.definition.count(".") != 1:
             raise ValueError(f"{self.name}: the definition is one sentence")
+        if self.subject not in KEYS:
+            raise ValueError(f"{self.name}: the subject is {self.subject!r}, not issue or pair")
 
 
 AnyCriterion = Criterion[Any]

@@ -168,14 +168,21 @@ def _filter(
 
 def _judge(view: RepoView, criterion: AnyCriterion, settings: object) -> pa.Table:
     """Return a criterion's answer, having checked that it judged each subject once."""
-    answer = criterion.judge(view, settings)
+    answer: object = criterion.judge(view, settings)
+    if not isinstance(answer, pa.Table):
+        raise TypeError(f"it returned a {type(answer).__name__}, not an Arrow table")
     keys = KEYS[criterion.subject]
+    if missing := {*keys, "keep", "reason"} - set(answer.column_names):
+        raise ValueError(
+            f"its table lacks the column {', '.join(sorted(missing))}; "
+            f"it has {', '.join(answer.column_names)}"
+        )
     subjects = view.sql(_SUBJECTS[criterion.subject])
     matched = answer.select(keys).join(subjects, list(keys), join_type="inner")
     if not len(answer) == len(subjects) == len(matched):
         raise ValueError(
-            f"{criterion.name} judged {len(answer)} subjects of {len(subjects)}, "
-            f"{len(matched)} of them known"
+            f"{criterion.name} returned {len(answer):,} rows, {len(matched):,} of them for "
+            f"{criterion.subject}s that exist; each of the {len(subjects):,} needs exactly one"
         )
     dropped = answer.filter(pc.invert(pc.fill_null(answer["keep"], False)))
     if dropped["reason"].null_count:

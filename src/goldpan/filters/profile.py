@@ -14,7 +14,6 @@ import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -24,10 +23,19 @@ import orjson
 from goldpan import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins import digests
+from goldpan.core.suggest import choices, suggested
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import AnyCriterion
 
 _SHIPPED = files("goldpan.filters") / "profiles"
+_KEYS = ("extends", "description", "decide")
+"""What a profile's file says beside the settings of criteria."""
+_NAMES: Mapping[object, str] = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,10 @@ def _load(name: str) -> tuple[str, dict[str, Any]]:
         label = path.stem
         try:
             text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise UsageError(
+                f"There is no profile {name}", "Check the path, which is relative to this directory"
+            ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"The profile {name} cannot be read: {error}", "Check it") from None
         if label in shipped_profiles():
@@ -133,8 +145,8 @@ def _load(name: str) -> tuple[str, dict[str, Any]]:
         text = profile_text(name)
     else:
         raise UsageError(
-            f"There is no profile {name!r}{_near(name, shipped_profiles())}",
-            f"Choose {' or '.join(shipped_profiles())}, or give a path that ends in .toml",
+            f"There is no profile {name!r}{suggested(name, shipped_profiles())}",
+            f"Choose {choices(shipped_profiles())}, or give a path that ends in .toml",
         )
     try:
         return label, tomllib.loads(text)
@@ -155,8 +167,10 @@ def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profi
     for name in (*decide, *values):
         if name not in available:
             raise UsageError(
-                f"Profile {label}: there is no criterion {name!r}{_near(str(name), [*available])}",
-                "Run goldpan filter --list for those there are",
+                f"Profile {label}: there is no criterion {name!r}"
+                f"{suggested(str(name), [*available, *_KEYS])}",
+                "Run goldpan filter --list for those there are; one of a plugin needs "
+                "goldpan --plugin FILE.py, before the command",
             )
     settings = {
         name: _settings(label, criterion, values.get(name, {}))
@@ -176,7 +190,7 @@ def _settings(label: str, criterion: AnyCriterion, stated: object) -> Any:
     for key, value in stated.items():
         if key not in names:
             raise UsageError(
-                f"Profile {label}: {criterion.name} has no setting {key!r}{_near(key, names)}",
+                f"Profile {label}: {criterion.name} has no setting {key!r}{suggested(key, names)}",
                 f"It has {', '.join(names) or 'none'}",
             )
         values[key] = _typed(f"Profile {label}: {criterion.name}.{key}", value, kinds[key])
@@ -196,11 +210,7 @@ def _typed(label: str, value: object, kind: object) -> object:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not kind:
-        name = getattr(kind, "__name__", kind)
-        raise UsageError(f"{label} = {value!r} is no {name}", "Correct the profile")
+        raise UsageError(
+            f"{label} = {value!r} is not {_NAMES.get(kind, kind)}", "Correct the profile"
+        )
     return value
-
-
-def _near(name: str, names: list[str]) -> str:
-    close = get_close_matches(name, names, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""

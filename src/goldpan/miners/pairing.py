@@ -30,6 +30,7 @@ from goldpan.core.plugins import blamed, digests, with_plugins
 from goldpan.core.query import open_tables
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import seal_of_parquet
+from goldpan.core.suggest import choices, suggested
 from goldpan.core.workspace import Workspace
 from goldpan.text.keywords import STANCES
 
@@ -226,7 +227,11 @@ def find_rules(name: str) -> Rules:
     """Return the named rules; raises `UsageError` that lists those there are."""
     available = with_plugins(RULES, "rules")
     if name not in available:
-        raise UsageError(f"--rules {name} is unknown", f"Choose one of {', '.join(available)}")
+        raise UsageError(
+            f"--rules {name} is unknown{suggested(name, available)}",
+            f"Choose {choices(available)}; those of a plugin need goldpan --plugin FILE.py, before "
+            "the command",
+        )
     return available[name]
 
 

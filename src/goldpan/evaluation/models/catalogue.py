@@ -10,6 +10,7 @@ from typing import Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins import blamed, with_plugins
+from goldpan.core.suggest import suggested
 from goldpan.evaluation.dates import CUTOFF, read_cutoff
 from goldpan.evaluation.model import Model
 
@@ -75,7 +76,10 @@ def settled(name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]
     for key, value in overrides.items():
         if key not in defaults:
             names = ", ".join(defaults) or "none"
-            raise UsageError(f"The model {name} has no setting {key!r}", f"It has {names}")
+            raise UsageError(
+                f"The model {name} has no setting {key!r}{suggested(key, defaults)}",
+                f"It has {names}",
+            )
         kind = type(defaults[key])
         try:
             made[key] = _boolean(value) if kind is bool else kind(value)
