@@ -67,6 +67,7 @@ chaos: $(TEST_READY)  ## kill, fill, flip and race every stage; takes at most 15
 docs: $(DEMO_READY) $(DOCS_READY)  ## write the reference, build the site into dist/site; a broken link fails
 	$(BIN)/python -m docs.generate
 	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --quiet
+	cp -R examples dist/site/
 
 lock:  ## write the locks; UPGRADE=--upgrade takes new versions
 	$(PYTHON) $(LOCKS)/lock.py $(UPGRADE)

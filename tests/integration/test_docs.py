@@ -24,6 +24,7 @@ from tests.twin import Twin
 from tests.twin.history import history_world
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OFFLINE = re.compile(r"^(make|export)\b")
 
 
@@ -215,6 +216,31 @@ def test_rules_and_signals_are_documented() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8")):
-            assert (path.parent / target).exists(), f"{path.name}: {target}"
+    for path in TEXTS:
+        text = path.read_text(encoding="utf-8")
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", text):
+            there = path.parent / target if target else path
+            assert there.is_file(), f"{path.name}: {target}"
+            if anchor and there.suffix == ".md":
+                assert anchor in anchors(there), f"{path.name}: {target}#{anchor}"
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors of a page's headings, as the site and GitHub make them."""
+    prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.+)$", prose, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def test_a_block_of_code_begins_with_one_word_at_most() -> None:
+    """More than the language is no block to the site, which then takes what follows for code."""
+    for path in TEXTS:
+        odd = re.findall(r"^```\w+ .*$", path.read_text(encoding="utf-8"), re.M)
+        assert not odd, f"{path.name}: {odd}"
+
+
+def test_extras_are_installed_into_a_clone_without_a_copy_of_it() -> None:
+    """Without -e, pip puts a copy in place of the clone, which later changes do not reach."""
+    for path in TEXTS:
+        if path.name != "README.md":
+            assert 'pip install ".[' not in path.read_text(encoding="utf-8"), path.name

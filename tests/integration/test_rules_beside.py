@@ -75,9 +75,9 @@ def test_every_command_says_what_stands_behind_it(lab: Workspace, tmp_path: Path
     only = "Pairs by rules default; profile default\n"
     assert only in program(lab, "filter")
     told = program(lab, "pair", "--rules", "faun-eval")
-    assert "Pairs by rules faun-eval, the newest (there, too: --rules default)\n" in told
+    assert "Pairs by rules faun-eval, the newest (also stored: --rules default)\n" in told
     page = tmp_path / "report.html"
-    beside = "Pairs by rules default (there, too: --rules faun-eval); profile default\n"
+    beside = "Pairs by rules default (also stored: --rules faun-eval); profile default\n"
     commands = (
         ("filter",),
         ("funnel",),
@@ -87,10 +87,10 @@ def test_every_command_says_what_stands_behind_it(lab: Workspace, tmp_path: Path
     for command in commands:
         assert beside in program(lab, *command, "--rules", "default"), command
     assert "paired by the rules <b>default</b>" in page.read_text()
-    newest = "Pairs by rules faun-eval, the newest (there, too: --rules default); profile default"
+    newest = "Pairs by rules faun-eval, the newest (also stored: --rules default); profile default"
     assert newest in program(lab, "filter")
     program(lab, "filter", "--profile", "faun-eval")
-    assert f"{newest} (there, too: --profile faun-eval)\n" in program(lab, "funnel")
+    assert f"{newest} (also stored: --profile faun-eval)\n" in program(lab, "funnel")
     for command in (("funnel",), ("filter",), ("report", "--output", str(page))):
         told = json.loads(program(lab, *command, "--json"))
         first = told[0] if isinstance(told, list) else told

@@ -34,4 +34,4 @@ def _line(basis: Basis) -> str:
 
 
 def _other_names(names: Sequence[str], option: str) -> str:
-    return f" (there, too: {', '.join(f'{option} {name}' for name in names)})" if names else ""
+    return f" (also stored: {', '.join(f'{option} {name}' for name in names)})" if names else ""
