@@ -38,9 +38,9 @@ C = ("123321412...", "1233224125.3", ".3332342251.", "1233244125 1.".replace(" "
 def ratings(*rows: str) -> list[Rating]:
     """Return ratings by rows, a rater each, a letter an item; a dot is missing."""
     return [
-        Rating(f"u{place:02}", f"r{rater}", (letter,))
+        Rating(f"u{index:02}", f"r{rater}", (letter,))
         for rater, row in enumerate(rows)
-        for place, letter in enumerate(row)
+        for index, letter in enumerate(row)
         if letter != "."
     ]
 
@@ -57,44 +57,44 @@ def test_fleiss_1971() -> None:
 
 
 def test_krippendorff_2011_two_observers() -> None:
-    found = agree("x", ratings(*B), samples=10)
-    assert found.alpha.value == pytest.approx(0.692, abs=5e-4)
+    agreement = agree("x", ratings(*B), samples=10)
+    assert agreement.alpha.value == pytest.approx(0.692, abs=5e-4)
 
 
 def test_krippendorff_2011_binary() -> None:
-    found = agree("x", ratings("0100000010", "1110010000"), samples=10)
-    assert found.alpha.value == pytest.approx(0.095, abs=5e-4)
+    agreement = agree("x", ratings("0100000010", "1110010000"), samples=10)
+    assert agreement.alpha.value == pytest.approx(0.095, abs=5e-4)
 
 
 def test_krippendorff_2011_missing_values() -> None:
-    found = agree("x", ratings(*C), samples=10)
-    assert found.alpha.value == pytest.approx(0.743, abs=5e-4)
-    assert (found.items, found.single) == (11, 1)
+    agreement = agree("x", ratings(*C), samples=10)
+    assert agreement.alpha.value == pytest.approx(0.743, abs=5e-4)
+    assert (agreement.items, agreement.single) == (11, 1)
 
 
 def test_fleiss_kappa_uses_the_items_with_the_usual_number_of_ratings() -> None:
-    found = agree("x", ratings("aabba", "aabbb", "....b"), samples=10)
-    assert found.fleiss_items == 4
-    assert found.fleiss.value == 1.0
+    agreement = agree("x", ratings("aabba", "aabbb", "....b"), samples=10)
+    assert agreement.fleiss_items == 4
+    assert agreement.fleiss.value == 1.0
 
 
 def test_what_is_not_defined_is_none() -> None:
-    found = agree("x", ratings("aaa", "aaa"), samples=10)
-    assert (found.raw.value, found.fleiss.value, found.alpha.value) == (1.0, None, None)
-    assert found.pairs[0].kappa.value is None
+    agreement = agree("x", ratings("aaa", "aaa"), samples=10)
+    assert (agreement.raw.value, agreement.fleiss.value, agreement.alpha.value) == (1.0, None, None)
+    assert agreement.pairs[0].kappa.value is None
     empty = agree("x", [])
     assert (empty.items, empty.raw.value, empty.categories) == (0, None, ())
     assert cohen_kappa([[0, 0], [0, 0]]) is None
 
 
 def test_disagreements_are_listed_with_who_chose_what() -> None:
-    found = agree("x", ratings("aab", "abb"), samples=10)
-    (one,) = found.disagreements
-    assert (one.item, one.labels) == ("u01", {"r0": ("a",), "r1": ("b",)})
+    agreement = agree("x", ratings("aab", "abb"), samples=10)
+    (disagreement,) = agreement.disagreements
+    assert (disagreement.item, disagreement.labels) == ("u01", {"r0": ("a",), "r1": ("b",)})
 
 
 def test_sets_of_labels_are_compared_whole_and_label_by_label() -> None:
-    given = [
+    judgments = [
         Rating("1", "ann", ("bug", "doc")),
         Rating("1", "bob", ("doc", "bug")),
         Rating("2", "ann", ("bug",)),
@@ -102,9 +102,9 @@ def test_sets_of_labels_are_compared_whole_and_label_by_label() -> None:
         Rating("3", "ann", ()),
         Rating("3", "bob", ()),
     ]
-    found = agree("x", given, samples=10)
-    assert found.raw.value == pytest.approx(2 / 3)
-    by_name = {one.category: one for one in found.categories}
+    agreement = agree("x", judgments, samples=10)
+    assert agreement.raw.value == pytest.approx(2 / 3)
+    by_name = {category.category: category for category in agreement.categories}
     assert (by_name["bug"].raw, by_name["bug"].chosen, by_name["bug"].alpha.value) == (1.0, 4, 1.0)
     assert by_name["doc"].raw == pytest.approx(2 / 3)
     assert by_name["doc"].chosen == 3
@@ -124,12 +124,17 @@ def test_intervals_hold_the_value_repeat_and_narrow() -> None:
     many = agree("x", ratings(*rows))
     assert many == agree("x", ratings(*rows))
     assert many != agree("x", ratings(*rows), seed=1)
-    for found in (few, many):
-        for one in (found.raw, found.alpha, found.fleiss, found.pairs[0].kappa):
-            assert one.value is not None
-            assert one.low is not None
-            assert one.high is not None
-            assert one.low < one.value < one.high
+    for agreement in (few, many):
+        for estimate in (
+            agreement.raw,
+            agreement.alpha,
+            agreement.fleiss,
+            agreement.pairs[0].kappa,
+        ):
+            assert estimate.value is not None
+            assert estimate.low is not None
+            assert estimate.high is not None
+            assert estimate.low < estimate.value < estimate.high
     assert many.alpha.low is not None and many.alpha.high is not None
     assert few.alpha.low is not None and few.alpha.high is not None
     assert many.alpha.high - many.alpha.low < few.alpha.high - few.alpha.low
@@ -152,8 +157,8 @@ def test_order_and_names_do_not_matter(rows: list[str]) -> None:
         ]
     )
     for measure in (raw_agreement, fleiss_kappa, krippendorff_alpha):
-        one, same = measure(counts), measure(other)
-        assert one == same if one is None or same is None else one == pytest.approx(same)
+        value, same = measure(counts), measure(other)
+        assert value == same if value is None or same is None else value == pytest.approx(same)
 
 
 @given(rows_of_labels)
@@ -176,9 +181,9 @@ def test_five_thousand_items_take_seconds() -> None:
 
 def test_measures_are_plain_numbers() -> None:
     """JSON holds numbers of numpy as words."""
-    given = [Rating(item, rater, (item,)) for item in "ab" for rater in ("ann", "ben")]
-    found = agree("field", [*given, Rating("c", "ann", ("a",)), Rating("c", "ben", ("b",))])
-    estimates = [found.raw, found.alpha, found.fleiss, found.pairs[0].kappa]
-    estimates += [one.alpha for one in found.categories]
-    for one in estimates:
-        assert {type(one.value), type(one.low), type(one.high)} == {float}
+    judgments = [Rating(item, rater, (item,)) for item in "ab" for rater in ("ann", "ben")]
+    agreement = agree("field", [*judgments, Rating("c", "ann", ("a",)), Rating("c", "ben", ("b",))])
+    estimates = [agreement.raw, agreement.alpha, agreement.fleiss, agreement.pairs[0].kappa]
+    estimates += [category.alpha for category in agreement.categories]
+    for estimate in estimates:
+        assert {type(estimate.value), type(estimate.low), type(estimate.high)} == {float}

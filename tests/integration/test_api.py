@@ -23,20 +23,20 @@ TASK = "nlbse23_issue_type"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_demo(tmp_path_factory.mktemp("demo"))
 
 
 @pytest.fixture
-def lab(place: Path, tmp_path: Path) -> goldpan.Workspace:
+def lab(root: Path, tmp_path: Path) -> goldpan.Workspace:
     """Return a copy that a test may change."""
-    return goldpan.Workspace(shutil.copytree(place, tmp_path / "lab"))
+    return goldpan.Workspace(shutil.copytree(root, tmp_path / "lab"))
 
 
 def test_importing_goldpan_imports_no_stage() -> None:
-    told = "import sys, goldpan; goldpan.UsageError; print(*sys.modules)"
+    script = "import sys, goldpan; goldpan.UsageError; print(*sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", told], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"pyarrow", "duckdb", "numpy", "httpx", "goldpan.miners"} & set(done)
 
@@ -57,8 +57,8 @@ def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
     (paired,) = lab.pair(REPO)
     assert paired.pairs == 32
     (filtered,) = lab.filter()
-    told = json.loads(program("filter", "--json", "--workspace", str(lab.path)))
-    assert told[0]["issues"]["kept"] == filtered.issues.kept == 16
+    output = json.loads(program("filter", "--json", "--workspace", str(lab.path)))
+    assert output[0]["issues"]["kept"] == filtered.issues.kept == 16
     issues, pairs = lab.funnel()
     assert (issues.kept, pairs.kept) == (16, 9)
     assert lab.rejects(lab.path / "rejects.csv") == 75
@@ -94,7 +94,7 @@ def test_a_dataset_is_built_and_read(lab: goldpan.Workspace) -> None:
     counted = data.sql("SELECT split, count(*) AS n FROM data GROUP BY split ORDER BY split")
     assert counted["n"].to_pylist() == [data.splits["test"], data.splits["train"]]
     assert data.sql("FROM train WHERE issue = $issue", issue=-1).num_rows == 0
-    assert {each.path.name for each in lab.datasets()} >= {"qa", "code-edit", TASK}
+    assert {dataset.path.name for dataset in lab.datasets()} >= {"qa", "code-edit", TASK}
     assert goldpan.load(data.path).family == lab.dataset("qa").family == "qa"
 
 
@@ -133,7 +133,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     assert lines[-1].split()[:4] == [TASK, "tfidf-svm", "1", "micro_f1"]
     assert len(repr(done.runs)) < 2_000
     assert [run.again for run in done.runs] == [False] * 4
-    assert [(one.model, one.seed) for one in done.scores] == [
+    assert [(score.model, score.seed) for score in done.scores] == [
         ("majority", 0),
         ("majority", 1),
         ("tfidf-svm", 0),
@@ -159,9 +159,9 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
 
 
 def test_a_dataset_on_the_hub_is_loaded(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = goldpan.Workspace(place).dataset("qa")
+    built = goldpan.Workspace(root).dataset("qa")
     with Hub(tmp_path / "hub", {}) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))

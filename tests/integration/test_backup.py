@@ -186,8 +186,8 @@ def test_tables_hold_what_the_backup_holds(tmp_path: Path) -> None:
     take(tmp_path, as_lines(tmp_path, [pull(), issue()]))
     first, second = read(tmp_path, "entries")
     (repository,) = read(tmp_path, "repositories")
-    known = [repository[name] for name in ("repo", "default_branch", "language", "stars")]
-    assert known == ["Octo/Gem", "trunk", "Rust", None]
+    facts = [repository[name] for name in ("repo", "default_branch", "language", "stars")]
+    assert facts == ["Octo/Gem", "trunk", "Rust", None]
     assert (first["kind"], first["title"], first["body"]) == ("issue", "Crash \x00 and 🪙", "")
     assert (first["labels"], first["participants"]) == (["a", "bug"], ["ann", "bo"])
     assert (first["timeline_items"], first["comment_count"]) == (3, 1)
@@ -195,15 +195,17 @@ def test_tables_hold_what_the_backup_holds(tmp_path: Path) -> None:
     assert (second["kind"], second["merged"], second["head_repo"]) == ("pull", True, None)
     assert (second["author"], second["author_type"]) == ("renovate[bot]", "bot")
     assert (second["merge_sha"], second["changed_files"]) == ("c" * 40, 2)
-    told = [(one["number"], one["kind"], one["comment_id"]) for one in read(tmp_path, "comments")]
-    assert told == [(1, "comment", 11), (2, "review", 21), (2, "review_comment", 31)]
-    assert [one["sha"] for one in read(tmp_path, "commits")] == [HASH]
+    comments = [
+        (row["number"], row["kind"], row["comment_id"]) for row in read(tmp_path, "comments")
+    ]
+    assert comments == [(1, "comment", 11), (2, "review", 21), (2, "review_comment", 31)]
+    assert [row["sha"] for row in read(tmp_path, "commits")] == [HASH]
     assert read(tmp_path, "files") == []
-    place = Workspace(tmp_path / "workspace")
-    assert pair(place, GEM, RULES["faun-eval"]).pairs == 0
-    assert pair(place, GEM, RULES["unconfirmed"]).pairs == 1
-    (found,) = read(tmp_path, "pairs")
-    assert (found["signals"], found["keyword"]) == (["closed_by_commit", "keyword"], "fixes")
+    workspace = Workspace(tmp_path / "workspace")
+    assert pair(workspace, GEM, RULES["faun-eval"]).pairs == 0
+    assert pair(workspace, GEM, RULES["unconfirmed"]).pairs == 1
+    (row,) = read(tmp_path, "pairs")
+    assert (row["signals"], row["keyword"]) == (["closed_by_commit", "keyword"], "fixes")
 
 
 def test_importing_again_adds_nothing(tmp_path: Path) -> None:
@@ -212,8 +214,10 @@ def test_importing_again_adds_nothing(tmp_path: Path) -> None:
     before = tables(tmp_path)
     assert replace(take(tmp_path, source), mined_at=first.mined_at) == first
     assert tables(tmp_path) == before
-    kept = archive(tmp_path / "workspace", GEM).records
-    assert sorted(one.meta["number"] for one in kept if one.meta["part"] == "backup") == [1, 2]
+    records = archive(tmp_path / "workspace", GEM).records
+    assert sorted(
+        record.meta["number"] for record in records if record.meta["part"] == "backup"
+    ) == [1, 2]
     normalize(Workspace(tmp_path / "workspace"), GEM, Reporter(quiet=True), workers=1)
     assert tables(tmp_path) == before
 
@@ -221,8 +225,8 @@ def test_importing_again_adds_nothing(tmp_path: Path) -> None:
 def test_bytes_are_archived_as_they_are(tmp_path: Path) -> None:
     source = as_lines(tmp_path, [issue(), pull()])
     take(tmp_path, source)
-    kept = archive(tmp_path / "workspace", GEM).records
-    bodies = [one.read() for one in kept if one.meta["part"] == "backup"]
+    records = archive(tmp_path / "workspace", GEM).records
+    bodies = [record.read() for record in records if record.meta["part"] == "backup"]
     assert bodies == source.read_bytes().splitlines()
 
 
@@ -237,7 +241,7 @@ def test_a_changed_entry_supersedes(tmp_path: Path) -> None:
     assert (first["title"], first["labels"]) == ("Crash, now with a trace", [])
     assert (first["participants"], first["timeline_items"]) == (["ann"], 2)
     assert second["title"] == "Do not crash"
-    assert [one["comment_id"] for one in read(tmp_path, "comments")] == [21, 31]
+    assert [row["comment_id"] for row in read(tmp_path, "comments")] == [21, 31]
     (once := tmp_path / "once").mkdir()
     take(once, as_lines(once, [changed, pull()]))
     assert tables(once) == tables(tmp_path)
@@ -247,23 +251,23 @@ def test_a_later_backup_without_pulls_forgets_no_facts(tmp_path: Path) -> None:
     take(tmp_path, as_lines(tmp_path, [issue(), pull()]))
     before = tables(tmp_path)
     take(tmp_path, as_lines(tmp_path, [issue()]))
-    (found,) = read(tmp_path, "repositories")
-    assert (found["repo"], found["default_branch"]) == ("Octo/Gem", "trunk")
+    (row,) = read(tmp_path, "repositories")
+    assert (row["repo"], row["default_branch"]) == ("Octo/Gem", "trunk")
     assert tables(tmp_path) == before
 
 
 def test_coverage_tells_a_short_entry(tmp_path: Path) -> None:
-    found = take(tmp_path, as_lines(tmp_path, [issue(), pull()]))
-    counted = {one.kind: (one.announced, one.stored) for one in found.counts}
-    assert (found.via, found.complete, found.gaps) == ("backup", True, ())
+    result = take(tmp_path, as_lines(tmp_path, [issue(), pull()]))
+    counted = {count.kind: (count.announced, count.stored) for count in result.counts}
+    assert (result.via, result.complete, result.gaps) == ("backup", True, ())
     assert counted["issues"] == counted["pulls"] == (None, 1)
     assert (counted["comments"], counted["files"]) == ((1, 1), (None, 0))
     short = issue()
     short["issue"]["comments"] = 4
-    found = take(tmp_path, as_lines(tmp_path, [short]))
-    (gap,) = found.gaps
+    result = take(tmp_path, as_lines(tmp_path, [short]))
+    (gap,) = result.gaps
     assert (gap.number, gap.part, gap.reason) == (1, "comments", "GitHub announced 4, 1 came")
-    assert not found.complete
+    assert not result.complete
 
 
 def broken(key: str, value: object) -> Row:
@@ -285,11 +289,11 @@ def broken(key: str, value: object) -> Row:
 def test_what_is_no_entry_is_named_and_the_rest_is_kept(tmp_path: Path, entry: object) -> None:
     source = tmp_path / "entries.jsonl"
     source.write_bytes(lines([issue()]) + json.dumps(entry).encode() + b"\n" + lines([pull()]))
-    found = take(tmp_path, source)
-    (gap,) = found.gaps
-    assert not found.complete
+    result = take(tmp_path, source)
+    (gap,) = result.gaps
+    assert not result.complete
     assert gap.reason.startswith("1 entries cannot be read: entries.jsonl:2 ")
-    assert [one["number"] for one in read(tmp_path, "entries")] == [1, 2]
+    assert [row["number"] for row in read(tmp_path, "entries")] == [1, 2]
     assert take(tmp_path, as_lines(tmp_path, [issue(), pull()])).complete  # mended
 
 
@@ -298,8 +302,8 @@ def test_a_broken_item_costs_itself_and_is_named(tmp_path: Path, item: object) -
     take(tmp_path / "whole", as_lines(tmp_path, [issue(), pull()]))
     spoiled = issue()
     spoiled["events"].insert(1, item)
-    found = take(tmp_path / "spoiled", as_lines(tmp_path, [spoiled, pull()]))
-    (gap,) = found.gaps
+    result = take(tmp_path / "spoiled", as_lines(tmp_path, [spoiled, pull()]))
+    (gap,) = result.gaps
     assert (gap.number, gap.part, gap.state) == (1, "timeline", "failed")
     assert "an item cannot be read" in gap.reason
     for table in ("comments", "events", "references", "commits"):
@@ -308,8 +312,8 @@ def test_a_broken_item_costs_itself_and_is_named(tmp_path: Path, item: object) -
 
 @pytest.mark.parametrize("value", ["x", {"repo": "x"}, {"ref": 7, "sha": "a" * 40}])
 def test_a_bad_value_costs_its_field_and_is_named(tmp_path: Path, value: object) -> None:
-    found = take(tmp_path, as_lines(tmp_path, [issue(), broken("base", value)]))
-    (gap,) = found.gaps
+    result = take(tmp_path, as_lines(tmp_path, [issue(), broken("base", value)]))
+    (gap,) = result.gaps
     assert (gap.number, gap.part, gap.state) == (2, "entry", "failed")
     first, second = read(tmp_path, "entries")
     assert (first["number"], second["number"], second["base_ref"]) == (1, 2, None)
@@ -337,7 +341,7 @@ def checkout(root: Path) -> Path:
 def test_files_without_entries_are_passed_over(tmp_path: Path) -> None:
     notes = Notes()
     assert take(tmp_path, checkout(tmp_path), notes).complete
-    assert [one["number"] for one in read(tmp_path, "entries")] == [1, 2]
+    assert [row["number"] for row in read(tmp_path, "entries")] == [1, 2]
     assert notes.lines[-1] == (
         "Passed over 4 files without entries: README.md; labels/labels.json; metadata.json; "
         "state.json"
@@ -348,11 +352,11 @@ def test_a_broken_file_of_a_folder_is_named(tmp_path: Path) -> None:
     folder = checkout(tmp_path)
     (folder / "issues" / "3.json").write_text('{"type": "issue", "issue": {"num')
     (folder / "issues" / "4.json").write_text('{"type": "issue", "issue": {"title": "x"}}')
-    found = take(tmp_path, folder)
-    (gap,) = found.gaps
+    result = take(tmp_path, folder)
+    (gap,) = result.gaps
     assert gap.reason.startswith("2 entries cannot be read: issues/3.json is not JSON (")
     assert gap.reason.endswith("; issues/4.json is not an entry: it has no type or no number")
-    assert [one["number"] for one in read(tmp_path, "entries")] == [1, 2]
+    assert [row["number"] for row in read(tmp_path, "entries")] == [1, 2]
 
 
 def test_of_many_the_first_ones_are_named(tmp_path: Path) -> None:
@@ -371,8 +375,8 @@ def test_what_stands_before_a_cut_is_kept(
     many = [{**issue(), "issue": {**issue()["issue"], "number": n}} for n in range(1, 2_000)]
     source = form(tmp_path, many)
     source.write_bytes(source.read_bytes()[:-50])
-    found = take(tmp_path, source)
-    (gap,) = found.gaps
+    result = take(tmp_path, source)
+    (gap,) = result.gaps
     assert "the file is cut off" in gap.reason
     assert len(read(tmp_path, "entries")) > 1_000
 
@@ -419,7 +423,7 @@ def test_several_streams_in_one_file_are_read(tmp_path: Path) -> None:
     source = tmp_path / "entries.jsonl.xz"
     source.write_bytes(lzma.compress(lines([issue()])) + bytes(8) + lzma.compress(lines([pull()])))
     assert take(tmp_path, source).complete
-    assert [one["number"] for one in read(tmp_path, "entries")] == [1, 2]
+    assert [row["number"] for row in read(tmp_path, "entries")] == [1, 2]
 
 
 def test_names_that_are_no_text_are_told(tmp_path: Path) -> None:
@@ -434,17 +438,17 @@ def test_names_that_are_no_text_are_told(tmp_path: Path) -> None:
 
 def test_python_github_backup_is_read(tmp_path: Path) -> None:
     """It adds lists to the objects that REST gives."""
-    one, two = issue(), pull()
-    said, labeled, closed = one["events"]
-    committed, review = two["events"]
+    first, second = issue(), pull()
+    said, labeled, closed = first["events"]
+    committed, review = second["events"]
     message = {name: committed[name] for name in ("message", "author", "committer")}
     plain = {"user": None, "created_at": times(1)["created_at"], "title": "x", "state": "open"}
     files = {
-        "issues/1.json": one["issue"] | {"comment_data": [said], "event_data": [labeled, closed]},
+        "issues/1.json": first["issue"] | {"comment_data": [said], "event_data": [labeled, closed]},
         "issues/2.json": plain | {"number": 2, "pull_request": {}},
-        "pulls/2.json": two["pull"]
+        "pulls/2.json": second["pull"]
         | {
-            "comment_data": two["comments"],
+            "comment_data": second["comments"],
             "comment_regular_data": [],
             "review_data": [{name: review[name] for name in review if name != "event"}],
             "commit_data": [{"sha": committed["sha"], "commit": message}],
@@ -459,7 +463,7 @@ def test_python_github_backup_is_read(tmp_path: Path) -> None:
     assert take(tmp_path, tmp_path / "there", notes).complete
     assert "issues/2.json; milestones/1.json" in notes.lines[-1]
     (same := tmp_path / "same").mkdir()
-    take(same, as_lines(same, [one, two]))
+    take(same, as_lines(same, [first, second]))
     assert tables(same) == tables(tmp_path)
 
 
@@ -473,11 +477,11 @@ def test_tables_made_while_reading_are_those_made_afterwards(
     source = as_lines(tmp_path, [issue(), pull(), *entries])
     settings = Settings(workspace=tmp_path / "workspace", workers=2)
     assert mine_backup(settings, source, name, Notes()).complete
-    found = tables(tmp_path)
-    assert {one["repo"] for one in read(tmp_path, "references")} == {"Octo/Gem"}
+    before = tables(tmp_path)
+    assert {row["repo"] for row in read(tmp_path, "references")} == {"Octo/Gem"}
     monkeypatch.undo()
     normalize(Workspace(tmp_path / "workspace"), GEM, Reporter(quiet=True), workers=1)
-    assert tables(tmp_path) == found
+    assert tables(tmp_path) == before
 
 
 @pytest.mark.parametrize(
@@ -505,8 +509,8 @@ def test_a_glance_sees_what_a_whole_look_sees(entry: Row) -> None:
     for key in ("base", "number", "type"):
         for value in values:
             twisted = entry | {key: value, kind: entry[kind] | {key: value}}
-            found = glance(json.dumps(twisted).encode())
-            assert found is None or key in ("base", "type")
+            glimpse = glance(json.dumps(twisted).encode())
+            assert glimpse is None or key in ("base", "type")
 
 
 def test_a_source_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None:
@@ -518,14 +522,14 @@ def test_a_source_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "holds no entries"),
         (b"{\n", r"holds no entry that can be read \(entries\.jsonl:1 is not JSON"),
     ],
 )
-def test_a_source_without_entries_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_source_without_entries_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "entries.jsonl").write_bytes(content)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         take(tmp_path, tmp_path / "entries.jsonl")
     assert not (tmp_path / "workspace" / "raw").exists()

@@ -26,15 +26,15 @@ QUIET = Reporter(quiet=True)
 
 
 def make(
-    place: Workspace, family: str = "qa", decide: str = '["bots"]', split: str = "none"
+    workspace: Workspace, family: str = "qa", decide: str = '["bots"]', split: str = "none"
 ) -> BuildResult:
     """Filter and build with a profile of one's own."""
-    path = place.root / "own.toml"
+    path = workspace.root / "own.toml"
     path.write_text(f'decide = {decide}\n[answer]\nchoice = "first"\n', encoding="utf-8")
     profile = load_profile(str(path))
-    run_filters(place, [REPO], profile, QUIET)
-    plan, directory = SplitPlan.parse(split), place.dataset(family)
-    return build(place, find_recipe(family), [REPO], profile, plan, directory, QUIET)
+    run_filters(workspace, [REPO], profile, QUIET)
+    plan, directory = SplitPlan.parse(split), workspace.dataset(family)
+    return build(workspace, find_recipe(family), [REPO], profile, plan, directory, QUIET)
 
 
 def rows(built: BuildResult) -> list[dict[str, Any]]:
@@ -45,18 +45,18 @@ def rows(built: BuildResult) -> list[dict[str, Any]]:
     ]
 
 
-def talk(number: int, **given: Any) -> list[dict[str, Any]]:
+def talk(number: int, **fields: Any) -> list[dict[str, Any]]:
     """Return the comments of an issue: a stranger's, a bot's, a maintainer's."""
     return [
         comment(number, "I see this too", "dave", author_association="none"),
         comment(number, "Marked as stale", "stale[bot]", author_type="bot"),
-        comment(number, "Tighten the bolts", "erin", author_association="member", **given),
+        comment(number, "Tighten the bolts", "erin", author_association="member", **fields),
     ]
 
 
 def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
-    place = filtering.build(tmp_path, [issue(1, author_association="none")], talk(1))
-    (row,) = rows(make(place))
+    workspace = filtering.build(tmp_path, [issue(1, author_association="none")], talk(1))
+    (row,) = rows(make(workspace))
     assert row["id"] == f"qa:{REPO}#1"
     assert (row["answer"], row["answer_role"]) == ("Tighten the bolts", "member")
     assert [turn["content"] for turn in row["dialogue"]] == [
@@ -71,16 +71,16 @@ def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
 
 def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = range(1, 13)
-    place = filtering.build(
+    workspace = filtering.build(
         tmp_path, list(map(issue, numbers)), [said for number in numbers for said in talk(number)]
     )
-    whole = make(place)
-    profile = load_profile(str(place.root / "own.toml"))
+    whole = make(workspace)
+    profile = load_profile(str(workspace.root / "own.toml"))
 
     def drawn(limit: int, seed: int = 0) -> BuildResult:
-        plan, directory = SplitPlan.parse("random:0.5,0.5", seed), place.dataset("drawn")
+        plan, directory = SplitPlan.parse("random:0.5,0.5", seed), workspace.dataset("drawn")
         recipe = find_recipe("qa")
-        return build(place, recipe, [REPO], profile, plan, directory, QUIET, limit=limit)
+        return build(workspace, recipe, [REPO], profile, plan, directory, QUIET, limit=limit)
 
     ids = [row["id"] for row in rows(whole)]
     five = drawn(5)
@@ -109,17 +109,17 @@ def test_another_choice_of_answers_than_the_profiles(tmp_path: Path) -> None:
     advice = "You need to tighten the bolts, because the seal slips else: `sluice --bolts 4`."
     entries = [issue(1), issue(2)]
     said = [*talk(1), *talk(2), comment(2, advice, "frank", author_association="member")]
-    place = filtering.build(tmp_path, entries, said)
-    first = make(place)
+    workspace = filtering.build(tmp_path, entries, said)
+    first = make(workspace)
     assert {row["issue"]: row["answer"] for row in rows(first)} == dict.fromkeys(
         (1, 2), "Tighten the bolts"
     )
-    profile = load_profile(str(place.root / "own.toml"))
+    profile = load_profile(str(workspace.root / "own.toml"))
     recipe, plan = find_recipe("qa"), SplitPlan.parse("none")
 
     def chosen(answer: Choice) -> BuildResult:
-        directory = place.dataset(answer)
-        return build(place, recipe, [REPO], profile, plan, directory, QUIET, answer=answer)
+        directory = workspace.dataset(answer)
+        return build(workspace, recipe, [REPO], profile, plan, directory, QUIET, answer=answer)
 
     best, whole = chosen("best"), chosen("all")
     (row,) = rows(best)
@@ -134,17 +134,17 @@ def test_another_choice_of_answers_than_the_profiles(tmp_path: Path) -> None:
 
 
 def test_no_login_is_a_column(tmp_path: Path) -> None:
-    place = filtering.build(tmp_path, [issue(1)], talk(1))
+    workspace = filtering.build(tmp_path, [issue(1)], talk(1))
     assert not {"alice", "dave", "erin"} & set(
-        json.dumps(rows(make(place)), default=str).split('"')
+        json.dumps(rows(make(workspace)), default=str).split('"')
     )
 
 
 def test_what_is_private_is_made_unreadable_and_counted(tmp_path: Path) -> None:
     body = f"{LONG} Write to alice.miner@sluice-mining.org or see 93.184.216.34."
     entries = [issue(1, body, labels=["ask bob.p@sluice-mining.org"])]
-    place = filtering.build(tmp_path, entries, [comment(1, "Ask carol.x@sluice-mining.org")])
-    built = make(place)
+    workspace = filtering.build(tmp_path, entries, [comment(1, "Ask carol.x@sluice-mining.org")])
+    built = make(workspace)
     text = json.dumps(rows(built), default=str)
     assert "@sluice" not in text
     assert "93.184" not in text
@@ -161,8 +161,8 @@ def test_every_kept_subject_without_a_row_has_a_reason(tmp_path: Path) -> None:
         issue(3, state="open", closed_at=None),
         issue(4, author="ci[bot]", author_type="bot"),  # dropped by the profile
     ]
-    place = filtering.build(tmp_path, entries, [*talk(1), *talk(3), *talk(4)])
-    built = make(place)
+    workspace = filtering.build(tmp_path, entries, [*talk(1), *talk(3), *talk(4)])
+    built = make(workspace)
     assert [row["issue"] for row in rows(built)] == [1]
     assert (built.considered, built.kept) == (4, 3)
     assert dict(built.dropped) == {"answered": 2}
@@ -172,28 +172,28 @@ def test_every_kept_subject_without_a_row_has_a_reason(tmp_path: Path) -> None:
 
 def test_an_undecided_subject_is_not_kept(tmp_path: Path) -> None:
     """Substance cannot be judged without a history."""
-    place = filtering.build(tmp_path, [issue(1), pull(2)], talk(1), pairs=[pair(1, 2)])
+    workspace = filtering.build(tmp_path, [issue(1), pull(2)], talk(1), pairs=[pair(1, 2)])
     with pytest.raises(DatasetError, match="would be empty"):
-        make(place, "code-edit", '["substance"]')
+        make(workspace, "code-edit", '["substance"]')
 
 
 def test_pairs_without_history_are_told(tmp_path: Path) -> None:
-    place = filtering.build(tmp_path, [issue(1), pull(2)], talk(1), pairs=[pair(1, 2)])
+    workspace = filtering.build(tmp_path, [issue(1), pull(2)], talk(1), pairs=[pair(1, 2)])
     for family in ("code-edit", "fault-localization"):
         with pytest.raises(DatasetError, match="would be empty"):
-            make(place, family, '["merged"]')
+            make(workspace, family, '["merged"]')
 
 
 def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
-    place = filtering.build(tmp_path, [issue(1), issue(2)], [*talk(1), *talk(2)])
+    workspace = filtering.build(tmp_path, [issue(1), issue(2)], [*talk(1), *talk(2)])
 
     def content(built: BuildResult) -> dict[str, bytes]:
-        found = sorted(path for path in built.written.directory.rglob("*") if path.is_file())
-        return {path.name: path.read_bytes() for path in found}
+        paths = sorted(path for path in built.written.directory.rglob("*") if path.is_file())
+        return {path.name: path.read_bytes() for path in paths}
 
-    first = content(make(place))
+    first = content(make(workspace))
     assert set(first) > {"README.md", "croissant.json", "provenance.json"}
-    assert content(make(place)) == first
+    assert content(make(workspace)) == first
 
 
 def test_near_duplicates_stay_on_one_side(tmp_path: Path) -> None:
@@ -203,40 +203,42 @@ def test_near_duplicates_stay_on_one_side(tmp_path: Path) -> None:
     for number, entry in enumerate(entries, 1):
         entry["title"] = "Leak at the seam"
         entry["body"] = f"{LONG} Seen {number} times."
-    place = filtering.build(tmp_path, entries + own, [c for n in range(1, 21) for c in talk(n)])
+    workspace = filtering.build(tmp_path, entries + own, [c for n in range(1, 21) for c in talk(n)])
     sides = set()
     for seed in range(4):
-        path = place.root / "own.toml"
+        path = workspace.root / "own.toml"
         path.write_text('decide = []\n[answer]\nchoice = "first"\n', encoding="utf-8")
         profile = load_profile(str(path))
-        run_filters(place, [REPO], profile, QUIET)
+        run_filters(workspace, [REPO], profile, QUIET)
         plan = SplitPlan.parse("random:0.5,0.5", seed)
-        built = build(place, find_recipe("qa"), [REPO], profile, plan, place.dataset("qa"), QUIET)
-        found = {
+        built = build(
+            workspace, find_recipe("qa"), [REPO], profile, plan, workspace.dataset("qa"), QUIET
+        )
+        split_names = {
             split.name
             for split in built.written.splits
             for file in split.files
             for row in pq.read_table(built.written.directory / file.path).to_pylist()
             if row["issue"] <= 10
         }
-        assert len(found) == 1
-        sides |= found
+        assert len(split_names) == 1
+        sides |= split_names
     assert sides == {"train", "test"}
 
 
 def test_old_verdicts_are_refused(tmp_path: Path) -> None:
-    place = filtering.build(tmp_path, [issue(1)], talk(1))
-    built = make(place)
+    workspace = filtering.build(tmp_path, [issue(1)], talk(1))
+    built = make(workspace)
     assert built.written.rows == 1
     filtering.build(tmp_path, [issue(1), issue(2)], talk(1))
     with pytest.raises(WorkspaceError, match="goldpan filter"):
         build(
-            place,
+            workspace,
             find_recipe("qa"),
             [REPO],
-            load_profile(str(place.root / "own.toml")),
+            load_profile(str(workspace.root / "own.toml")),
             SplitPlan.parse("none"),
-            place.dataset("qa"),
+            workspace.dataset("qa"),
             QUIET,
         )
 

@@ -20,7 +20,7 @@ REPO, OTHER = "prospector/sluice", "prospector/copy"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a filtered workspace of two repositories, the second of which copies the first."""
     root = make_demo(tmp_path_factory.mktemp("processes") / "ws")
     layout = Workspace(root).layout
@@ -65,14 +65,14 @@ def test_families_of_fix_pairs_draw_the_same_pairs(place: Path, tmp_path: Path) 
 
 
 def test_the_same_bytes_by_one_process_and_by_two(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("goldpan.builders.repository_rows._WORTH_PROCESSES", 0)
-    alone, both = Workspace(place, workers=1), Workspace(place, workers=2)
+    alone, both = Workspace(root, workers=1), Workspace(root, workers=2)
     for family, limit in (("qa", 2), ("code-edit", None)):
         results = []
         for name, lab in (("one", alone), ("two", both)):
-            own = place / "own.toml"
+            own = root / "own.toml"
             data = lab.build(family, OTHER, REPO, profile=own, limit=limit, output=tmp_path / name)
             assert data.built is not None
             results.append(replace(data.built, seconds=0.0, written=None, replaced=None))  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ def test_the_same_bytes_by_one_process_and_by_two(
             assert len(data) == limit
 
 
-def test_what_is_not_filtered_is_told_before_anything_is_built(place: Path, tmp_path: Path) -> None:
+def test_what_is_not_filtered_is_told_before_anything_is_built(root: Path, tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="was not filtered by the profile faun-eval"):
-        Workspace(place).build("qa", profile="faun-eval", output=tmp_path / "qa")
+        Workspace(root).build("qa", profile="faun-eval", output=tmp_path / "qa")
     assert not (tmp_path / "qa").exists()

@@ -80,13 +80,13 @@ class Place:
         """Run a command, and return its exit code and all it printed."""
         monkeypatch.setattr(sys, "argv", ["goldpan", *map(str, arguments)])
         self.capture.readouterr()
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as caught:
             main()
         said = "".join(self.capture.readouterr())
         assert "Goldpan itself failed" not in said, said
         assert not finds(said.encode("utf-8", "surrogatepass"), SECRETS), said
         assert not CONTROLS & set(said), said
-        code = ended.value.code
+        code = caught.value.code
         return (code if isinstance(code, int) else 0), said
 
     def check(self) -> None:
@@ -96,7 +96,7 @@ class Place:
 
 
 @pytest.fixture
-def place(
+def lab(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Place:
     for name in list(os.environ):
@@ -126,77 +126,89 @@ def place(
     return Place(tmp_path, capfd)
 
 
-def _mine(place: Place, url: str) -> list[Arguments]:
-    given: Arguments = ["mine", "--repo", SLUICE, "--workspace", place.workspace, "--api-url", url]
-    return [[*given, "--via", "graphql"], [*given, "--via", "rest"], [*given, "--dry-run"]]
+def _mine(lab: Place, url: str) -> list[Arguments]:
+    arguments: Arguments = [
+        "mine",
+        "--repo",
+        SLUICE,
+        "--workspace",
+        lab.workspace,
+        "--api-url",
+        url,
+    ]
+    return [
+        [*arguments, "--via", "graphql"],
+        [*arguments, "--via", "rest"],
+        [*arguments, "--dry-run"],
+    ]
 
 
-def _clone(place: Place, url: str) -> list[Arguments]:
-    tables = place.workspace / "tables" / "a" / "b"
+def _clone(lab: Place, url: str) -> list[Arguments]:
+    tables = lab.workspace / "tables" / "a" / "b"
     if not tables.exists():
         pull = {**ENTRY, "title": "x", "head": {"ref": "x", "sha": "a"}}
-        backup = place.root / "b.jsonl"
+        backup = lab.root / "b.jsonl"
         backup.write_text(json.dumps({"type": "issue", "issue": pull, "events": []}))
-        backed_up: Arguments = ["--from-backup", backup, "--workspace", place.workspace]
-        return [["mine", "--repo", "a/b", *backed_up], *_clone_from(place, url)]
-    return _clone_from(place, url)
+        backed_up: Arguments = ["--from-backup", backup, "--workspace", lab.workspace]
+        return [["mine", "--repo", "a/b", *backed_up], *_clone_from(lab, url)]
+    return _clone_from(lab, url)
 
 
-def _clone_from(place: Place, url: str) -> list[Arguments]:
+def _clone_from(lab: Place, url: str) -> list[Arguments]:
     os.environ["GOLDPAN_API_URL"] = url
-    given: Arguments = ["--source", f"{url}/a/b.git", "--workspace", place.workspace]
-    return [["clone", "--repo", "a/b", *given]]
+    arguments: Arguments = ["--source", f"{url}/a/b.git", "--workspace", lab.workspace]
+    return [["clone", "--repo", "a/b", *arguments]]
 
 
-def _publish(place: Place, url: str) -> list[Arguments]:
+def _publish(lab: Place, url: str) -> list[Arguments]:
     os.environ["HF_ENDPOINT"] = url
-    directory = place.root / "made"
+    directory = lab.root / "made"
     if not directory.exists():
-        write(place.root / "datasets", QA, examples(QA, 50), "none").directory.rename(directory)
+        write(lab.root / "datasets", QA, examples(QA, 50), "none").directory.rename(directory)
     return [["publish", directory, "--repo-id", "org/issues", "--tag", "v1"]]
 
 
-def _download(place: Place, url: str) -> list[Arguments]:
+def _download(lab: Place, url: str) -> list[Arguments]:
     os.environ["HF_ENDPOINT"] = url
     own_task(
-        place.workspace / "tasks", ('files = ["toy.csv"]', 'files = ["toy.csv"]\nhub = "org/toy"')
+        lab.workspace / "tasks", ('files = ["toy.csv"]', 'files = ["toy.csv"]\nhub = "org/toy"')
     )
-    given: Arguments = ["--download", "--revision", "0" * 40, "--workspace", place.workspace]
-    return [["tasks", "import", "toy_issues", *given]]
+    arguments: Arguments = ["--download", "--revision", "0" * 40, "--workspace", lab.workspace]
+    return [["tasks", "import", "toy_issues", *arguments]]
 
 
-def _review(place: Place, url: str) -> list[Arguments]:
-    if not (place.workspace / "own.toml").exists():
-        reviewed_workspace(place.workspace)
-    settings = place.root / "review.toml"
+def _review(lab: Place, url: str) -> list[Arguments]:
+    if not (lab.workspace / "own.toml").exists():
+        reviewed_workspace(lab.workspace)
+    settings = lab.root / "review.toml"
     settings.write_text("retries = 0\npoll_seconds = 0.0\n")
-    given: Arguments = ["--model", "judge", "--base-url", f"{url}/v1", "--settings", settings]
-    given += ["--profile", place.workspace / "own.toml", "--workspace", place.workspace]
-    return [["review", *given], ["review", *given, "--batch"]]
+    arguments: Arguments = ["--model", "judge", "--base-url", f"{url}/v1", "--settings", settings]
+    arguments += ["--profile", lab.workspace / "own.toml", "--workspace", lab.workspace]
+    return [["review", *arguments], ["review", *arguments, "--batch"]]
 
 
-def _evaluate(place: Place, url: str) -> list[Arguments]:
-    here: Arguments = ["--workspace", place.workspace]
+def _evaluate(lab: Place, url: str) -> list[Arguments]:
+    here: Arguments = ["--workspace", lab.workspace]
     made: list[Arguments] = []
-    if not (place.workspace / "datasets").exists():
+    if not (lab.workspace / "datasets").exists():
         counts = [(f"{name} = {n}", f"{name} = {n}0") for name, n in COUNTS.items()]
-        own_task(place.workspace / "tasks", *counts)
+        own_task(lab.workspace / "tasks", *counts)
         rows = "".join(f"Leak {n},of box,{'BW'[n % 2]}\n" for n in range(40))
-        (place.root / "toy.csv").write_text(f"title,body,kind\n{rows}")
-        made.append(["tasks", "import", "toy_issues", place.root / "toy.csv", *here])
-    given: Arguments = ["--task", "toy_issues", "--model", "prompted", "--set", "model=judge"]
-    given += ["--set", f"base_url={url}/v1", "--set", "retries=0", *here]
-    return [*made, ["evaluate", "run", *given]]
+        (lab.root / "toy.csv").write_text(f"title,body,kind\n{rows}")
+        made.append(["tasks", "import", "toy_issues", lab.root / "toy.csv", *here])
+    arguments: Arguments = ["--task", "toy_issues", "--model", "prompted", "--set", "model=judge"]
+    arguments += ["--set", f"base_url={url}/v1", "--set", "retries=0", *here]
+    return [*made, ["evaluate", "run", *arguments]]
 
 
-def _annotate(place: Place, url: str) -> list[Arguments]:
-    directory = place.root / "made"
+def _annotate(lab: Place, url: str) -> list[Arguments]:
+    directory = lab.root / "made"
     if not directory.exists():
-        write(place.root / "datasets", QA, examples(QA, 5), "none").directory.rename(directory)
+        write(lab.root / "datasets", QA, examples(QA, 5), "none").directory.rename(directory)
     facts = Facts(url, "", "question-answer", 2, True, number=1)
-    name = f"known-{len(list(place.workspace.glob('annotations/*')))}"
-    begin_project(Workspace(place.workspace), name, load("question-answer"), facts)
-    given: Arguments = ["--workspace", place.workspace, "--url", url]
+    name = f"known-{len(list(lab.workspace.glob('annotations/*')))}"
+    begin_project(Workspace(lab.workspace), name, load("question-answer"), facts)
+    arguments: Arguments = ["--workspace", lab.workspace, "--url", url]
     new: Arguments = [
         "--project",
         f"new-{name}",
@@ -206,8 +218,8 @@ def _annotate(place: Place, url: str) -> list[Arguments]:
         directory,
     ]
     return [
-        ["annotate", "push", *new, *given],
-        ["annotate", "pull", "--project", name, *given],
+        ["annotate", "push", *new, *arguments],
+        ["annotate", "pull", "--project", name, *arguments],
     ]
 
 
@@ -231,25 +243,25 @@ SENT: dict[Commands, str] = {
 }
 
 
-@pytest.fixture(params=EVERY, ids=lambda one: one.__name__.strip("_"))
+@pytest.fixture(params=EVERY, ids=lambda command: command.__name__.strip("_"))
 def commands(request: pytest.FixtureRequest) -> Commands:
-    found: Commands = request.param
-    return found
+    chosen: Commands = request.param
+    return chosen
 
 
 @pytest.fixture
-def tell(place: Place, commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+def tell(lab: Place, commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     """Give what runs the commands against a behaviour and returns what the server got."""
 
-    def told(server: Server, behaviour: Behaviour) -> None:
+    def run_against(server: Server, behaviour: Behaviour) -> None:
         monkeypatch.setenv("GOLDPAN_API_URL", "http://127.0.0.1:9")
         monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
         server.behaviour = behaviour
-        for arguments in commands(place, server.url):
-            place.run(*arguments, monkeypatch=monkeypatch)
+        for arguments in commands(lab, server.url):
+            lab.run(*arguments, monkeypatch=monkeypatch)
 
-    yield told
-    place.check()
+    yield run_against
+    lab.check()
 
 
 Tell = Callable[[Server, Behaviour], None]
@@ -294,7 +306,7 @@ def test_a_redirect_takes_no_secret_along(tell: Tell, where: str) -> None:
 
 @pytest.mark.parametrize("via", ["graphql", "rest"])
 def test_what_github_tells_is_mined_without_the_token(
-    place: Place, via: str, monkeypatch: pytest.MonkeyPatch
+    lab: Place, via: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Twin(synthetic_world()) as twin, Server() as server:
         good = in_front_of(twin.url, b'"title":"', b'"body":"')
@@ -302,21 +314,21 @@ def test_what_github_tells_is_mined_without_the_token(
         def behaviour(got: Got) -> Answer:
             answer = good(got)
             body = answer.body.replace(twin.url.encode(), server.url.encode())
-            told = {
+            headers = {
                 name: text.replace(twin.url, server.url) for name, text in answer.headers.items()
             }
-            return Answer(answer.status, body, told)
+            return Answer(answer.status, body, headers)
 
         server.behaviour = behaviour
-        given: Arguments = ["mine", "--repo", SLUICE, "--via", via, "--api-url", server.url]
-        code, said = place.run(*given, "--workspace", place.workspace, monkeypatch=monkeypatch)
+        arguments: Arguments = ["mine", "--repo", SLUICE, "--via", via, "--api-url", server.url]
+        code, said = lab.run(*arguments, "--workspace", lab.workspace, monkeypatch=monkeypatch)
         assert code == 0, said
-    why = ("why", f"{SLUICE}#1", "--workspace", place.workspace)
-    assert secrets.HIDDEN in place.run(*why, monkeypatch=monkeypatch)[1]
-    place.check()
+    why = ("why", f"{SLUICE}#1", "--workspace", lab.workspace)
+    assert secrets.HIDDEN in lab.run(*why, monkeypatch=monkeypatch)[1]
+    lab.check()
 
 
-def test_a_next_page_elsewhere_gets_no_token(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_next_page_elsewhere_gets_no_token(lab: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     with Twin(synthetic_world()) as twin, Server() as server, Server() as other:
         good = in_front_of(twin.url)
 
@@ -325,57 +337,57 @@ def test_a_next_page_elsewhere_gets_no_token(place: Place, monkeypatch: pytest.M
             return Answer(answer.status, answer.body, answer.headers_with(twin.url, other.url))
 
         server.behaviour = behaviour
-        given = ["mine", "--repo", SLUICE, "--via", "rest", "--api-url", server.url]
-        code, said = place.run(*given, "--workspace", place.workspace, monkeypatch=monkeypatch)
+        arguments = ["mine", "--repo", SLUICE, "--via", "rest", "--api-url", server.url]
+        code, said = lab.run(*arguments, "--workspace", lab.workspace, monkeypatch=monkeypatch)
         assert (code, "another host" in said) == (1, True), said
         assert other.got == []
-    place.check()
+    lab.check()
 
 
 def test_what_a_model_says_is_kept_without_the_key(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    lab: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with OpenAIServer(lambda body: Said(f"No: {OPENAI}"), key=OPENAI) as model:
         for commands in (_review, _evaluate):
-            for arguments in commands(place, model.url.removesuffix("/v1")):
-                place.run(*arguments, monkeypatch=monkeypatch)
+            for arguments in commands(lab, model.url.removesuffix("/v1")):
+                lab.run(*arguments, monkeypatch=monkeypatch)
         assert len(model.chats) > 3
-    place.check()
+    lab.check()
 
 
 def test_listings_and_uploads_of_the_hub_take_no_token_elsewhere(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    lab: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Hub(place.root / "hub", {HUB: {"org"}}) as hub, Server() as server, Server() as other:
+    with Hub(lab.root / "hub", {HUB: {"org"}}) as hub, Server() as server, Server() as other:
         good = in_front_of(hub.url)
 
         def behaviour(got: Got) -> Answer:
             answer = good(got)
             body = answer.body.replace(f"{hub.url}/lfs/verify".encode(), other.url.encode())
             body = body.replace(hub.url.encode(), server.url.encode())
-            told = {
+            headers = {
                 name: text.replace(hub.url, next_pages) for name, text in answer.headers.items()
             }
-            return Answer(answer.status, body, told)
+            return Answer(answer.status, body, headers)
 
         server.behaviour = behaviour
         next_pages = server.url
-        for arguments in _publish(place, server.url):
-            place.run(*arguments, monkeypatch=monkeypatch)
+        for arguments in _publish(lab, server.url):
+            lab.run(*arguments, monkeypatch=monkeypatch)
         assert [got.method for got in other.got] == ["POST"]  # verify
         next_pages = other.url
         for path in ("a", "b", "c", "d", "e"):
             hub.add("org/issues", f"{path}.txt", b"text")
-        for arguments in _publish(place, server.url):
-            place.run(*arguments, "--overwrite", monkeypatch=monkeypatch)
+        for arguments in _publish(lab, server.url):
+            lab.run(*arguments, "--overwrite", monkeypatch=monkeypatch)
         assert "GET" in {got.method for got in other.got}
         for got in other.got:
             assert not finds(got.bytes, SECRETS), got
-    place.check()
+    lab.check()
 
 
 def test_a_token_that_was_granted_later_is_a_secret_too(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    lab: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", REFRESH)
     with Server() as server:
@@ -387,7 +399,7 @@ def test_a_token_that_was_granted_later_is_a_secret_too(
             return refuse(got)
 
         server.behaviour = behaviour
-        for arguments in _annotate(place, server.url):
-            place.run(*arguments, monkeypatch=monkeypatch)
+        for arguments in _annotate(lab, server.url):
+            lab.run(*arguments, monkeypatch=monkeypatch)
         assert finds(b"\n".join(got.bytes for got in server.got), SECRETS) == [REFRESH, ACCESS]
-    place.check()
+    lab.check()

@@ -47,9 +47,9 @@ def check(root: Path, *options: str) -> tuple[int, str]:
     return done.code, done.out
 
 
-def flip(path: Path, place: int) -> None:
+def flip(path: Path, position: int) -> None:
     data = bytearray(path.read_bytes())
-    data[place] ^= 1
+    data[position] ^= 1
     path.write_bytes(data)
 
 
@@ -58,31 +58,31 @@ def test_a_sound_workspace(root: Path) -> None:
     assert code == 0
     assert "Nothing is damaged." in out
     code, out = check(root, "--json")
-    told = json.loads(out)
-    assert (code, told["damaged"], told["repaired"]) == (0, [], [])
-    assert told["files"] > 30
-    assert told["bytes"] > 100_000
+    output = json.loads(out)
+    assert (code, output["damaged"], output["repaired"]) == (0, [], [])
+    assert output["files"] > 30
+    assert output["bytes"] > 100_000
 
 
 def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
-    place = Workspace(root)
+    workspace = Workspace(root)
     (run,) = (root / "runs").glob("*/majority/*/predictions.parquet")
     (result,) = (root / "runs").glob("*/tfidf-xgboost/*/result.json")
     (pack,) = (root / "git").rglob("*.pack")
     remedies = {
-        place.raw(REPO) / "run-0001.zst": f"mine --repo {REPO} --repair",
+        workspace.raw(REPO) / "run-0001.zst": f"mine --repo {REPO} --repair",
         root / "reviews" / "run-0001.zst": "check --repair",
-        place.table(REPO, "comments"): "normalize",
-        place.table(REPO, "pairs"): "pair",
-        place.table(REPO, "changes"): "clone",
-        place.verdicts(REPO, "default"): "filter",
-        place.dataset("qa") / "provenance.json": "dataset again",
-        next((place.dataset("code-edit") / "data").iterdir()): "dataset again",
+        workspace.table(REPO, "comments"): "normalize",
+        workspace.table(REPO, "pairs"): "pair",
+        workspace.table(REPO, "changes"): "clone",
+        workspace.verdicts(REPO, "default"): "filter",
+        workspace.dataset("qa") / "provenance.json": "dataset again",
+        next((workspace.dataset("code-edit") / "data").iterdir()): "dataset again",
         run: "evaluate run",
         result: "evaluate run",
         pack: "clone",
     }
-    archived = Archive(place.raw(REPO)).records[3]
+    archived = Archive(workspace.raw(REPO)).records[3]
     for path in remedies:
         path.chmod(0o644)
         if path == archived.path:  # of the first format, whose headers have no checksums
@@ -90,12 +90,12 @@ def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
             continue
         flip(path, path.stat().st_size // 2)
     code, out = check(root, "--json")
-    damaged = {one["file"]: one for one in json.loads(out)["damaged"]}
+    damaged = {entry["file"]: entry for entry in json.loads(out)["damaged"]}
     assert code == 1
     assert set(map(str, remedies)) <= set(damaged)
     for path, remedy in remedies.items():
         assert remedy in damaged[str(path)]["remedy"]
-    assert damaged[str(place.raw(REPO) / "run-0001.zst")]["offset"] is not None
+    assert damaged[str(workspace.raw(REPO) / "run-0001.zst")]["offset"] is not None
 
 
 def test_archives_are_mended_on_request(root: Path) -> None:
@@ -121,15 +121,15 @@ def test_replies_that_tables_were_made_of_are_missed(root: Path) -> None:
 @pytest.mark.parametrize("command", ["normalize", "status"])
 def test_tables_are_not_made_anew_of_fewer_replies(command: str, root: Path) -> None:
     """What was cut off the newest run would be gone from the tables, too, and nobody would know."""
-    place = Workspace(root)
-    path = place.raw(REPO) / "run-0001.zst"
+    workspace = Workspace(root)
+    path = workspace.raw(REPO) / "run-0001.zst"
     path.write_bytes(path.read_bytes()[: Archive(path.parent).records[-3].end])
-    before = place.table(REPO, "entries").read_bytes()
+    before = workspace.table(REPO, "entries").read_bytes()
     done = goldpan(command, "--workspace", root)
     assert done.code == 1
     assert f"{path} no longer holds" in done.err
     assert f"goldpan mine --repo {REPO}" in done.err
-    assert place.table(REPO, "entries").read_bytes() == before
+    assert workspace.table(REPO, "entries").read_bytes() == before
 
 
 def test_a_damaged_history_is_not_taken_for_one_that_lacks_commits(root: Path) -> None:
@@ -146,19 +146,19 @@ def test_a_damaged_history_is_not_taken_for_one_that_lacks_commits(root: Path) -
 
 
 def test_tables_of_two_runs_are_not_mixed(root: Path) -> None:
-    place = Workspace(root)
-    shutil.copy(place.table(REPO, "unknown"), place.table(REPO, "comments"))
+    workspace = Workspace(root)
+    shutil.copy(workspace.table(REPO, "unknown"), workspace.table(REPO, "comments"))
     with pytest.raises(WorkspaceError, match=r"comments\.parquet is not what .* goldpan normalize"):
-        pair(place, REPO, find_rules("default"))
+        pair(workspace, REPO, find_rules("default"))
 
 
 def test_pairs_of_other_tables_are_not_taken(root: Path) -> None:
-    place = Workspace(root)
-    (told := place.tables(REPO) / "normalize.json").unlink()
-    shutil.copy(place.table(REPO, "unknown"), place.table(REPO, "commits"))
-    assert not told.exists()
+    workspace = Workspace(root)
+    (record := workspace.tables(REPO) / "normalize.json").unlink()
+    shutil.copy(workspace.table(REPO, "unknown"), workspace.table(REPO, "commits"))
+    assert not record.exists()
     with pytest.raises(WorkspaceError, match=r"commits\.parquet changed since goldpan pair"):
-        run_filters(place, [REPO], load_profile("default"), QUIET)
+        run_filters(workspace, [REPO], load_profile("default"), QUIET)
 
 
 def test_a_damaged_table_is_not_taken_for_one_that_changed(root: Path) -> None:
@@ -176,8 +176,8 @@ def test_no_damaged_test_file_is_evaluated(root: Path) -> None:
     data = path.read_bytes()
     chance = random.Random(2)
     for _ in range(60):
-        place = chance.randrange(len(data))
-        path.write_bytes(data[:place] + bytes([data[place] ^ 16]) + data[place + 1 :])
+        position = chance.randrange(len(data))
+        path.write_bytes(data[:position] + bytes([data[position] ^ 16]) + data[position + 1 :])
         with pytest.raises(DatasetError, match=r"test-.*\.parquet is damaged"):
             read_task_input(directory, task)
     path.unlink()

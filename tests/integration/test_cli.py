@@ -76,10 +76,12 @@ def test_status_and_why(home: Path) -> None:
     )
     assert [part for part in parts if part not in done.out] == []
     done = run("why", f"https://github.com/{SLUICE}/issues/49", "--json", folder=home)
-    found = json.loads(done.out)
-    assert (found["repo"], found["number"], found["entry"]["kind"]) == (SLUICE, 49, "issue")
-    assert [(one["pull"], one["signals"]) for one in found["pairs"]] == [(50, ["closed_by_commit"])]
-    assert all(found[name] for name in ("references", "records"))
+    output = json.loads(done.out)
+    assert (output["repo"], output["number"], output["entry"]["kind"]) == (SLUICE, 49, "issue")
+    assert [(pair["pull"], pair["signals"]) for pair in output["pairs"]] == [
+        (50, ["closed_by_commit"])
+    ]
+    assert all(output[name] for name in ("references", "records"))
 
 
 def test_the_token_is_nowhere(tmp_path: Path) -> None:
@@ -88,15 +90,15 @@ def test_the_token_is_nowhere(tmp_path: Path) -> None:
         sentence(bad._replace(err=bad.err.splitlines()[-1]), 1, "401", "GITHUB_TOKEN")
         done = [run(*mining(twin), folder=tmp_path, GITHUB_TOKEN=f"ghp_NotThisOne0007,{TOKEN}")]
         done.append(run(*mining(twin), "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN))
-    assert [one.code for one in done] == [0, 0]
+    assert [process.code for process in done] == [0, 0]
     root = tmp_path / "goldpan-workspace"
     records = Archive(Workspace(root).raw(SLUICE)).records
-    kept = [path.read_bytes() for path in root.rglob("*") if path.is_file()]
-    kept += [record.read() + repr(record.meta).encode() for record in records]
-    kept += [repr(pq.read_table(path).to_pylist()).encode() for path in root.rglob("*.parquet")]
-    kept += [(one.out + one.err).encode() for one in (bad, *done)]
+    contents = [path.read_bytes() for path in root.rglob("*") if path.is_file()]
+    contents += [record.read() + repr(record.meta).encode() for record in records]
+    contents += [repr(pq.read_table(path).to_pylist()).encode() for path in root.rglob("*.parquet")]
+    contents += [(process.out + process.err).encode() for process in (bad, *done)]
     assert len(records) > 10
-    assert not any(re.search(b"SecretOfTheMountain|NotThisOne", one) for one in kept)
+    assert not any(re.search(b"SecretOfTheMountain|NotThisOne", content) for content in contents)
 
 
 def test_exit_code_3_and_what_is_missing(tmp_path: Path) -> None:
@@ -116,17 +118,17 @@ def test_one_of_two_repositories_is_not_there(tmp_path: Path, twin: Twin) -> Non
     error = json.loads(done.err)["error"]
     assert "prospector/nuggets is not there" in error["problem"]
     assert error["remedy"].startswith("Check the spelling")
-    found = {result["repo"]: result["failure"] for result in json.loads(done.out)}
-    assert found[PAN] is None
-    assert "prospector/nuggets is not there" in found["prospector/nuggets"]
+    failures = {result["repo"]: result["failure"] for result in json.loads(done.out)}
+    assert failures[PAN] is None
+    assert "prospector/nuggets is not there" in failures["prospector/nuggets"]
 
 
 def test_dry_runs_keep_nothing(tmp_path: Path, twin: Twin) -> None:
     names = tmp_path / "names.txt"
     names.write_text(f"# two\n\n {SLUICE} # main\nhttps://github.com/{PAN}.git\n{SLUICE}\n")
-    given = ["--repos", str(names), "--api-url", twin.url, "--dry-run"]
-    people = run("mine", *given, folder=tmp_path, GITHUB_TOKEN=TOKEN)
-    done = run(*given, "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN, program=MINE)
+    arguments = ["--repos", str(names), "--api-url", twin.url, "--dry-run"]
+    people = run("mine", *arguments, folder=tmp_path, GITHUB_TOKEN=TOKEN)
+    done = run(*arguments, "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN, program=MINE)
     costs = json.loads(done.out)
     assert (people.code, done.code, done.err) == (0, 0, "")
     assert list(costs) == [SLUICE, PAN]
@@ -193,8 +195,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).mkdir()
         (folder / name / "goldpan.toml").write_text(text)
     (folder / "empty").mkdir()
-    given = ("mine", "--repo", "a/b", "--from-backup", "good.jsonl", "--workspace", "w")
-    assert run(*given, folder=folder).code == 0
+    arguments = ("mine", "--repo", "a/b", "--from-backup", "good.jsonl", "--workspace", "w")
+    assert run(*arguments, folder=folder).code == 0
     return folder
 
 
@@ -244,11 +246,11 @@ def test_one_sentence_for_bad_input(
 @pytest.mark.parametrize("part", ["magic", "meta", "table"])
 def test_damage_is_told(shelf: Path, tmp_path: Path, part: str) -> None:
     shutil.copytree(shelf / "w", tmp_path / "w")
-    place = Workspace(tmp_path / "w")
-    path = place.raw("a/b") / "run-0001.zst"
+    workspace = Workspace(tmp_path / "w")
+    path = workspace.raw("a/b") / "run-0001.zst"
     remedy = "goldpan mine --repo a/b --repair"
     if part == "table":
-        path, remedy = place.table("a/b", "entries"), "goldpan normalize"
+        path, remedy = workspace.table("a/b", "entries"), "goldpan normalize"
     data = bytearray(path.read_bytes())
     data[{"magic": 0, "meta": 12, "table": -1}[part]] ^= 0xFF
     path.write_bytes(data)

@@ -86,8 +86,8 @@ def test_init_makes_a_settings_file_that_holds_when_uncommented(tmp_path: Path) 
     assert tomllib.loads(text) == {}
     settings = [line[2:] for line in text.splitlines() if line.startswith("# ") and " = " in line]
     file.write_text("\n".join(settings), encoding="utf-8")
-    told = json.loads(run("config", "show", "--workspace", "lab", "--json", folder=tmp_path).out)
-    assert told["retries"] == {"value": "3", "source": "lab/goldpan.toml"}
+    output = json.loads(run("config", "show", "--workspace", "lab", "--json", folder=tmp_path).out)
+    assert output["retries"] == {"value": "3", "source": "lab/goldpan.toml"}
     sentence(run("init", "lab", folder=tmp_path), 2, "lab/goldpan.toml", "already exists")
 
 
@@ -103,10 +103,10 @@ def test_doctor_tells_limits_and_what_lacks(tmp_path: Path) -> None:
         done = run(
             "doctor", "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN, GOLDPAN_API_URL=twin.url
         )
-    found = {one["name"]: one for one in json.loads(done.out)}
-    assert found["GitHub"]["level"] == "ok"
-    assert "5,000 of 5,000 left for REST" in found["GitHub"]["message"]
-    assert found["git"]["level"] == "fail"  # no program is on this path
+    checks = {check["name"]: check for check in json.loads(done.out)}
+    assert checks["GitHub"]["level"] == "ok"
+    assert "5,000 of 5,000 left for REST" in checks["GitHub"]["message"]
+    assert checks["git"]["level"] == "fail"  # no program is on this path
     assert done.code == 1
     assert TOKEN not in done.out + done.err
 

@@ -83,9 +83,9 @@ class Case:
 def rows(built: CommentsResult, split: str | None = None) -> list[dict[str, Any]]:
     return [
         row
-        for one in built.written.splits
-        if split in (None, one.name)
-        for file in one.files
+        for part in built.written.splits
+        if split in (None, part.name)
+        for file in part.files
         for row in pq.read_table(built.written.directory / file.path).to_pylist()
     ]
 
@@ -93,8 +93,8 @@ def rows(built: CommentsResult, split: str | None = None) -> list[dict[str, Any]
 def test_one_row_a_sentence(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     built = case.build()
-    found = rows(built)
-    assert [(row["language"], row["class"], row["position"], row["text"]) for row in found] == [
+    sentences = rows(built)
+    assert [(row["language"], row["class"], row["position"], row["text"]) for row in sentences] == [
         ("Smalltalk", "Rim", 0, "i am a rim."),
         ("Python", "Pipe", 0, "carries water."),
         ("Python", "Pipe", 1, "size int"),
@@ -102,7 +102,7 @@ def test_one_row_a_sentence(tmp_path: Path) -> None:
         ("Java", "Bowl", 1, "leaks."),
         ("Smalltalk", "Bowl", 0, "i am a bowl."),
     ]
-    java = found[3]
+    java = sentences[3]
     assert java["commit"] == case.first
     assert (java["path"], java["line"], java["form"]) == ("src/Bowl.java", 2, "doc-comment")
     assert FILES[b"src/Bowl.java"][java["start"] : java["end"]] == b"Holds water."
@@ -226,10 +226,10 @@ def test_licence_and_name_come_from_the_mined_tables(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     path = case.place.table(REPO, "repositories")
     path.parent.mkdir(parents=True)
-    known: dict[str, Any] = dict.fromkeys(REPOSITORIES.schema.names)
-    known |= {"repo": "O/N", "license": "MIT"}
+    facts: dict[str, Any] = dict.fromkeys(REPOSITORIES.schema.names)
+    facts |= {"repo": "O/N", "license": "MIT"}
     with writer(path, REPOSITORIES) as target:
-        table = pa.Table.from_pylist([known], schema=REPOSITORIES.schema)
+        table = pa.Table.from_pylist([facts], schema=REPOSITORIES.schema)
         write(target, REPOSITORIES, "O/N", table)
     assert {(row["repo"], row["license"]) for row in rows(case.build())} == {("O/N", "MIT")}
 
@@ -241,10 +241,10 @@ def test_what_a_partial_clone_lacks_is_fetched_at_once(tmp_path: Path) -> None:
         assert len(rows(case.build())) == 6
 
 
-def decide(place: Workspace, form: str, said: dict[str, tuple[str, list[str]]]) -> None:
+def decide(workspace: Workspace, form: str, said: dict[str, tuple[str, list[str]]]) -> None:
     """Write an annotation project with its decisions, as `goldpan annotate pull` leaves them."""
     facts = Facts("http://127.0.0.1:1", "k", form, annotators=2, blind=True)
-    project = begin_project(place, form, load(form), facts)
+    project = begin_project(workspace, form, load(form), facts)
     made = [
         {
             **dict.fromkeys(DECISIONS.schema.names),
@@ -299,17 +299,17 @@ def test_labelled_sentences_become_rows_of_tasks(tmp_path: Path) -> None:
 
     built = case.build(annotations=strict, task=several)
     data = read_task_data(built.written.directory, several)
-    found = sorted(data.splits["test"].to_pylist(), key=lambda row: int(row["position"]))
-    assert [(row["text"], row["labels"]) for row in found] == [
+    labelled = sorted(data.splits["test"].to_pylist(), key=lambda row: int(row["position"]))
+    assert [(row["text"], row["labels"]) for row in labelled] == [
         ("holds water.", ["summary", "ownership"]),
         ("leaks.", []),
     ]
-    assert found[0]["document"] == "src/Bowl.java:Bowl"
-    assert found[0]["source"] == f"{case.first}:src/Bowl.java:2"
+    assert labelled[0]["document"] == "src/Bowl.java:Bowl"
+    assert labelled[0]["source"] == f"{case.first}:src/Bowl.java:2"
 
     built = case.build(annotations=strict, task=binary)
-    found = read_task_data(built.written.directory, binary).splits["test"].to_pylist()
-    assert {row["text"]: row["label"] for row in found} == {
+    labelled = read_task_data(built.written.directory, binary).splits["test"].to_pylist()
+    assert {row["text"]: row["label"] for row in labelled} == {
         "holds water.": "ownership",
         "leaks.": "not ownership",
     }
@@ -328,13 +328,13 @@ def test_annotations_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     facts = Facts("http://127.0.0.1:1", "k", "code-comment-pharo", annotators=2, blind=True)
     begin_project(case.place, "unpulled", load("code-comment-pharo"), facts)
     both = ("code-comment-java", "code-comment-python")
-    for projects, error, told in (
+    for projects, error, message in (
         (both, UsageError, "decided differently"),
         (("fix-pair",), UsageError, "not about code comments"),
         (("unpulled",), WorkspaceError, "goldpan annotate pull --project unpulled"),
         (("none-such",), WorkspaceError, "none-such"),
     ):
-        with pytest.raises(error, match=told):
+        with pytest.raises(error, match=message):
             case.build(annotations=Annotations(projects=projects))
     with pytest.raises(UsageError, match="--require"):
         case.build(split="stratified:0.5,0.5")
@@ -352,13 +352,13 @@ def test_annotators_can_be_asked_about_every_row(tmp_path: Path) -> None:
 
 
 def test_repositories_without_a_clone(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     with pytest.raises(UsageError, match="goldpan clone"):
-        cloned_repositories(place, [])
+        cloned_repositories(workspace, [])
     with pytest.raises(GitError, match="goldpan clone --repo o/n"):
-        find_commits(place, ["o/n"], None)
+        find_commits(workspace, ["o/n"], None)
     with pytest.raises(UsageError, match="exactly one --repo"):
-        find_commits(place, ["o/n", "o/m"], "main")
+        find_commits(workspace, ["o/n", "o/m"], "main")
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -367,9 +367,9 @@ def test_the_command(tmp_path: Path) -> None:
     command = ["build", "code-comments", "--workspace", str(case.place.root), "--language", "java"]
     done = CliRunner().invoke(app, [*command, "--json"])
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert (told["sentences"], told["languages"]) == (2, {"Java": 2})
-    assert told["commits"] == {REPO: case.first}
+    output = json.loads(done.stdout)
+    assert (output["sentences"], output["languages"]) == (2, {"Java": 2})
+    assert output["commits"] == {REPO: case.first}
     done = CliRunner().invoke(app, [*command, "--lines", "join", "--split", "random:0.5,0.5"])
     assert done.exit_code == 0, done.output
     assert "2 sentences of 1 comments" in done.stdout.replace("\n", " ")

@@ -50,8 +50,8 @@ SENTENCES = [(16, "Bowl", "holds water."), (9, "Bowl", "a bowl, of clay"), (7, "
 def official(directory: Path, language: str, *, compressed: bool = False) -> Path:
     """Write a file of the competition: the first sentence is of the first two categories."""
     rows = [
-        (number, name, text, at % 2, int(at == 0 and place < 2), category)
-        for place, category in enumerate(CATEGORIES[language])
+        (number, name, text, at % 2, int(at == 0 and index < 2), category)
+        for index, category in enumerate(CATEGORIES[language])
         for at, (number, name, text) in enumerate(SENTENCES)
     ]
     path = directory / f"{language}.csv{'.xz' if compressed else ''}"
@@ -63,37 +63,37 @@ def official(directory: Path, language: str, *, compressed: bool = False) -> Pat
 
 def test_a_binary_task_keeps_the_official_partition(tmp_path: Path) -> None:
     task = find_task("nlbse23_java_summary")
-    found = list(nlbse23_comments.read(task, [official(tmp_path, "java")]))
-    assert [(row["text"], row["partition"], row["label"]) for row in found] == [
+    imported = list(nlbse23_comments.read(task, [official(tmp_path, "java")]))
+    assert [(row["text"], row["partition"], row["label"]) for row in imported] == [
         ("holds water.", "train", "summary"),
         ("a bowl, of clay", "test", "not summary"),
         ("leaks", "train", "not summary"),
     ]
-    assert [(row["document"], row["position"]) for row in found] == [
+    assert [(row["document"], row["position"]) for row in imported] == [
         ("Bowl", 1),
         ("Bowl", 0),
         ("Rim", 0),
     ]
-    assert [row["id"] for row in found] == [f"{task.name}:{n}" for n in (16, 9, 7)]
-    assert found[1]["source"] == "java.csv:2"
+    assert [row["id"] for row in imported] == [f"{task.name}:{n}" for n in (16, 9, 7)]
+    assert imported[1]["source"] == "java.csv:2"
 
 
 def test_numbers_of_pandas_and_blanks_mean_the_same(tmp_path: Path) -> None:
     task, path = find_task("nlbse23_java_summary"), official(tmp_path, "java")
     read = nlbse23_comments.read
-    found = list(read(task, [path]))
+    imported = list(read(task, [path]))
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(",0,1,", ",0.0, 1.0 ,").replace(",1,0,", ", 1,0.0,"), "utf-8")
-    assert list(read(task, [path])) == found
+    assert list(read(task, [path])) == imported
 
 
 def test_a_multi_label_task_puts_categories_together(tmp_path: Path) -> None:
     task = find_task("comment_type_pharo")
     file = official(tmp_path, "pharo", compressed=True)
-    found = {row["text"]: row for row in nlbse23_comments.read(task, [file])}
-    assert set(found["holds water."]["labels"]) == {"example", "intent"}
-    assert found["leaks"]["labels"] == []
-    assert {row["partition"] for row in found.values()} == {None}
+    imported = {row["text"]: row for row in nlbse23_comments.read(task, [file])}
+    assert set(imported["holds water."]["labels"]) == {"example", "intent"}
+    assert imported["leaks"]["labels"] == []
+    assert {row["partition"] for row in imported.values()} == {None}
 
 
 def broken(tmp_path: Path, old: str, new: str) -> Path:
@@ -103,7 +103,7 @@ def broken(tmp_path: Path, old: str, new: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("instance_type", "kind", "lacks the columns instance_type"),
         ("\n9,", "\nx9,", "row 2, has the comment_sentence_id 'x9'"),
@@ -112,9 +112,11 @@ def broken(tmp_path: Path, old: str, new: str) -> Path:
         (",0,1,summary", ",0,1", "line 2"),
     ],
 )
-def test_a_file_of_another_form_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_a_file_of_another_form_is_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     task = find_task("nlbse23_java_summary")
-    with pytest.raises(DatasetError, match=told):
+    with pytest.raises(DatasetError, match=message):
         list(nlbse23_comments.read(task, [broken(tmp_path, old, new)]))
 
 
@@ -149,13 +151,13 @@ def test_the_files_of_the_hub(tmp_path: Path) -> None:
     train = hub_file(tmp_path / "python_train-0.parquet", [[1, 0, 0, 0, 1], [0, 0, 1, 0, 0]])
     test = hub_file(tmp_path / "python_test-0.parquet", [[0, 1, 0, 0, 0]], partition=1)
     other = hub_file(tmp_path / "java_test-0.parquet", [[0, 1, 0, 0, 0, 0, 0]])
-    found = list(nlbse25_comments.read(task, [train, test, other]))
-    assert [(row["partition"], set(row["labels"])) for row in found] == [
+    imported = list(nlbse25_comments.read(task, [train, test, other]))
+    assert [(row["partition"], set(row["labels"])) for row in imported] == [
         ("test", {"parameters"}),
         ("train", {"usage", "summary"}),
         ("train", {"development notes"}),
     ]
-    assert [row["position"] for row in found] == [0, 1, 2]
+    assert [row["position"] for row in imported] == [0, 1, 2]
     with pytest.raises(UsageError, match="pharo_"):
         list(nlbse25_comments.read(find_task("comment_type_pharo"), [other]))
     with pytest.raises(DatasetError, match="another form"):
@@ -165,29 +167,29 @@ def test_the_files_of_the_hub(tmp_path: Path) -> None:
 def run(*arguments: object) -> Any:
     program = typer.Typer()
     program.command()(import_source)
-    return CliRunner().invoke(program, [str(one) for one in arguments])
+    return CliRunner().invoke(program, [str(argument) for argument in arguments])
 
 
 def test_a_source_is_imported_at_once(tmp_path: Path) -> None:
     files = [official(tmp_path / "given", name) for name in ("java", "python")]
-    place = Workspace(tmp_path / "workspace")
-    done = run("nlbse23-comments", *files, "--workspace", place.root, "--json")
+    workspace = Workspace(tmp_path / "workspace")
+    done = run("nlbse23-comments", *files, "--workspace", workspace.root, "--json")
     assert done.exit_code == 3, done.output
-    told = json.loads(done.stdout)
-    assert len(told["tasks"]) == 12 and len(told["not_given"]) == 7
+    output = json.loads(done.stdout)
+    assert len(output["tasks"]) == 12 and len(output["not_given"]) == 7
     task = find_task("nlbse23_python_parameters")
-    data = read_task_data(place.dataset(task.name), task)
+    data = read_task_data(workspace.dataset(task.name), task)
     assert {name: len(table) for name, table in data.splits.items()} == {"train": 2, "test": 1}
-    done = run("nlbse23-code-comments", files[0], "--workspace", place.root)
+    done = run("nlbse23-code-comments", files[0], "--workspace", workspace.root)
     assert "differ" in done.stdout
 
 
 def test_wrong_sources_and_files_are_told(tmp_path: Path) -> None:
-    place = tmp_path / "workspace"
-    done = run("nlbse-comments", tmp_path / "a.csv", "--workspace", place)
+    root = tmp_path / "workspace"
+    done = run("nlbse-comments", tmp_path / "a.csv", "--workspace", root)
     assert isinstance(done.exception, UsageError)
     assert "nlbse23-comments" in str(done.exception)
-    done = run("nlbse23-comments", tmp_path / "ruby.csv", "--workspace", place)
+    done = run("nlbse23-comments", tmp_path / "ruby.csv", "--workspace", root)
     assert isinstance(done.exception, UsageError)
     assert "java.csv, pharo.csv, python.csv" in str(done.exception)
 
@@ -232,14 +234,14 @@ def test_the_official_files_give_table_2() -> None:
     files = sorted(OFFICIAL.glob("*.csv.xz"))
     tasks = [task for task in load_tasks().values() if task.source.reader == "nlbse23_comments"]
     tasks = [task for task in tasks if task.type == "binary"]
-    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    counted: dict[str, dict[str, tuple[int, ...]]] = {}
     for task in tasks:
         counts: Counter[tuple[str, bool]] = Counter()
         for row in nlbse23_comments.read(task, files):
             counts[row["partition"], row["label"] == task.label_names[0]] += 1
         category = nlbse23_comments.spelled(task.settings["category"])
-        found.setdefault(task.settings["language"], {})[category] = tuple(
+        counted.setdefault(task.settings["language"], {})[category] = tuple(
             counts[side, positive] for side in ("train", "test") for positive in (True, False)
         )
-    assert found == TABLE_2
+    assert counted == TABLE_2
     assert len(tasks) == 19

@@ -26,18 +26,18 @@ def test_verdicts_come_in_order_and_are_those_of_one_process() -> None:
         for number in range(40)
         for path in ("a.py", "a.md", "a.c", "a.hs")
     ]
-    wanted = [compare(pair.before, pair.after, pair.path) for pair in pairs]
-    assert len({verdict.keep for verdict in wanted}) == 3
+    expected = [compare(pair.before, pair.after, pair.path) for pair in pairs]
+    assert len({verdict.keep for verdict in expected}) == 3
     for workers in (1, 3):
-        assert list(compare_all(pairs, workers=workers)) == wanted
+        assert list(compare_all(pairs, workers=workers)) == expected
 
 
 def test_a_hard_pair_is_given_up_and_the_rest_goes_on() -> None:
     pairs = [EASY, HARD, EASY, EASY, HARD, EASY]
-    found = list(compare_all(pairs, workers=2, timeout=0.5))
-    assert [verdict.keep for verdict in found] == [True, None, True, True, None, True]
-    assert (found[1].reason, found[1].language) == ("timeout", "Python")
-    assert found[1] == found[4]
+    verdicts = list(compare_all(pairs, workers=2, timeout=0.5))
+    assert [verdict.keep for verdict in verdicts] == [True, None, True, True, None, True]
+    assert (verdicts[1].reason, verdicts[1].language) == ("timeout", "Python")
+    assert verdicts[1] == verdicts[4]
 
 
 def test_a_process_that_dies_costs_one_verdict() -> None:
@@ -49,8 +49,8 @@ def test_a_process_that_dies_costs_one_verdict() -> None:
         yield EASY
         yield EASY
 
-    found = list(compare_all(pairs(), workers=1))
-    assert [(verdict.keep, verdict.reason) for verdict in found] == [
+    verdicts = list(compare_all(pairs(), workers=1))
+    assert [(verdict.keep, verdict.reason) for verdict in verdicts] == [
         (True, None),
         (None, "crash"),
         (True, None),
@@ -59,8 +59,11 @@ def test_a_process_that_dies_costs_one_verdict() -> None:
 
 def test_a_text_that_takes_too_much_memory_is_given_up() -> None:
     hungry = Pair(b"a", b"a<b<" * 250_000, "a.cs")
-    found = list(compare_all([hungry, EASY], workers=1, timeout=60))
-    assert [(verdict.keep, verdict.reason) for verdict in found] == [(None, "crash"), (True, None)]
+    verdicts = list(compare_all([hungry, EASY], workers=1, timeout=60))
+    assert [(verdict.keep, verdict.reason) for verdict in verdicts] == [
+        (None, "crash"),
+        (True, None),
+    ]
 
 
 def test_pairs_are_drawn_as_needed_and_processes_end_with_the_reader() -> None:
@@ -113,7 +116,7 @@ def test_a_program_without_a_guarded_main_part_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", [x for x in LANGUAGES if x.grammar], ids=lambda x: x.name)
 def test_deep_nesting_is_compared(language: object) -> None:
-    (path,) = (f"a{one.suffixes[0]}" for one in LANGUAGES if one is language)
+    (path,) = (f"a{other.suffixes[0]}" for other in LANGUAGES if other is language)
     for deep in (b"(" * 1_500 + b"1" + b")" * 1_500, b"{" * 1_500, b"[" * 1_500):
         assert compare(deep, b"\n" + deep, path).keep is not True
 
@@ -121,17 +124,17 @@ def test_deep_nesting_is_compared(language: object) -> None:
 def assert_hostile_texts_are_survived(languages: Sequence[Language]) -> None:
     """Judge texts that no parser likes."""
     texts = [b"(" * LARGEST, b'"' * LARGEST, b"x" * LARGEST, b"a\0" * 9, b"x = 1; " * 1_500_000]
-    paths = [f"a{one.suffixes[0]}" for one in languages if one.grammar]
+    paths = [f"a{language.suffixes[0]}" for language in languages if language.grammar]
     pairs = [Pair(b"a", text, path) for path in paths for text in texts]
-    found = list(compare_all(pairs, timeout=0.2))
-    assert {verdict.reason for verdict in found} <= {None, "timeout", "too-large", "binary"}
-    assert {verdict.reason for verdict in found[3::5]} == {"binary"}
-    assert {verdict.reason for verdict in found[4::5]} == {"too-large"}
+    verdicts = list(compare_all(pairs, timeout=0.2))
+    assert {verdict.reason for verdict in verdicts} <= {None, "timeout", "too-large", "binary"}
+    assert {verdict.reason for verdict in verdicts[3::5]} == {"binary"}
+    assert {verdict.reason for verdict in verdicts[4::5]} == {"too-large"}
 
 
 def test_hostile_texts_are_survived() -> None:
     """In `tests/scale` in every language."""
-    named = [one for one in LANGUAGES if one.name in {"Python", "C", "Ruby"}]
+    named = [language for language in LANGUAGES if language.name in {"Python", "C", "Ruby"}]
     assert_hostile_texts_are_survived(named)
 
 
@@ -143,6 +146,6 @@ def test_hostile_texts_are_survived() -> None:
 def test_hostile_texts_are_stripped_in_linear_time(piece: bytes) -> None:
     text = piece * (LARGEST // 4 // len(piece))
     start = time.process_time()
-    for lexis in {one.lexis for one in LANGUAGES if one.lexis}:
+    for lexis in {language.lexis for language in LANGUAGES if language.lexis}:
         strip(text, lexis)
     assert time.process_time() - start < 3

@@ -49,16 +49,16 @@ def lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-def kinds(found: ContaminationResult) -> dict[str, list[tuple[str, str]]]:
-    told: dict[str, list[tuple[str, str]]] = {}
-    for one in found.evidence:
-        told.setdefault(one.id.rpartition(":")[2], []).append((one.kind, one.item))
-    return told
+def kinds(result: ContaminationResult) -> dict[str, list[tuple[str, str]]]:
+    by_row: dict[str, list[tuple[str, str]]] = {}
+    for hit in result.evidence:
+        by_row.setdefault(hit.id.rpartition(":")[2], []).append((hit.kind, hit.item))
+    return by_row
 
 
 def row(number: int, **changes: Any) -> dict[str, Any]:
-    given = {"title": f"Leak {number}", "body": prose(60), "answer": prose(20), **changes}
-    return example(QA, number, "p/q", **given)
+    fields = {"title": f"Leak {number}", "body": prose(60), "answer": prose(20), **changes}
+    return example(QA, number, "p/q", **fields)
 
 
 def test_planted_rows_are_found_by_the_evidence_that_they_have(tmp_path: Path) -> None:
@@ -73,23 +73,23 @@ def test_planted_rows_are_found_by_the_evidence_that_they_have(tmp_path: Path) -
         row(5, answer=" ".join(STATEMENT.split()[10:22])),  # twelve words
     ]
     made = write(tmp_path, QA, rows).directory
-    found = find_contamination(made, [lines(tmp_path / "bench.jsonl", BENCH)])
+    result = find_contamination(made, [lines(tmp_path / "bench.jsonl", BENCH)])
     item = "o__n-1"
-    assert kinds(found) == {
+    assert kinds(result) == {
         "p/q#1": [("exact", item), ("ngram", item)],
         "p/q#2": [("near", item), ("ngram", item)],
         "p/q#3": [("ngram", item)],
     }
-    assert (found.contaminated, found.rows, found.share) == (3, 5, 0.6)
-    (bench,) = found.against
+    assert (result.contaminated, result.rows, result.share) == (3, 5, 0.6)
+    (bench,) = result.against
     assert (bench.items, bench.rows) == (7, 3)
     assert bench.kinds == {"exact": 1, "near": 1, "ngram": 3}
-    assert found.columns == ("title+body", "answer")
+    assert result.columns == ("title+body", "answer")
     assert bench.columns == ("problem_statement", "patch")
-    shared = {one.id: one.shared for one in found.evidence if one.kind == "ngram"}
+    shared = {hit.id: hit.shared for hit in result.evidence if hit.kind == "ngram"}
     assert shared == {"qa:p/q#1": 50, "qa:p/q#2": 37, "qa:p/q#3": 2}
     assert bench.same_repository == 0
-    assert any("Paraphrases" in line for line in found.unseen)
+    assert any("Paraphrases" in line for line in result.unseen)
 
 
 def test_identity_counts_pulls_issues_and_commits_but_not_repositories(tmp_path: Path) -> None:
@@ -100,19 +100,19 @@ def test_identity_counts_pulls_issues_and_commits_but_not_repositories(tmp_path:
         example(CODE_EDIT, 6, "p/q", pull=3, base_sha="d" * 40),
     ]
     made = write(tmp_path, CODE_EDIT, rows).directory
-    told = {"instance_id": "x", "repo": "O/N", "issue_numbers": "[5, 70]", "text": "short"}
+    instance = {"instance_id": "x", "repo": "O/N", "issue_numbers": "[5, 70]", "text": "short"}
     others = [
         lines(tmp_path / "bench.jsonl", BENCH),
-        lines(tmp_path / "other.jsonl", [told]),
+        lines(tmp_path / "other.jsonl", [instance]),
     ]
-    found = find_contamination(made, others)
-    assert [(one.id, one.kind, one.item) for one in found.evidence] == [
+    result = find_contamination(made, others)
+    assert [(hit.id, hit.kind, hit.item) for hit in result.evidence] == [
         ("code-edit:o/n#1+10001", "pull", "o__n-3"),
         ("code-edit:o/n#2+10002", "commit", "o__n-4"),
         ("code-edit:o/n#5+10005", "issue", "x"),
     ]
-    assert [one.same_repository for one in found.against] == [3, 3]
-    assert [one.rows for one in found.against] == [2, 1]
+    assert [benchmark.same_repository for benchmark in result.against] == [3, 3]
+    assert [benchmark.rows for benchmark in result.against] == [2, 1]
 
 
 def test_what_many_rows_or_items_share_says_nothing(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_what_many_rows_or_items_share_says_nothing(tmp_path: Path) -> None:
     rows = [row(number, body=f"{prose(40)} {template}") for number in range(1, 13)]
     made = write(tmp_path, QA, rows).directory
     bench = lines(tmp_path / "bench.jsonl", [instance(1, problem_statement=template)])
-    found = find_contamination(made, [bench])
-    assert (found.contaminated, found.against[0].common) == (0, 8)
+    result = find_contamination(made, [bench])
+    assert (result.contaminated, result.against[0].common) == (0, 8)
     assert find_contamination(made, [bench], common=12).contaminated == 12
     items = [instance(number, patch=f"{prose(40)} {template}") for number in range(12)]
     few = write(tmp_path / "few", QA, rows[:2]).directory
@@ -133,7 +133,7 @@ def test_every_form_of_input_says_the_same(tmp_path: Path, form: str) -> None:
     bench = [row(1), row(2)]
     made = write(tmp_path / "made", QA, [bench[0], row(3)]).directory
     plain = [
-        {name: one[name] for name in ("id", "repo", "issue", "title", "body")} for one in bench
+        {name: item[name] for name in ("id", "repo", "issue", "title", "body")} for item in bench
     ]
     path = tmp_path / f"bench.{form}"
     if form == "parquet":
@@ -147,9 +147,9 @@ def test_every_form_of_input_says_the_same(tmp_path: Path, form: str) -> None:
         lines(path, plain)
     else:
         path = write(tmp_path / "bench", QA, bench).directory
-    found = find_contamination(made, [path])
-    named = [one for one in found.evidence if one.kind in ("issue", "exact")]
-    assert [(one.id, one.kind, one.item) for one in named] == [
+    result = find_contamination(made, [path])
+    named = [hit for hit in result.evidence if hit.kind in ("issue", "exact")]
+    assert [(hit.id, hit.kind, hit.item) for hit in named] == [
         ("qa:p/q#1", "issue", "qa:p/q#1"),
         ("qa:p/q#1", "exact", "qa:p/q#1"),
     ]
@@ -180,12 +180,12 @@ def test_the_command_lists_rows_and_exits_with_0(tmp_path: Path) -> None:
     assert "1 of 2 rows (50.0%)" in done.out
     assert "Not seen:" in done.out
     with rows.open(newline="") as file:
-        assert [(each["id"], each["kind"]) for each in csv.DictReader(file)] == [
+        assert [(row["id"], row["kind"]) for row in csv.DictReader(file)] == [
             ("qa:p/q#1", "near"),
             ("qa:p/q#1", "ngram"),
         ]
-    told = json.loads(goldpan("contamination", made, "--against", bench, "--json").out)
-    assert (told["contaminated"], told["share"]) == (1, 0.5)
+    output = json.loads(goldpan("contamination", made, "--against", bench, "--json").out)
+    assert (output["contaminated"], output["share"]) == (1, 0.5)
     clean = goldpan("contamination", made, "--against", bench, "--column", "answer")
     assert clean.code == 0
     assert "0 of 2 rows" in clean.out

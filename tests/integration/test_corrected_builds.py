@@ -25,9 +25,9 @@ def rows(dataset: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_issue_types_are_corrected_by_what_people_agreed_on(tmp_path: Path) -> None:
-    place = Workspace(tmp_path / "goldpan-workspace")
-    write_hours(place.root, made_up_hours(3, 40))
-    built = place.dataset("issue_type")
+    workspace = Workspace(tmp_path / "goldpan-workspace")
+    write_hours(workspace.root, made_up_hours(3, 40))
+    built = workspace.dataset("issue_type")
     assert run("build", "issue-type", folder=tmp_path).code == 0
     before = rows(built)
     forms = {"shipped": find_form("issue-type"), "made": task_form(find_task("issue_type"))}
@@ -46,21 +46,25 @@ def test_issue_types_are_corrected_by_what_people_agreed_on(tmp_path: Path) -> N
             right: (own[right], own[right]),
             disputed: (own[disputed], (other,)),
         }
-        two_people_say(place, name, form, tasks, said)
+        two_people_say(workspace, name, form, tasks, said)
         done = run("build", "issue-type", "--corrections", name, folder=tmp_path)
         assert done.code == 0, done.err
         after = rows(built)
         assert after.keys() == before.keys()
-        changed = {one for one in before if before[one]["label"] != after[one]["label"]}
+        changed = {
+            example_id
+            for example_id in before
+            if before[example_id]["label"] != after[example_id]["label"]
+        }
         assert changed == {wrong}
         assert after[wrong]["source_label"] == before[wrong]["label"]
-        assert {one: after[one]["checked"] for one in sorted(before)[:3]} == {
+        assert {example_id: after[example_id]["checked"] for example_id in sorted(before)[:3]} == {
             wrong: "changed",
             right: "kept",
             disputed: None,
         }
-        told = json.loads((built / "provenance.json").read_bytes())["corrections"][name]
-        assert told["outcome"] == {"absent": 0, "changed": 1, "kept": 1, "outside": 0}
+        corrections = json.loads((built / "provenance.json").read_bytes())["corrections"][name]
+        assert corrections["outcome"] == {"absent": 0, "changed": 1, "kept": 1, "outside": 0}
         assert "1 labels were changed and 1 kept" in (built / "README.md").read_text("utf-8")
 
 

@@ -35,18 +35,18 @@ PLAN = {"via": "graphql", "repo": GEM, "host": "github.com", "since": None}
 both = pytest.mark.parametrize("via", BOTH)
 
 
-def save(place: Workspace, table: Table, content: list[Row]) -> None:
+def save(workspace: Workspace, table: Table, content: list[Row]) -> None:
     names = table.schema.names
     made = [{**dict.fromkeys(names), "repo": GEM, **row} for row in content]
-    path = place.table(GEM, table.name)
+    path = workspace.table(GEM, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with writer(path, table) as target:
         write(target, table, GEM, pa.Table.from_pylist(made, schema=table.schema))
 
 
-def begin(place: Workspace, *, end: bool = True, **plan: Any) -> None:
+def begin(workspace: Workspace, *, end: bool = True, **plan: Any) -> None:
     """Archive a run that fetched nothing."""
-    with Archive(place.raw(GEM)) as archive:
+    with Archive(workspace.raw(GEM)) as archive:
         journal = Journal(archive)
         journal.begin({**PLAN, **plan})
         if end:
@@ -54,20 +54,20 @@ def begin(place: Workspace, *, end: bool = True, **plan: Any) -> None:
 
 
 def build(root: Path, *ledger: Row, unknown: tuple[Row, ...] = (), **plan: Any) -> Workspace:
-    place = Workspace(root / "it's")
-    save(place, ENTRIES, [])
-    save(place, LEDGER, list(ledger))
-    save(place, UNKNOWN, list(unknown))
-    begin(place, **plan)
-    return place
+    workspace = Workspace(root / "it's")
+    save(workspace, ENTRIES, [])
+    save(workspace, LEDGER, list(ledger))
+    save(workspace, UNKNOWN, list(unknown))
+    begin(workspace, **plan)
+    return workspace
 
 
-def counted(found: Coverage) -> dict[str, tuple[int | None, int]]:
-    return {count.kind: (count.announced, count.stored) for count in found.counts}
+def counted(coverage: Coverage) -> dict[str, tuple[int | None, int]]:
+    return {count.kind: (count.announced, count.stored) for count in coverage.counts}
 
 
-def shown(found: Coverage, capsys: pytest.CaptureFixture[str]) -> str:
-    print_status([found])
+def shown(coverage: Coverage, capsys: pytest.CaptureFixture[str]) -> str:
+    print_status([coverage])
     return " ".join(capsys.readouterr().out.split())
 
 
@@ -91,7 +91,7 @@ def row(
 
 def test_status_reads_the_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reason = "GitHub announced 3, 1 came"
-    place = build(
+    workspace = build(
         tmp_path,
         row(1, "comments", 2, 2),
         row(2, "comments", 3, 1, "short", reason),
@@ -101,14 +101,14 @@ def test_status_reads_the_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[s
         row(None, "pulls", None, 1),
         row(None, "comments", None, 3, "failed", "page 3: 502"),
     )
-    found = measure_coverage(place, GEM)
-    assert found.gaps == (
+    coverage = measure_coverage(workspace, GEM)
+    assert coverage.gaps == (
         Gap(None, "comments", "failed", "page 3: 502"),
         Gap(2, "comments", "short", reason),
         Gap(2, "files", "withheld", "GitHub lists 3,000 of 5,000 at most"),
     )
-    assert (found.finished, found.complete) == (True, False)
-    assert counted(found) == {
+    assert (coverage.finished, coverage.complete) == (True, False)
+    assert counted(coverage) == {
         "issues": (3, 3),
         "pulls": (None, 1),
         "comments": (5, 3),
@@ -117,43 +117,43 @@ def test_status_reads_the_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "commits": (None, 0),
         "files": (5_000, 3_000),
     }
-    text = shown(found, capsys)
+    text = shown(coverage, capsys)
     assert "3 missing: repository comments failed: page 3: 502" in text
     assert f"#2 comments short: {reason}" in text
     assert "Nothing is missing" not in text
 
 
 def test_a_sum_is_announced_only_where_every_part_is(tmp_path: Path) -> None:
-    place = build(tmp_path, row(1, "reviews", 2, 2), row(2, "reviews", None, 3))
-    assert counted(measure_coverage(place, GEM))["reviews"] == (None, 5)
+    workspace = build(tmp_path, row(1, "reviews", 2, 2), row(2, "reviews", None, 3))
+    assert counted(measure_coverage(workspace, GEM))["reviews"] == (None, 5)
 
 
 def test_unknown_events_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     strange = {"kind": "event", "name": "\x1b[2Jdreamt", "count": 12, "number": 7}
-    found = measure_coverage(build(tmp_path, unknown=(strange,)), GEM)
-    assert found.unknown == (Unknown("event", "\x1b[2Jdreamt", 12, 7),)
-    assert found.complete
-    assert "Unknown event ⟨U+001B⟩[2Jdreamt: 12 times, as in #7" in shown(found, capsys)
+    coverage = measure_coverage(build(tmp_path, unknown=(strange,)), GEM)
+    assert coverage.unknown == (Unknown("event", "\x1b[2Jdreamt", 12, 7),)
+    assert coverage.complete
+    assert "Unknown event ⟨U+001B⟩[2Jdreamt: 12 times, as in #7" in shown(coverage, capsys)
 
 
 def test_an_empty_repository_is_complete(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = measure_coverage(build(tmp_path), GEM)
-    assert found.complete
-    assert shown(found, capsys).endswith("Nothing is missing.")
+    coverage = measure_coverage(build(tmp_path), GEM)
+    assert coverage.complete
+    assert shown(coverage, capsys).endswith("Nothing is missing.")
 
 
 def test_an_unfinished_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place = build(tmp_path, row(1, "entry", 1, 1))
-    begin(place, end=False)
-    found = measure_coverage(place, GEM)
-    assert (found.finished, found.complete, found.gaps) == (False, False, ())
-    text = shown(found, capsys)
+    workspace = build(tmp_path, row(1, "entry", 1, 1))
+    begin(workspace, end=False)
+    coverage = measure_coverage(workspace, GEM)
+    assert (coverage.finished, coverage.complete, coverage.gaps) == (False, False, ())
+    text = shown(coverage, capsys)
     assert "The last run did not finish: run the same goldpan mine command again." in text
     assert "Nothing is missing" not in text
-    begin(place)
-    assert measure_coverage(place, GEM).complete
+    begin(workspace)
+    assert measure_coverage(workspace, GEM).complete
 
 
 def test_a_long_list_of_gaps_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,7 +168,7 @@ def test_a_long_list_of_gaps_is_cut(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 @both
 def test_every_list_of_the_twin_is_in_the_ledger(via: Via) -> None:
-    ledger = {(one["number"], one["part"]): one for one in rows_of(undisturbed(via), "ledger")}
+    ledger = {(row["number"], row["part"]): row for row in rows_of(undisturbed(via), "ledger")}
     world = synthetic_world()
     for number, entry in world.main.entries.items():
         parts = {"entry", "comments", "labels", "timeline", "links"}
@@ -183,17 +183,17 @@ def test_every_list_of_the_twin_is_in_the_ledger(via: Via) -> None:
             lengths["reviews"] = len(entry.reviews)
         for part, length in lengths.items():
             if entry.pull:
-                told = ledger[number, part]
-                assert told["stored"] == length
-                silent = via == "rest" and told["announced"] is None
-                assert silent or told["announced"] == length
+                row = ledger[number, part]
+                assert row["stored"] == length
+                silent = via == "rest" and row["announced"] is None
+                assert silent or row["announced"] == length
         relations = ledger.get((number, "relations"))
         if relations:
             count = sum(map(len, (entry.sub_issues, entry.blocked_by, entry.blocking)))
             assert (relations["announced"], relations["stored"]) == (count, count)
-    states = {one["state"] for one in ledger.values()}
+    states = {row["state"] for row in ledger.values()}
     assert states == ({"complete"} if via == "graphql" else {"complete", "unseen"})
-    assert {part for (_, part), one in ledger.items() if one["state"] == "unseen"} <= {"links"}
+    assert {part for (_, part), row in ledger.items() if row["state"] == "unseen"} <= {"links"}
 
 
 def test_commits_that_never_came_are_short(tmp_path: Path) -> None:
@@ -202,17 +202,17 @@ def test_commits_that_never_came_are_short(tmp_path: Path) -> None:
             for node in data["data"]["nodes"]:
                 items = node["timelineItems"]
                 items["nodes"] = [
-                    one for one in items["nodes"] if one["__typename"] != "PullRequestCommit"
+                    node for node in items["nodes"] if node["__typename"] != "PullRequestCommit"
                 ]
 
-    place = keep(tmp_path, records_of("graphql"), drop)
-    make_tables(place)
+    workspace = keep(tmp_path, records_of("graphql"), drop)
+    make_tables(workspace)
     pulls = {n: e for n, e in synthetic_world().main.entries.items() if e.pull}
-    found = measure_coverage(place, SLUICE).gaps
-    gaps = {gap.number: gap for gap in found if gap.part == "commits"}
+    reported = measure_coverage(workspace, SLUICE).gaps
+    gaps = {gap.number: gap for gap in reported if gap.part == "commits"}
     assert set(gaps) == set(pulls)
-    one = gaps[min(gaps, key=lambda n: n or 0)]
-    assert (one.state, one.reason) == ("short", "GitHub announced 2, 0 came")
+    gap = gaps[min(gaps, key=lambda n: n or 0)]
+    assert (gap.state, gap.reason) == ("short", "GitHub announced 2, 0 came")
 
 
 @pytest.mark.parametrize(
@@ -238,13 +238,13 @@ def test_one_item_less_than_announced_is_short(connection: str, part: str, tmp_p
                     lost.append(node["number"])
                     return
 
-    place = keep(tmp_path, records_of("graphql"), drop)
-    make_tables(place)
-    gaps = [(g.number, g.part, g.state) for g in measure_coverage(place, SLUICE).gaps]
+    workspace = keep(tmp_path, records_of("graphql"), drop)
+    make_tables(workspace)
+    gaps = [(g.number, g.part, g.state) for g in measure_coverage(workspace, SLUICE).gaps]
     assert gaps == [(lost[0], part, "short")]
-    told = {one["part"]: one for one in explain(place, f"{SLUICE}#{lost[0]}").ledger}
-    assert told[part]["state"] == "short"
-    assert told["entry"]["state"] == "complete"
+    parts = {row["part"]: row for row in explain(workspace, f"{SLUICE}#{lost[0]}").ledger}
+    assert parts[part]["state"] == "short"
+    assert parts["entry"]["state"] == "complete"
 
 
 @both
@@ -266,16 +266,16 @@ def test_an_interrupted_first_crawl_is_known(
     """Killed before tables were made, a repository is still known by its raw replies."""
     records = records_of("graphql")
     first = next(i for i, (meta, _) in enumerate(records) if meta["part"] == "entries")
-    place = keep(tmp_path, records[: first + 1])
-    assert not place.tables(SLUICE).exists()
-    found = measure_coverage(place, SLUICE)
-    assert (found.finished, found.complete) == (False, False)
+    workspace = keep(tmp_path, records[: first + 1])
+    assert not workspace.tables(SLUICE).exists()
+    coverage = measure_coverage(workspace, SLUICE)
+    assert (coverage.finished, coverage.complete) == (False, False)
     fetched = {node[1] for node in records[first][0]["nodes"]}
     numbers = set(synthetic_world().main.entries) - fetched
-    assert {gap.number for gap in found.gaps if gap.part == "entry"} == numbers
-    assert Gap(None, "tables", "pending", NOT_YET) in found.gaps
-    assert sum(stored for _, stored in counted(found).values()) == len(fetched)
-    assert "The last run did not finish" in shown(found, capsys)
+    assert {gap.number for gap in coverage.gaps if gap.part == "entry"} == numbers
+    assert Gap(None, "tables", "pending", NOT_YET) in coverage.gaps
+    assert sum(stored for _, stored in counted(coverage).values()) == len(fetched)
+    assert "The last run did not finish" in shown(coverage, capsys)
 
 
 def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:
@@ -284,28 +284,30 @@ def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:
     late = {n for n, entry in world.main.entries.items() if entry.updated_at >= middle}
     with Twin(world) as twin:
         mined = mine_twin(twin, tmp_path, since=datetime.fromisoformat(middle))
-    found = measure_coverage(Workspace(tmp_path), SLUICE)
-    assert found == mined.coverage
-    assert (found.gaps, found.complete, found.since) == ((), True, middle)
-    assert counted(found)["issues"][0] is None
+    coverage = measure_coverage(Workspace(tmp_path), SLUICE)
+    assert coverage == mined.coverage
+    assert (coverage.gaps, coverage.complete, coverage.since) == ((), True, middle)
+    assert counted(coverage)["issues"][0] is None
     assert {row["number"] for row in rows(tmp_path, "entries")} == late
     assert 0 < len(late) < len(world.main.entries)
 
 
 def test_the_twin_with_a_missing_entry_and_an_unfinished_run(tmp_path: Path) -> None:
     world = synthetic_world()
-    place, node = Workspace(tmp_path), world.main.entries[9].node_id
+    workspace, node = Workspace(tmp_path), world.main.entries[9].node_id
     with Twin(world, Faults(poison_null=[node])) as twin:
         mine_twin(twin, tmp_path)
-        found = measure_coverage(place, SLUICE)
-        assert [(gap.number, gap.part, gap.state) for gap in found.gaps] == [(9, "entry", "failed")]
-        assert (found.finished, found.complete) == (True, False)
-        assert counted(found)["issues"][0] == counted(found)["issues"][1] + 1
+        coverage = measure_coverage(workspace, SLUICE)
+        assert [(gap.number, gap.part, gap.state) for gap in coverage.gaps] == [
+            (9, "entry", "failed")
+        ]
+        assert (coverage.finished, coverage.complete) == (True, False)
+        assert counted(coverage)["issues"][0] == counted(coverage)["issues"][1] + 1
         twin.faults = Faults()
         mine_twin(twin, tmp_path)
-    assert measure_coverage(place, SLUICE).complete
-    normalize(place, SLUICE, Reporter(quiet=True), workers=1)
-    assert measure_coverage(place, SLUICE).complete
+    assert measure_coverage(workspace, SLUICE).complete
+    normalize(workspace, SLUICE, Reporter(quiet=True), workers=1)
+    assert measure_coverage(workspace, SLUICE).complete
 
 
 def test_unknown_events_and_values_are_counted(tmp_path: Path) -> None:
@@ -315,10 +317,10 @@ def test_unknown_events_and_values_are_counted(tmp_path: Path) -> None:
         if meta["part"] == "issues":
             data[0]["author_association"] = "SLEEPER"
 
-    place = keep(tmp_path, records_of("rest"), dream)
-    make_tables(place)
-    found = measure_coverage(place, SLUICE)
-    event, value = found.unknown
+    workspace = keep(tmp_path, records_of("rest"), dream)
+    make_tables(workspace)
+    coverage = measure_coverage(workspace, SLUICE)
+    event, value = coverage.unknown
     assert (event.kind, event.name) == ("event", "dreamt")
     assert event.count > 1
     assert value == Unknown("value", "entries.author_association = sleeper", 1, 1)
@@ -331,10 +333,10 @@ def test_many_losses_of_one_list_are_named_in_short() -> None:
 
 
 def test_it_says_what_it_lacks(tmp_path: Path) -> None:
-    place = build(tmp_path, row(1, "entry", 1, 1))
-    assert asdict(measure_coverage(place, GEM))["repo"] == GEM
+    workspace = build(tmp_path, row(1, "entry", 1, 1))
+    assert asdict(measure_coverage(workspace, GEM))["repo"] == GEM
     with pytest.raises(WorkspaceError, match=r"no raw replies of octo/other\. Run goldpan mine"):
-        measure_coverage(place, "octo/other")
-    place.table(GEM, "ledger").unlink()
+        measure_coverage(workspace, "octo/other")
+    workspace.table(GEM, "ledger").unlink()
     with pytest.raises(WorkspaceError, match="goldpan normalize --repo octo/gem"):
-        measure_coverage(place, GEM)
+        measure_coverage(workspace, GEM)

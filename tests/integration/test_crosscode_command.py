@@ -27,7 +27,7 @@ TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workspace:
+def workspace(tmp_path: Path) -> Workspace:
     """Return a workspace with the rows of some tasks."""
     workspace = Workspace(tmp_path / "place")
     for name in TASKS:
@@ -54,29 +54,29 @@ def refusal(*arguments: str | Path) -> str:
     return str(done.exception)
 
 
-def test_tasks_go_out_are_split_and_come_back(place: Workspace, tmp_path: Path) -> None:
-    here = ("--workspace", place.root)
+def test_tasks_go_out_are_split_and_come_back(workspace: Workspace, tmp_path: Path) -> None:
+    here = ("--workspace", workspace.root)
     out = answer("export", "--all", *here)
     assert out["instances"] == 120
-    assert {one["task"] for one in out["tasks"].values()} == set(TASKS)
+    assert {task["task"] for task in out["tasks"].values()} == set(TASKS)
     assert "sentiment" in out["without_rows"]
-    exported = place.root / "crosscode" / "tasks"
+    exported = workspace.root / "crosscode" / "tasks"
     assert crosscode("check", exported).exit_code == 0
 
-    names = {one["name"]: one for one in answer("splits", *here)}
+    names = {split["name"]: split for split in answer("splits", *here)}
     assert len(names) == 10
     assert names["Type-QA"]["evaluation"] == ["qa"]
     assert names["Type-Trans"]["empty"] == "evaluation"
 
     made = answer("split", "type-qa", "--method", "2-shot", "--seed", "3", *here)
-    assert {one["task"] for one in made["train"]} == set(TASKS) - {"qa"}
+    assert {task["task"] for task in made["train"]} == set(TASKS) - {"qa"}
     prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")
     assert prompts.num_rows == made["evaluation"][0]["drawn"]
     assert all(text.count("\nExample ") == 2 for text in prompts["prompt"].to_pylist())
 
     target = tmp_path / "predictions.parquet"
-    given = ("shortcut", made["directory"], "--method", "copy-ins-input", "--output", target)
-    scores = answer(*given)
+    arguments = ("shortcut", made["directory"], "--method", "copy-ins-input", "--output", target)
+    scores = answer(*arguments)
     assert scores["instances"] == prompts.num_rows
     predictions = pq.read_table(target)
     assert predictions.schema == predictions_schema("text-generation")
@@ -86,14 +86,14 @@ def test_tasks_go_out_are_split_and_come_back(place: Workspace, tmp_path: Path) 
     back = answer("import", exported, "--workspace", tmp_path / "new")
     for name in TASKS:
         assert back[name]["splits"] == {"train": 20, "test": 10}
-        for path in (place.dataset(name) / "data").iterdir():
+        for path in (workspace.dataset(name) / "data").iterdir():
             assert pq.read_table(path) == pq.read_table(
                 Workspace(tmp_path / "new").dataset(name) / "data" / path.name
             )
 
 
-def test_a_built_split_is_a_task_to_evaluate(place: Workspace) -> None:
-    here = ("--workspace", place.root)
+def test_a_built_split_is_a_task_to_evaluate(workspace: Workspace) -> None:
+    here = ("--workspace", workspace.root)
     answer("export", "--all", *here)
     made = answer("split", "Type-QA", "--method", "1-shot", *here)
     (name,) = answer("import", made["directory"], *here)
@@ -105,13 +105,13 @@ def test_a_built_split_is_a_task_to_evaluate(place: Workspace) -> None:
     assert result["rows"] == {"train": 90, "test": 30}
     assert result["scores"]["examples"] == 30
     prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")
-    (run_file,) = place.root.glob("runs/*/*/*/predictions.parquet")
+    (run_file,) = workspace.root.glob("runs/*/*/*/predictions.parquet")
     truths = pq.read_table(run_file)["truth"].to_pylist()
     assert sorted(truths) == sorted(prompts["output"].to_pylist())
 
 
-def test_people_see_what_was_done(place: Workspace, tmp_path: Path) -> None:
-    here = ("--workspace", place.root)
+def test_people_see_what_was_done(workspace: Workspace, tmp_path: Path) -> None:
+    here = ("--workspace", workspace.root)
     done = crosscode("export", "--task", "qa", "--task", "issue_type", *here)
     assert done.exit_code == 0
     assert "task_340_goldpan_issues_question_answering" in done.stdout
@@ -121,19 +121,19 @@ def test_people_see_what_was_done(place: Workspace, tmp_path: Path) -> None:
     done = crosscode("split", "Type-QA", "--max-length", "60", *here)
     assert "Type-QA in" in done.stdout
     assert "prompts lack examples for their length" in done.stdout
-    made = place.root / "crosscode" / "splits" / "type-qa-2-0-instruct"
+    made = workspace.root / "crosscode" / "splits" / "type-qa-2-0-instruct"
     done = crosscode("shortcut", made, "--method", "copy-ex-output")
     assert "rouge_l:" in done.stdout
 
 
-def test_public_files_are_used_where_they_lie(place: Workspace, tmp_path: Path) -> None:
+def test_public_files_are_used_where_they_lie(workspace: Workspace, tmp_path: Path) -> None:
     instances = [{"input": f"int a{at};", "output": f"a{at}: int"} for at in range(5)]
     write_public(tmp_path / "public", "task_150_trans_translation", instances, Type=["Translation"])
-    here = ("--workspace", place.root)
+    here = ("--workspace", workspace.root)
     answer("export", "--all", *here)
-    both = ("--from", tmp_path / "public", "--from", place.root / "crosscode" / "tasks")
+    both = ("--from", tmp_path / "public", "--from", workspace.root / "crosscode" / "tasks")
     made = answer("split", "Type-Trans", *both, *here)
-    assert [one["task"] for one in made["evaluation"]] == ["task_150_trans_translation"]
+    assert [task["task"] for task in made["evaluation"]] == ["task_150_trans_translation"]
     assert len(made["train"]) == 4
     done = crosscode("import", tmp_path / "public", *here)
     assert "task_150_trans_translation" in done.stdout
@@ -141,10 +141,10 @@ def test_public_files_are_used_where_they_lie(place: Workspace, tmp_path: Path) 
     assert "task_150_trans_translation" in done.stdout
 
 
-def test_numbers_stay(place: Workspace, tmp_path: Path) -> None:
+def test_numbers_stay(workspace: Workspace, tmp_path: Path) -> None:
     """A task that is not shipped keeps the number that it got first."""
-    here = ("--workspace", place.root)
-    own = place.root / "tasks"
+    here = ("--workspace", workspace.root)
+    own = workspace.root / "tasks"
     own.mkdir()
     shipped = find_task("issue_type")
     source = files("goldpan.datasets") / "tasks" / "issue_type.toml"
@@ -152,15 +152,15 @@ def test_numbers_stay(place: Workspace, tmp_path: Path) -> None:
         (own / f"{name}.toml").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
         task = find_task(name, own)
         assert task.labels == shipped.labels
-        write_rows(place, task, {"train": sample_rows(task)})
+        write_rows(workspace, task, {"train": sample_rows(task)})
         out = answer("export", "--all", *here)
-    numbers = {one["task"]: stem.split("_")[1] for stem, one in out["tasks"].items()}
+    numbers = {task["task"]: stem.split("_")[1] for stem, task in out["tasks"].items()}
     assert numbers["zebra"] < numbers["apple"]
     assert numbers["issue_type"] == "308"
 
 
-def test_what_is_wrong_is_said_in_a_sentence(place: Workspace) -> None:
-    here = ("--workspace", place.root)
+def test_what_is_wrong_is_said_in_a_sentence(workspace: Workspace) -> None:
+    here = ("--workspace", workspace.root)
     assert "Give either --task NAME or --all" in refusal("export", *here)
     absent = refusal("export", "--task", "sentiment", *here)
     assert "no rows of sentiment" in absent
@@ -170,14 +170,14 @@ def test_what_is_wrong_is_said_in_a_sentence(place: Workspace) -> None:
     assert "no task for evaluation" in refusal("split", "Type-Trans", *here)
     short = refusal("split", "Type-QA", "--max-length", "3", *here)
     assert "The instruction of task_" in short
-    path = place.root / "crosscode" / "tasks"
+    path = workspace.root / "crosscode" / "tasks"
     (data,) = path.glob("task_340*.data.json")
     data.write_text('{"Instances": [{"\\u001b[31mred": "x", "input": "x"}]}')
     done = crosscode("check", path)
     assert done.exit_code == 1
     assert "Instances[0].output: is missing" in done.stdout
     assert "Instances[0].output" in refusal("split", "Type-QA", *here)
-    assert not list((place.root / "crosscode" / "splits").iterdir())
+    assert not list((workspace.root / "crosscode" / "splits").iterdir())
 
 
 def test_a_person_sees_one_line_of_error(tmp_path: Path) -> None:
@@ -186,13 +186,15 @@ def test_a_person_sees_one_line_of_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("find", "told"),
+    ("find", "message"),
     [
         (lambda: find_method("9-shot"), "Choose 4-shot, 3-shot"),
         (lambda: find_counter("tokens"), "Choose words, characters"),
         (lambda: find_shortcut("copy"), "Choose copy-ex-output or copy-ins-input"),
     ],
 )
-def test_names_that_there_are_not_list_those_there_are(find: Callable[[], Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_names_that_there_are_not_list_those_there_are(
+    find: Callable[[], Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
         find()

@@ -35,12 +35,12 @@ LINKED = f"{LONG} See https://elsewhere.net/report for more."
 HOSTILE = "qa:o/n#1 | <b>x</b>\n# head [a](http://e)"
 
 
-def ids(found: DiffResult, kind: str) -> list[str]:
-    return [row.id for row in found.examples[kind]]
+def ids(diff: DiffResult, kind: str) -> list[str]:
+    return [row.id for row in diff.examples[kind]]
 
 
-def told(found: DiffResult) -> dict[str, tuple[str | None, str | None]]:
-    return {cause.what: (cause.old, cause.new) for cause in found.causes}
+def causes_of(diff: DiffResult) -> dict[str, tuple[str | None, str | None]]:
+    return {cause.what: (cause.old, cause.new) for cause in diff.causes}
 
 
 def test_rows_that_came_went_and_changed_are_told_by_id_and_column(tmp_path: Path) -> None:
@@ -49,27 +49,27 @@ def test_rows_that_came_went_and_changed_are_told_by_id_and_column(tmp_path: Pat
     rows[0]["title"] = "Another"
     rows[1]["raw"] = ["run-0002.zst@1"]
     newer = write(tmp_path / "new", QA, rows)
-    found = compare_versions(older.directory, newer.directory)
-    assert (found.added, found.gone, found.changed, found.moved, found.same) == (1, 2, 2, 0, 2)
-    assert ids(found, "added") == ["qa:o/n#9"]
-    assert ids(found, "gone") == ["qa:o/n#1", "qa:o/n#6"]
-    assert {row.id: row.columns for row in found.examples["changed"]} == {
+    diff = compare_versions(older.directory, newer.directory)
+    assert (diff.added, diff.gone, diff.changed, diff.moved, diff.same) == (1, 2, 2, 0, 2)
+    assert ids(diff, "added") == ["qa:o/n#9"]
+    assert ids(diff, "gone") == ["qa:o/n#1", "qa:o/n#6"]
+    assert {row.id: row.columns for row in diff.examples["changed"]} == {
         "qa:o/n#2": ("title",),
         "qa:o/n#3": ("raw",),
     }
-    assert found.changed_in_task == 1
-    assert found.columns == {"raw": 1, "title": 1}
-    assert not found.causes
-    assert any("not in the workspace" in note for note in found.notes)
-    assert f"content {found.new.content}" in (newer.directory / "README.md").read_text()
+    assert diff.changed_in_task == 1
+    assert diff.columns == {"raw": 1, "title": 1}
+    assert not diff.causes
+    assert any("not in the workspace" in note for note in diff.notes)
+    assert f"content {diff.new.content}" in (newer.directory / "README.md").read_text()
 
 
 def test_a_version_compared_with_itself_differs_in_nothing(tmp_path: Path) -> None:
     made = write(tmp_path, QA, examples(QA, 30), "time:2020-01-05,2020-01-20")
-    found = compare_versions(made.directory, made.directory)
-    assert (found.same, found.causes, found.reasons, found.notes) == (30, (), (), ())
-    assert not any(found.examples.values())
-    assert f"content {found.old.content}" in (made.directory / "README.md").read_text()
+    diff = compare_versions(made.directory, made.directory)
+    assert (diff.same, diff.causes, diff.reasons, diff.notes) == (30, (), (), ())
+    assert not any(diff.examples.values())
+    assert f"content {diff.old.content}" in (made.directory / "README.md").read_text()
 
 
 def test_rows_in_another_split_are_moved(tmp_path: Path) -> None:
@@ -77,13 +77,13 @@ def test_rows_in_another_split_are_moved(tmp_path: Path) -> None:
     rows = examples(QA, 20)
     rows[8]["title"] = "Another"
     newer = write(tmp_path / "new", QA, rows, "time:2020-01-09")
-    found = compare_versions(older.directory, newer.directory)
-    assert (found.moved, found.changed, found.same) == (2, 1, 18)
-    assert [(row.id, row.old_split, row.new_split) for row in found.examples["moved"]] == [
+    diff = compare_versions(older.directory, newer.directory)
+    assert (diff.moved, diff.changed, diff.same) == (2, 1, 18)
+    assert [(row.id, row.old_split, row.new_split) for row in diff.examples["moved"]] == [
         ("qa:o/n#8", "train", "test")
     ]
-    assert found.examples["changed"][0].old_split == "train"
-    assert found.examples["changed"][0].new_split == "test"
+    assert diff.examples["changed"][0].old_split == "train"
+    assert diff.examples["changed"][0].new_split == "test"
 
 
 def test_the_provenance_tells_what_was_done_otherwise(tmp_path: Path) -> None:
@@ -105,31 +105,31 @@ def test_the_provenance_tells_what_was_done_otherwise(tmp_path: Path) -> None:
     older = write(tmp_path / "old", QA, examples(QA, 2), provenance=before)
     rows = [*examples(QA, 2), example(QA, 3, "p/q"), example(QA, 1_600)]
     newer = write(tmp_path / "new", QA, rows, provenance=later)
-    found = compare_versions(older.directory, newer.directory)
-    causes = told(found)
+    diff = compare_versions(older.directory, newer.directory)
+    causes = causes_of(diff)
     assert causes["o/n: mined_until"] == ("2024-05-02T00:00:00+00:00", "2024-06-02T00:00:00+00:00")
     assert causes["o/n: rules"] == (None, "faun-eval")
     assert causes["profile.decide, where they differ"] == (None, "language")
     assert causes["profile.settings.bots.least"] == (None, "2")
-    assert {(one.change, one.reason): one.rows for one in found.reasons} == {
+    assert {(reason.change, reason.reason): reason.rows for reason in diff.reasons} == {
         ("added", "its repository is a new source"): 1,
         ("added", "it was opened after the older version was mined"): 1,
     }
     same = replace(before, digests={"bots": "0" * 16})
     other = write(tmp_path / "other", QA, examples(QA, 2), provenance=same)
-    assert told(compare_versions(older.directory, other.directory)) == {
+    assert causes_of(compare_versions(older.directory, other.directory)) == {
         "method of the criterion bots": ("0123456789abcdef", "0" * 16)
     }
 
 
-def make(place: Workspace, decide: str, output: str, since: Path | None = None) -> Written:
-    path = place.root / f"{output}.toml"
+def make(workspace: Workspace, decide: str, output: str, since: Path | None = None) -> Written:
+    path = workspace.root / f"{output}.toml"
     path.write_text(f'decide = {decide}\n[answer]\nchoice = "first"\n', encoding="utf-8")
     profile = load_profile(str(path))
-    run_filters(place, [REPO], profile, QUIET)
-    plan, directory = SplitPlan.parse("none"), place.dataset(output)
+    run_filters(workspace, [REPO], profile, QUIET)
+    plan, directory = SplitPlan.parse("none"), workspace.dataset(output)
     recipe = find_recipe("qa")
-    return build(place, recipe, [REPO], profile, plan, directory, QUIET, since=since).written
+    return build(workspace, recipe, [REPO], profile, plan, directory, QUIET, since=since).written
 
 
 def talks(numbers: Sequence[int]) -> list[dict[str, object]]:
@@ -141,24 +141,24 @@ def talks(numbers: Sequence[int]) -> list[dict[str, object]]:
 
 def test_the_verdicts_tell_which_criterion_drops_and_keeps(tmp_path: Path) -> None:
     entries = [issue(1), issue(2, body=LINKED), issue(3)]
-    place = filtering.build(tmp_path, entries, talks([1, 2, 3]))
-    older = make(place, '["bots"]', "one")
-    newer = make(place, '["external-check"]', "two")
-    gone = compare_versions(older.directory, newer.directory, place)
-    assert [(one.change, one.reason) for one in gone.reasons] == [
+    workspace = filtering.build(tmp_path, entries, talks([1, 2, 3]))
+    older = make(workspace, '["bots"]', "one")
+    newer = make(workspace, '["external-check"]', "two")
+    gone = compare_versions(older.directory, newer.directory, workspace)
+    assert [(reason.change, reason.reason) for reason in gone.reasons] == [
         ("gone", "the criterion external-check, which decides now, drops it (external-link)")
     ]
     assert ids(gone, "gone") == [f"qa:{REPO}#2"]
-    added = compare_versions(newer.directory, older.directory, place)
-    assert [(one.change, one.reason) for one in added.reasons] == [
+    added = compare_versions(newer.directory, older.directory, workspace)
+    assert [(reason.change, reason.reason) for reason in added.reasons] == [
         ("added", "the criterion external-check dropped it before (external-link)")
     ]
-    place.verdicts(REPO, "two").unlink()
-    freed = compare_versions(newer.directory, older.directory, place)
-    assert [one.reason for one in freed.reasons] == [
+    workspace.verdicts(REPO, "two").unlink()
+    freed = compare_versions(newer.directory, older.directory, workspace)
+    assert [reason.reason for reason in freed.reasons] == [
         "the criterion external-check, which would drop it, no longer decides (external-link)"
     ]
-    unknown = compare_versions(older.directory, newer.directory, place)
+    unknown = compare_versions(older.directory, newer.directory, workspace)
     assert not unknown.reasons
     assert unknown.notes == (
         "why 1 rows are gone is not known: the verdicts by which the newer version was made are "
@@ -168,11 +168,11 @@ def test_the_verdicts_tell_which_criterion_drops_and_keeps(tmp_path: Path) -> No
 
 def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path) -> None:
     entries = [issue(1), issue(2, body=LINKED)]
-    place = filtering.build(tmp_path, entries, talks([1, 2]))
-    make(place, '["bots"]', "one")
-    assert "## Changes" not in (place.dataset("one") / "README.md").read_text()
-    older = place.dataset("one").rename(tmp_path / "older")
-    newer = make(place, '["external-check"]', "one", since=older)
+    workspace = filtering.build(tmp_path, entries, talks([1, 2]))
+    make(workspace, '["bots"]', "one")
+    assert "## Changes" not in (workspace.dataset("one") / "README.md").read_text()
+    older = workspace.dataset("one").rename(tmp_path / "older")
+    newer = make(workspace, '["external-check"]', "one", since=older)
     card = (newer.directory / "README.md").read_text()
     section = card.split("\n## Changes\n\n")[1].split("\n\n## ")[0]
     assert "0 added, 1 gone, 0 changed" in section
@@ -180,14 +180,14 @@ def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path)
         "| gone | the criterion external-check, which decides now, drops it (external-link) | 1 |"
         in section
     )
-    told = json.loads((newer.directory / "provenance.json").read_text())
-    found = compare_versions(older, newer.directory, place)
-    assert told["settings"]["since"] == found.old.content
-    assert not any("since" in cause.what for cause in found.causes)
-    assert make(place, '["external-check"]', "one", since=older) == newer
+    provenance = json.loads((newer.directory / "provenance.json").read_text())
+    diff = compare_versions(older, newer.directory, workspace)
+    assert provenance["settings"]["since"] == diff.old.content
+    assert not any("since" in cause.what for cause in diff.causes)
+    assert make(workspace, '["external-check"]', "one", since=older) == newer
     assert (newer.directory / "README.md").read_text() == card
     make(
-        place, '["external-check"]', "one", since=newer.directory
+        workspace, '["external-check"]', "one", since=newer.directory
     )  # it may be the one that is replaced
     assert "0 added, 0 gone" in (newer.directory / "README.md").read_text()
 
@@ -226,8 +226,8 @@ def test_the_command_prints_writes_and_speaks_json(tmp_path: Path) -> None:
             ("qa:o/n#1", "gone"),
         ]
     parquet, lines = tmp_path / "rows.parquet", tmp_path / "rows.jsonl"
-    told = json.loads(goldpan("diff", older, newer, "--json", "--output", parquet).out)
-    assert (told["added"], told["gone"], told["family"]) == (2, 1, "qa")
+    output = json.loads(goldpan("diff", older, newer, "--json", "--output", parquet).out)
+    assert (output["added"], output["gone"], output["family"]) == (2, 1, "qa")
     assert goldpan("diff", older, newer, "--output", lines).code == 0
     assert pq.read_table(parquet).to_pylist() == [
         json.loads(line) for line in lines.read_text().splitlines()

@@ -181,12 +181,14 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 @every_family
 def test_duckdb_and_pandas_read_it(tmp_path: Path, family: Family) -> None:
     written = write(tmp_path, family, examples(family, 250), "random:0.9,0.1", shard_bytes=1)
-    place = f"{written.directory}/data/*.parquet"
+    pattern = f"{written.directory}/data/*.parquet"
     with duckdb.connect() as connection:
-        ids = connection.sql(f"SELECT id FROM '{place}' ORDER BY issue").fetchall()
-        kinds = connection.sql(f"SELECT typeof(labels), typeof(created_at) FROM '{place}' LIMIT 1")
+        ids = connection.sql(f"SELECT id FROM '{pattern}' ORDER BY issue").fetchall()
+        kinds = connection.sql(
+            f"SELECT typeof(labels), typeof(created_at) FROM '{pattern}' LIMIT 1"
+        )
         assert kinds.fetchall() == [("VARCHAR[]", "TIMESTAMP WITH TIME ZONE")]
-    assert [one for (one,) in ids] == [row["id"] for row in examples(family, 250)]
+    assert [row_id for (row_id,) in ids] == [row["id"] for row in examples(family, 250)]
     frames = [pd.read_parquet(written.directory / file.path) for file in written.files]
     assert sum(map(len, frames)) == 250
     assert list(frames[0].columns) == [column.name for column in family.columns]
@@ -235,11 +237,11 @@ def test_rows_about_one_issue_are_never_parted(tmp_path: Path) -> None:
         for pull in (1, 2)
     ]
     written = write(tmp_path, CODE_EDIT, rows, "random:0.5,0.5")
-    found = [
+    issues = [
         set(pq.read_table(written.directory / split.files[0].path)["issue"].to_pylist())
         for split in written.splits
     ]
-    assert not found[0] & found[1]
+    assert not issues[0] & issues[1]
     assert written.report.groups == 40
     with pytest.raises(ValueError, match="o/n#3 is in the groups a and b"):
         write(tmp_path, CODE_EDIT, [{**rows[6], "group": "a"}, {**rows[7], "group": "b"}])
@@ -247,18 +249,18 @@ def test_rows_about_one_issue_are_never_parted(tmp_path: Path) -> None:
 
 def test_provenance_names_every_file_and_nothing_of_this_machine(tmp_path: Path) -> None:
     written = write(tmp_path, QA, examples(QA, 30), "time:2020-01-10")
-    told = json.loads((written.directory / "provenance.json").read_bytes())
+    provenance = json.loads((written.directory / "provenance.json").read_bytes())
     files = content(written.directory)
     data = files.pop("provenance.json")
-    assert told["files"] == {
+    assert provenance["files"] == {
         name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
         for name, data in files.items()
     }
-    assert told["family"] == "qa"
-    assert told["splits"]["rows"] == {"train": 8, "test": 22}
-    assert told["splits"]["plan"] == "time:2020-01-10"
-    assert told["sources"][0]["inputs"] == {"raw/run-0001.zst": "ab" * 32}
-    assert told["digests"] == dict(PROVENANCE.digests)
+    assert provenance["family"] == "qa"
+    assert provenance["splits"]["rows"] == {"train": 8, "test": 22}
+    assert provenance["splits"]["plan"] == "time:2020-01-10"
+    assert provenance["sources"][0]["inputs"] == {"raw/run-0001.zst": "ab" * 32}
+    assert provenance["digests"] == dict(PROVENANCE.digests)
     for text in (data, files["README.md"], files["croissant.json"]):
         assert str(tmp_path).encode() not in text
 
@@ -333,8 +335,8 @@ def test_counters_may_fill_while_rows_are_made(tmp_path: Path) -> None:
             yield row
 
     written = write(tmp_path, QA, rows(), provenance=replace(PROVENANCE, counts=dropped))
-    told = json.loads((written.directory / "provenance.json").read_text())
-    assert told["counts"] == {"late": 300}
+    provenance = json.loads((written.directory / "provenance.json").read_text())
+    assert provenance["counts"] == {"late": 300}
     assert "| late | 300 |" in (written.directory / "README.md").read_text()
 
 
@@ -363,7 +365,7 @@ NUMBERS = st.lists(st.integers(0, 400), min_size=1, max_size=200)
 def test_a_spool_gives_rows_in_any_order(tmp_path_factory: Any, drawn: Any) -> None:
     rows, order = drawn
     schema = pa.schema([("number", pa.int64()), ("text", pa.string())])
-    table = pa.table({"number": rows, "text": [f"é{one}" for one in rows]}, schema)
+    table = pa.table({"number": rows, "text": [f"é{row}" for row in rows]}, schema)
     path = tmp_path_factory.mktemp("spool") / "rows.arrow"
     with spooled(path, schema, table.to_batches(max_chunksize=90), ["number"]) as spool:
         assert spool.facts == table.select(["number"])

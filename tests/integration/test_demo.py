@@ -40,7 +40,7 @@ def _goldpan(*arguments: str | Path, **environment: str) -> Done:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return the workspace of a demo that ran."""
     root = tmp_path_factory.mktemp("demo") / "work space"
     done = _demo(root)
@@ -64,18 +64,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 @pytest.fixture(scope="module")
-def clone(place: Workspace) -> Path:
-    return place.root / "git" / "prospector" / "sluice.git"
+def clone(workspace: Workspace) -> Path:
+    return workspace.root / "git" / "prospector" / "sluice.git"
 
 
 @pytest.fixture(scope="module")
-def pulls(place: Workspace) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = pq.read_table(place.table(demo.REPO, "entries")).to_pylist()
+def pulls(workspace: Workspace) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(workspace.table(demo.REPO, "entries")).to_pylist()
     return [row for row in rows if row["kind"] == "pull"]
 
 
-def _tables(place: Workspace) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in place.tables(demo.REPO).iterdir()}
+def _tables(workspace: Workspace) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in workspace.tables(demo.REPO).iterdir()}
 
 
 def _exists(clone: Path, sha: str) -> bool:
@@ -83,24 +83,24 @@ def _exists(clone: Path, sha: str) -> bool:
     return answer.split()[1:2] == [b"commit"]
 
 
-def test_runs_again_with_the_same_tables(place: Workspace) -> None:
-    before = _tables(place)
-    done = _demo(place.root)
+def test_runs_again_with_the_same_tables(workspace: Workspace) -> None:
+    before = _tables(workspace)
+    done = _demo(workspace.root)
     assert done.code == 0, done.err
     assert len(before) == 15  # twelve tables; three files say what they were made of, and which
-    assert _tables(place) == before
-    assert not list((place.root / "tmp").iterdir())
+    assert _tables(workspace) == before
+    assert not list((workspace.root / "tmp").iterdir())
 
 
-def test_a_dataset_takes_what_the_review_kept(place: Workspace) -> None:
-    done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", place.root)
+def test_a_dataset_takes_what_the_review_kept(workspace: Workspace) -> None:
+    done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", workspace.root)
     assert done.code == 0, done.err
     assert "qa: 13 examples" in done.out
 
 
-def test_the_report_passes_over_imported_tasks(place: Workspace, tmp_path: Path) -> None:
+def test_the_report_passes_over_imported_tasks(workspace: Workspace, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    done = _goldpan("report", "--workspace", str(place.root), "--output", page)
+    done = _goldpan("report", "--workspace", str(workspace.root), "--output", page)
     assert done.code == 0, done.err
     assert "code-edit" in page.read_text(encoding="utf-8")
 
@@ -115,9 +115,9 @@ def test_keeps_the_reviews_of_others(tmp_path: Path) -> None:
     assert (tmp_path / demo.ANSWERS).read_bytes() == before
 
 
-def test_each_criterion_drops_something(place: Workspace) -> None:
+def test_each_criterion_drops_something(workspace: Workspace) -> None:
     """All but `license`, as the repository has one; so that a newcomer sees what they do."""
-    verdicts = pq.read_table(place.verdicts(demo.REPO, "default")).to_pylist()
+    verdicts = pq.read_table(workspace.verdicts(demo.REPO, "default")).to_pylist()
     dropping = {row["criterion"] for row in verdicts if row["keep"] is not True}
     assert {row["criterion"] for row in verdicts} - dropping == {"license"}
 
@@ -130,14 +130,14 @@ def test_commits_of_merged_pulls_are_there(clone: Path, pulls: list[dict[str, An
     assert {key for key, sha in named.items() if not _exists(clone, sha)} == set()
 
 
-def test_commits_of_timelines_are_there(place: Workspace, clone: Path) -> None:
-    commits = pq.read_table(place.table(demo.REPO, "commits")).to_pylist()
+def test_commits_of_timelines_are_there(workspace: Workspace, clone: Path) -> None:
+    commits = pq.read_table(workspace.table(demo.REPO, "commits")).to_pylist()
     assert len(commits) == 53
     for row in commits:
         if row["number"] != _LOST:
             shown = git(f"--git-dir={clone}", "show", "-s", "--format=%B", row["sha"])
             assert shown.decode().strip() == row["message"]
-    references = pq.read_table(place.table(demo.REPO, "references")).to_pylist()
+    references = pq.read_table(workspace.table(demo.REPO, "references")).to_pylist()
     closing = {row["commit_sha"] for row in references if row["commit_sha"]}
     assert len(closing) == 2
     assert all(_exists(clone, sha) for sha in closing)
@@ -153,9 +153,9 @@ def test_head_of_a_deleted_fork_is_missing(clone: Path, pulls: list[dict[str, An
 
 
 def test_files_are_what_git_counts(
-    place: Workspace, clone: Path, pulls: list[dict[str, Any]]
+    workspace: Workspace, clone: Path, pulls: list[dict[str, Any]]
 ) -> None:
-    rows = pq.read_table(place.table(demo.REPO, "files")).to_pylist()
+    rows = pq.read_table(workspace.table(demo.REPO, "files")).to_pylist()
     listed = {
         (row["number"], row["path"], row["status"], row["additions"], row["deletions"])
         for row in rows
@@ -175,12 +175,12 @@ def test_files_are_what_git_counts(
 
 
 def test_history_holds_the_hard_cases(clone: Path) -> None:
-    def kept(path: str) -> bytes:
+    def content_of(path: str) -> bytes:
         return git(f"--git-dir={clone}", "show", f"main:{path}")
 
-    assert kept("scripts/sieve.bat").count(b"\r\n") == 3
-    assert not kept("docs/changes.txt").endswith(b"\n")
-    assert b"\0" in kept("tests/data/dust.gz")
+    assert content_of("scripts/sieve.bat").count(b"\r\n") == 3
+    assert not content_of("docs/changes.txt").endswith(b"\n")
+    assert b"\0" in content_of("tests/data/dust.gz")
     base, head = git(f"--git-dir={clone}", "rev-parse", "main^1", "main^2").decode().split()
     cases = {file.path: file for file in changed_files(clone, base, head)}
     assert cases["src/sluice/text.py"].previous == "src/sluice/util.py"
@@ -206,19 +206,19 @@ def test_shipped_files_are_what_ship_makes(tmp_path: Path) -> None:
 
 
 def test_refuses_what_it_did_not_make(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
-    with Archive(place.raw(demo.REPO)) as archive:
+    workspace = Workspace(tmp_path)
+    with Archive(workspace.raw(demo.REPO)) as archive:
         Journal(archive).begin({"via": "rest", "repo": demo.REPO, "since": None})
-    before = (place.raw(demo.REPO) / demo.REPLIES).read_bytes()
+    before = (workspace.raw(demo.REPO) / demo.REPLIES).read_bytes()
     with pytest.raises(WorkspaceError, match="not the demo's"):
         demo.run_demo(Settings(tmp_path), Reporter(quiet=True))
-    assert (place.raw(demo.REPO) / demo.REPLIES).read_bytes() == before
-    assert not place.tables(demo.REPO).exists()
+    assert (workspace.raw(demo.REPO) / demo.REPLIES).read_bytes() == before
+    assert not workspace.tables(demo.REPO).exists()
 
 
 def test_refuses_tables_without_replies(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
-    place.tables(demo.REPO).mkdir(parents=True)
+    workspace = Workspace(tmp_path)
+    workspace.tables(demo.REPO).mkdir(parents=True)
     with pytest.raises(WorkspaceError, match="not the demo's"):
         demo.run_demo(Settings(tmp_path), Reporter(quiet=True))
 

@@ -123,7 +123,7 @@ def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     assert not done.err
     printed = done.out.split("---\n")
     assert len(printed) == len(examples)
-    assert all(each.strip() for each in printed)
+    assert all(output.strip() for output in printed)
     assert "Did you mean prospector/sluice" in printed[-1]
 
 
@@ -136,12 +136,12 @@ def test_examples_of_plugins_are_those_that_tests_run() -> None:
 
 def _with_those_below(commands: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return commands by their full names, those of groups too."""
-    found = {}
+    by_name = {}
     for name, command in commands.items():
-        found[prefix + name] = command
+        by_name[prefix + name] = command
         below = getattr(command, "commands", {})
-        found |= _with_those_below(below, f"{prefix}{name} ")
-    return found
+        by_name |= _with_those_below(below, f"{prefix}{name} ")
+    return by_name
 
 
 def test_every_command_and_option_is_documented() -> None:

@@ -64,9 +64,9 @@ def test_other_failures_name_the_unit_and_the_cause(engine: Engine) -> None:
 
 def test_several_processes_work() -> None:
     with open_engine("local", 2) as engine:
-        found = set(engine.map(process_of, range(30)))
-    assert len(found) == 2
-    assert os.getpid() not in found
+        processes = set(engine.map(process_of, range(30)))
+    assert len(processes) == 2
+    assert os.getpid() not in processes
 
 
 def test_one_process_is_this_one() -> None:

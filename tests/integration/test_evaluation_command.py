@@ -18,12 +18,12 @@ from tests.finetuning import example_rows
 pytest.importorskip("sklearn")
 
 
-def run(place: Path, *arguments: str) -> Result:
-    return CliRunner().invoke(app, ["run", "--workspace", str(place), *arguments])
+def run(root: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(app, ["run", "--workspace", str(root), *arguments])
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def root(tmp_path: Path) -> Path:
     """A workspace with a task of labels and one of tags."""
     workspace = Workspace(tmp_path)
     write_rows(workspace, two_labels())
@@ -33,38 +33,38 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_a_model_does_not_answer_stops_no_other_run(place: Path) -> None:
-    done = run(place, "--task", "se_entities", "--task", "requirement_type", "--model", "tfidf-svm")
+def test_what_a_model_does_not_answer_stops_no_other_run(root: Path) -> None:
+    done = run(root, "--task", "se_entities", "--task", "requirement_type", "--model", "tfidf-svm")
     assert done.exit_code == 1
     assert "does not answer se_entities" in done.stderr
-    assert [one.task for one in read_runs(Workspace(place))] == ["requirement_type"]
-    alone = run(place, "--task", "se_entities", "--model", "tfidf-svm")
+    assert [run.task for run in read_runs(Workspace(root))] == ["requirement_type"]
+    alone = run(root, "--task", "se_entities", "--model", "tfidf-svm")
     assert isinstance(alone.exception, EvaluationError)
 
 
-def test_a_seed_that_no_generator_takes_is_refused_before_anything_runs(place: Path) -> None:
+def test_a_seed_that_no_generator_takes_is_refused_before_anything_runs(root: Path) -> None:
     for seed in ("-1", str(2**32)):
-        done = run(place, "--task", "requirement_type", "--model", "majority", "--seed", seed)
+        done = run(root, "--task", "requirement_type", "--model", "majority", "--seed", seed)
         assert done.exit_code == 2
     with pytest.raises(UsageError, match="no finished run"):
-        read_runs(Workspace(place))
+        read_runs(Workspace(root))
 
 
-def test_rows_that_are_not_there_are_told_with_how_to_get_them(place: Path) -> None:
-    done = run(place, "--task", "issue_type", "--model", "majority")
+def test_rows_that_are_not_there_are_told_with_how_to_get_them(root: Path) -> None:
+    done = run(root, "--task", "issue_type", "--model", "majority")
     assert isinstance(done.exception, DatasetError)
     assert "There are no rows of issue_type" in str(done.exception)
     assert "goldpan tasks import issue_type FILES" in str(done.exception)
 
 
-def test_settings_that_make_no_sense_are_told(place: Path) -> None:
+def test_settings_that_make_no_sense_are_told(root: Path) -> None:
     for wrong in ("features=-1", "rounds=-1", "grid=large"):
-        done = run(place, "--task", "requirement_type", "--model", "tfidf-xgboost", "--set", wrong)
+        done = run(root, "--task", "requirement_type", "--model", "tfidf-xgboost", "--set", wrong)
         assert isinstance(done.exception, UsageError)
 
 
-def test_results_come_as_json(place: Path) -> None:
-    done = run(place, "--task", "requirement_type", "--model", "majority", "--json")
+def test_results_come_as_json(root: Path) -> None:
+    done = run(root, "--task", "requirement_type", "--model", "majority", "--json")
     (result,) = orjson.loads(done.stdout)
     assert result["split"] == "given"
     assert result["learning"] == {

@@ -40,13 +40,13 @@ def compared(workspace: Workspace, question: Question | None = None) -> Comparis
     return compare_runs(runs, runs, load_tasks(), question or Question())
 
 
-def comparison(found: ComparisonResult) -> Comparison:
-    assert isinstance(found.comparison, Comparison)
-    return found.comparison
+def comparison(result: ComparisonResult) -> Comparison:
+    assert isinstance(result.comparison, Comparison)
+    return result.comparison
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workspace:
+def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
@@ -57,69 +57,71 @@ def rescore(path: Path, metric: str) -> None:
     path.write_bytes(sealed_json(json.loads(changed)))
 
 
-def test_models_are_ranked_over_tasks(place: Workspace) -> None:
-    six_tasks(place)
-    found = compared(place)
-    told = comparison(found)
-    assert told.tasks == SIX
-    assert (told.test.name, told.test.question) == ("hierarchical resampling", "new rows")
-    assert (told.test.units, told.test.unit) == (24, "documents")
-    assert found.new_tasks is not None
-    assert found.new_tasks.test.question == "new tasks"
-    assert told.models[-1] == "bad"
-    assert told.decision("good", "bad") == told.decision("near", "bad") == "better"
-    assert told.decision("good", "near") != "better"
-    assert {one.model: (one.best, one.worst) for one in told.standings}["bad"] == (3, 3)
-    assert [one.name for one in found.ranked] == list(told.models)
-    assert compared(place) == found
+def test_models_are_ranked_over_tasks(workspace: Workspace) -> None:
+    six_tasks(workspace)
+    result = compared(workspace)
+    ranking = comparison(result)
+    assert ranking.tasks == SIX
+    assert (ranking.test.name, ranking.test.question) == ("hierarchical resampling", "new rows")
+    assert (ranking.test.units, ranking.test.unit) == (24, "documents")
+    assert result.new_tasks is not None
+    assert result.new_tasks.test.question == "new tasks"
+    assert ranking.models[-1] == "bad"
+    assert ranking.decision("good", "bad") == ranking.decision("near", "bad") == "better"
+    assert ranking.decision("good", "near") != "better"
+    assert {standing.model: (standing.best, standing.worst) for standing in ranking.standings}[
+        "bad"
+    ] == (3, 3)
+    assert [system.name for system in result.ranked] == list(ranking.models)
+    assert compared(workspace) == result
 
 
-def test_a_frequentist_comparison_is_there_to_choose(place: Workspace) -> None:
-    six_tasks(place)
-    told = comparison(compared(place, Question("frequentist")))
-    assert told.test.approach == "frequentist"
-    assert told.decision("good", "bad") == "better"
-    named = comparison(compared(place, Question("bayesian")))
+def test_a_frequentist_comparison_is_there_to_choose(workspace: Workspace) -> None:
+    six_tasks(workspace)
+    ranking = comparison(compared(workspace, Question("frequentist")))
+    assert ranking.test.approach == "frequentist"
+    assert ranking.decision("good", "bad") == "better"
+    named = comparison(compared(workspace, Question("bayesian")))
     assert named.test.name == "bayesian signed rank"
-    assert compared(place, Question("bayesian")).new_tasks is None
+    assert compared(workspace, Question("bayesian")).new_tasks is None
 
 
-def test_one_task_is_compared_by_the_answers_to_it(place: Workspace) -> None:
+def test_one_task_is_compared_by_the_answers_to_it(workspace: Workspace) -> None:
     data = independent(two_labels(test=200))
     for name, share in (("good", 0.9), ("bad", 0.5), ("twin", 0.9)):
         for seed in (0, 1):
-            add_run(place, data, name, share, seed=seed)
-    found = compared(place)
-    told = comparison(found)
-    assert (told.test.name, told.test.units, told.test.unit) == (
+            add_run(workspace, data, name, share, seed=seed)
+    result = compared(workspace)
+    ranking = comparison(result)
+    assert (ranking.test.name, ranking.test.units, ranking.test.unit) == (
         "hierarchical resampling",
         200,
         "rows",
     )
-    assert told.decision("good", "bad") == "better"
+    assert ranking.decision("good", "bad") == "better"
     # They answer alike, row by row; 200 rows are too few to show that they are.
-    assert told.decision("good", "twin") == "undecided"
-    assert any("projects are requirement_type (2)" in note for note in told.notes)
-    assert found.new_tasks is not None
-    assert found.new_tasks.test.name == "none"
-    assert "needs at least 3" in found.new_tasks.test.why
-    named = comparison(compared(place, Question("bayesian")))
+    assert ranking.decision("good", "twin") == "undecided"
+    assert any("projects are requirement_type (2)" in note for note in ranking.notes)
+    assert result.new_tasks is not None
+    assert result.new_tasks.test.name == "none"
+    assert "needs at least 3" in result.new_tasks.test.why
+    named = comparison(compared(workspace, Question("bayesian")))
     assert named.test.name == "randomization"
 
 
-def test_rows_of_four_documents_say_too_little_of_new_ones(place: Workspace) -> None:
+def test_rows_of_four_documents_say_too_little_of_new_ones(workspace: Workspace) -> None:
     data = two_labels(test=200)
     for name, share in (("good", 0.9), ("bad", 0.5)):
-        add_run(place, data, name, share)
-    told = comparison(compared(place))
-    assert (told.test.units, told.test.unit) == (4, "documents")
-    assert told.decision("good", "bad") == "undecided"
-    (pair,) = told.pairs
+        add_run(workspace, data, name, share)
+    ranking = comparison(compared(workspace))
+    assert (ranking.test.units, ranking.test.unit) == (4, "documents")
+    assert ranking.decision("good", "bad") == "undecided"
+    (pair,) = ranking.pairs
     assert pair.needed is not None
     assert pair.needed >= 6
 
 
-def test_every_metric_that_sums_over_examples_can_be_shuffled(place: Workspace) -> None:
+def test_every_metric_that_sums_over_examples_can_be_shuffled(workspace: Workspace) -> None:
     numbers = [(f"Story {n}", float(n % 7 + 1)) for n in range(200)]
     labels = find_task("comment_type_python").label_names
     several = [(f"Comment {n}", [labels[n % 3], labels[3 + n % 2]]) for n in range(200)]
@@ -134,51 +136,51 @@ def test_every_metric_that_sums_over_examples_can_be_shuffled(place: Workspace) 
         data = independent(split_rows(find_task(task), pairs, 40))
         wrong = {"story_points": 30.0, "se_entities": ["O", "O", "O"], "qa": "No idea"}
         for name, share in (("good", 0.9), ("bad", 0.3)):
-            add_run(place, data, name, share, wrong=wrong.get(task, list(labels[2:3])))
-    found = compared(place)
-    assert comparison(found).decision("good", "bad") == "better"
-    assert found.metrics["story_points"] == "1 - smape"
-    assert found.metric == "score"
-    assert [one.tasks for one in found.alone] == [(task,) for task in found.tasks]
-    for one in found.alone:
-        assert one.decision("good", "bad") == "better", one.tasks
-        for standing in one.standings:
-            system = next(each for each in found.systems if each.name == standing.model)
-            assert standing.mean == pytest.approx(mean_score(system, one.tasks[0]))
+            add_run(workspace, data, name, share, wrong=wrong.get(task, list(labels[2:3])))
+    result = compared(workspace)
+    assert comparison(result).decision("good", "bad") == "better"
+    assert result.metrics["story_points"] == "1 - smape"
+    assert result.metric == "score"
+    assert [single.tasks for single in result.alone] == [(task,) for task in result.tasks]
+    for single in result.alone:
+        assert single.decision("good", "bad") == "better", single.tasks
+        for standing in single.standings:
+            system = next(system for system in result.systems if system.name == standing.model)
+            assert standing.mean == pytest.approx(mean_score(system, single.tasks[0]))
 
 
-def test_settings_and_protocols_tell_systems_apart_where_they_differ(place: Workspace) -> None:
+def test_settings_and_protocols_tell_systems_apart_where_they_differ(workspace: Workspace) -> None:
     data, other = two_labels("bug_issue"), two_labels("incivility")
-    add_run(place, data, "svm", 0.9, context="none", depth=3)
-    add_run(place, data, "svm", 0.9, context="wide", depth=3)
-    add_run(place, data, "tree", 0.8, depth=3)
-    add_run(place, other, "tree", 0.8, depth=4)
-    assert [one.name for one in compared(place).systems] == [
+    add_run(workspace, data, "svm", 0.9, context="none", depth=3)
+    add_run(workspace, data, "svm", 0.9, context="wide", depth=3)
+    add_run(workspace, data, "tree", 0.8, depth=3)
+    add_run(workspace, other, "tree", 0.8, depth=4)
+    assert [system.name for system in compared(workspace).systems] == [
         "svm (context=none)",
         "svm (context=wide)",
         "tree",
     ]
-    add_run(place, data, "tree", 0.8, protocol="selu-paper", depth=3)
-    assert "tree (selu-paper)" in [one.name for one in compared(place).systems]
+    add_run(workspace, data, "tree", 0.8, protocol="selu-paper", depth=3)
+    assert "tree (selu-paper)" in [system.name for system in compared(workspace).systems]
 
 
-def test_runs_on_another_split_are_kept_apart(place: Workspace) -> None:
+def test_runs_on_another_split_are_kept_apart(workspace: Workspace) -> None:
     for name in ("one", "two"):
-        add_run(place, two_labels(), name, 0.9)
-    add_run(place, two_labels(train=70, test=50), "one", 0.9)
-    found = compared(place)
-    assert {run.scores.examples for one in found.systems for run in one.every()} == {60}
-    assert [(run.model, run.scores.examples) for run in found.elsewhere] == [("one", 50)]
+        add_run(workspace, two_labels(), name, 0.9)
+    add_run(workspace, two_labels(train=70, test=50), "one", 0.9)
+    result = compared(workspace)
+    assert {run.scores.examples for system in result.systems for run in system.every()} == {60}
+    assert [(run.model, run.scores.examples) for run in result.elsewhere] == [("one", 50)]
 
 
-def test_gaps_leave_the_ranking_and_are_named(place: Workspace) -> None:
-    six_tasks(place)
-    add_run(place, two_labels("bug_issue"), "late", 0.9)
-    found = compared(place)
-    assert found.block.models == ("bad", "good", "near")
-    assert found.block.left_out == ("late: no score on 5 of 6 tasks",)
-    assert found.ranked[-1].name == "late"
-    runs = read_runs(place, models=["good", "late"])
+def test_gaps_leave_the_ranking_and_are_named(workspace: Workspace) -> None:
+    six_tasks(workspace)
+    add_run(workspace, two_labels("bug_issue"), "late", 0.9)
+    result = compared(workspace)
+    assert result.block.models == ("bad", "good", "near")
+    assert result.block.left_out == ("late: no score on 5 of 6 tasks",)
+    assert result.ranked[-1].name == "late"
+    runs = read_runs(workspace, models=["good", "late"])
     named = compare_runs(runs, runs, load_tasks(), Question(), keep_models=True)
     assert named.block.models == ("good", "late")
     assert named.block.tasks == ("bug_issue",)
@@ -192,79 +194,82 @@ def test_nothing_is_left_out_where_nothing_is_missing() -> None:
     assert complete({"a": "xy", "b": "x"}, keep_models=True).tasks == ("x",)
 
 
-def test_one_model_is_no_comparison(place: Workspace) -> None:
-    add_run(place, two_labels(), "alone", 0.9)
-    assert compared(place).comparison == "There is one model, alone; a comparison needs two"
-    add_run(place, two_labels("bug_issue"), "other", 0.9)
-    assert compared(place).comparison == "No two models have scores on the same task"
+def test_one_model_is_no_comparison(workspace: Workspace) -> None:
+    add_run(workspace, two_labels(), "alone", 0.9)
+    assert compared(workspace).comparison == "There is one model, alone; a comparison needs two"
+    add_run(workspace, two_labels("bug_issue"), "other", 0.9)
+    assert compared(workspace).comparison == "No two models have scores on the same task"
 
 
-def test_runs_that_contradict_each_other_are_named(place: Workspace) -> None:
-    ran = add_run(place, two_labels(), "one", 0.9)
+def test_runs_that_contradict_each_other_are_named(workspace: Workspace) -> None:
+    ran = add_run(workspace, two_labels(), "one", 0.9)
     copy = ran.directory.with_name("seed-0-copy")
     copy.mkdir()
     for path in ran.directory.iterdir():
         (copy / path.name).write_bytes(path.read_bytes())
     with pytest.raises(EvaluationError, match="are both one on requirement_type with seed 0"):
-        compared(place)
+        compared(workspace)
     result = copy / "result.json"
     rescore(result, "mcc")
     with pytest.raises(EvaluationError, match="goldpan evaluate score --task requirement_type"):
-        compared(place)
+        compared(workspace)
 
 
 def metric(name: str, value: float | None, *, higher: bool) -> Scores:
     interval = None if value is None else Interval(value - 0.1, value + 0.2)
-    one = Metric(name, value, interval, "" if interval else "why", higher_is_better=higher)
-    return Scores("t", "regression", name, 9, 0, "example", 9, 0, 0, (one,))
+    result = Metric(name, value, interval, "" if interval else "why", higher_is_better=higher)
+    return Scores("t", "regression", name, 9, 0, "example", 9, 0, 0, (result,))
 
 
 def test_errors_are_turned_round() -> None:
-    found = ranking_score(metric("smape", 0.3, higher=False))
-    assert (found.name, found.value) == ("1 - smape", 0.7)
-    assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx((0.5, 0.8))
+    score = ranking_score(metric("smape", 0.3, higher=False))
+    assert (score.name, score.value) == ("1 - smape", 0.7)
+    assert score.interval is not None
+    assert (score.interval.low, score.interval.high) == pytest.approx((0.5, 0.8))
     assert ranking_score(metric("mae", 2.0, higher=False)).value == -2.0
     assert ranking_score(metric("f1", 0.4, higher=True)).value == 0.4
     assert ranking_score(metric("mae", None, higher=False)).reason == "why"
 
 
-def test_a_run_without_a_score_is_named(place: Workspace) -> None:
+def test_a_run_without_a_score_is_named(workspace: Workspace) -> None:
     data = split_rows(find_task("story_points"), [(f"S {n}", 1.0 + n) for n in range(40)], 20)
     for name, silent in (("quiet", 0.5), ("loud", 0.0)):
-        add_run(place, data, name, 0.9, wrong=3.0, silent=silent)
-    for path in place.root.glob("runs/*/*/*/result.json"):
+        add_run(workspace, data, name, 0.9, wrong=3.0, silent=silent)
+    for path in workspace.root.glob("runs/*/*/*/result.json"):
         rescore(path, "mae")
-    found = compared(place)
-    assert found.metrics == {"story_points": "-mae"}
-    assert [text.partition(":")[0] for text in found.without_value] == [
+    result = compared(workspace)
+    assert result.metrics == {"story_points": "-mae"}
+    assert [text.partition(":")[0] for text in result.without_value] == [
         "quiet on story_points, seed 0, has no -mae"
     ]
-    assert found.comparison == "No two models have scores on the same task"
+    assert result.comparison == "No two models have scores on the same task"
 
 
-def test_the_competition_ranks_who_ran_every_category(place: Workspace) -> None:
+def test_the_competition_ranks_who_ran_every_category(workspace: Workspace) -> None:
     for name in BASELINE:
-        add_run(place, official(name), "all", 1.0)
-    add_run(place, official("nlbse23_java_usage"), "some", 1.0)
-    found = comment_ranking(compared(place).systems)
-    assert found is not None
-    assert [(one.name, one.place) for one in found.entries] == [("all", 1), (ORGANIZERS, 2)]
-    first, second = found.entries
+        add_run(workspace, official(name), "all", 1.0)
+    add_run(workspace, official("nlbse23_java_usage"), "some", 1.0)
+    standing = comment_ranking(compared(workspace).systems)
+    assert standing is not None
+    assert [(entry.name, entry.place) for entry in standing.entries] == [
+        ("all", 1),
+        (ORGANIZERS, 2),
+    ]
+    first, second = standing.entries
     assert (first.score.score, first.precision, first.recall) == (1.0, 1.0, 1.0)
     assert first.score.outperformed == 19
     assert second.score.mean_f1 == pytest.approx(0.309, abs=0.0005)
-    assert found.incomplete == ("some ran 1 of 19 categories",)
+    assert standing.incomplete == ("some ran 1 of 19 categories",)
     assert comment_ranking(()) is None
 
 
-def test_scores_on_other_rows_are_not_set_against_the_competition(place: Workspace) -> None:
+def test_scores_on_other_rows_are_not_set_against_the_competition(workspace: Workspace) -> None:
     for name in BASELINE:
-        add_run(place, two_labels(name, train=10, test=20), "mine", 1.0)
-    found = comment_ranking(compared(place).systems)
-    assert found is not None
-    assert [one.name for one in found.entries] == [ORGANIZERS]
-    assert found.incomplete == (
+        add_run(workspace, two_labels(name, train=10, test=20), "mine", 1.0)
+    competition = comment_ranking(compared(workspace).systems)
+    assert competition is not None
+    assert [entry.name for entry in competition.entries] == [ORGANIZERS]
+    assert competition.incomplete == (
         "mine ran 19 of 19 categories on other rows than the official test",
     )
 
@@ -291,28 +296,28 @@ class _BySeed:
         return Answers([self.label] * len(rows))
 
 
-def test_seeds_count_by_the_mean_of_their_scores(place: Workspace) -> None:
+def test_seeds_count_by_the_mean_of_their_scores(workspace: Workspace) -> None:
     """Counts that are averaged over two useless seeds would look like a fair model."""
     data = independent(two_labels(test=400))
     for seed in (0, 1):
         model = Model("collapsing", _BySeed().fit)
-        execute(place, data, model, find_protocol("default"), seed, Reporter(quiet=True))
-        add_run(place, data, "steady", 0.41, seed=seed)
-    add_run(place, data, "steady", 0.41, seed=2)
-    found = compared(place)
-    told = comparison(found)
-    assert told.models == ("steady", "collapsing")
-    for one in found.systems:
-        (standing,) = [each for each in told.standings if each.model == one.name]
-        assert standing.mean == pytest.approx(mean_score(one, "requirement_type"))
+        execute(workspace, data, model, find_protocol("default"), seed, Reporter(quiet=True))
+        add_run(workspace, data, "steady", 0.41, seed=seed)
+    add_run(workspace, data, "steady", 0.41, seed=2)
+    result = compared(workspace)
+    ranking = comparison(result)
+    assert ranking.models == ("steady", "collapsing")
+    for system in result.systems:
+        (standing,) = [standing for standing in ranking.standings if standing.model == system.name]
+        assert standing.mean == pytest.approx(mean_score(system, "requirement_type"))
 
 
 @pytest.mark.parametrize("alpha", [-1.0, 0.0, 1.0, 5.0, float("nan")])
-def test_alpha_is_checked_on_one_task_too(place: Workspace, alpha: float) -> None:
+def test_alpha_is_checked_on_one_task_too(workspace: Workspace, alpha: float) -> None:
     for name in ("a", "b"):
-        add_run(place, two_labels(), name, 0.8)
+        add_run(workspace, two_labels(), name, 0.8)
     with pytest.raises(StatisticsError, match="alpha"):
-        compared(place, Question(alpha=alpha))
+        compared(workspace, Question(alpha=alpha))
 
 
 def test_projects_are_swapped_whole_only_where_that_can_decide() -> None:

@@ -24,75 +24,81 @@ app.command()(report)
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(one) for one in arguments])
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def told(*arguments: object) -> dict[str, Any]:
-    found = run(*arguments, "--json")
-    assert found.exit_code == 0, found.exception
-    return dict(json.loads(found.stdout))
+def run_json(*arguments: object) -> dict[str, Any]:
+    done = run(*arguments, "--json")
+    assert done.exit_code == 0, done.exception
+    return dict(json.loads(done.stdout))
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("ws")
     six_tasks(Workspace(root))
     return root
 
 
-def test_people_are_told_who_differs(place: Path) -> None:
-    found = run("compare", "--workspace", place)
-    assert found.exit_code == 0
-    assert "3 models on 6 tasks" in found.stdout
-    assert "On new rows of these tasks, good is better than bad" in " ".join(found.stdout.split())
-    lines = [line.split() for line in found.stdout.splitlines()]
+def test_people_are_told_who_differs(root: Path) -> None:
+    done = run("compare", "--workspace", root)
+    assert done.exit_code == 0
+    assert "3 models on 6 tasks" in done.stdout
+    assert "On new rows of these tasks, good is better than bad" in " ".join(done.stdout.split())
+    lines = [line.split() for line in done.stdout.splitlines()]
     assert ["3", "bad"] in [line[:2] for line in lines]
 
 
-def test_json_holds_the_whole_comparison(place: Path) -> None:
-    found = told("compare", "--workspace", place, "--approach", "frequentist", "--alpha", "0.01")
-    assert found["comparison"]["test"]["alpha"] == 0.01
-    assert found["comparison"]["test"]["approach"] == "frequentist"
-    assert {one["model"] for one in found["comparison"]["standings"]} == {"good", "near", "bad"}
-    assert all(Path(path).is_dir() for one in found["models"] for path in one["runs"])
-    assert found["not_compared"] is None
-    asked = ("compare", "--workspace", place, "--approach", "bayesian")
-    wider = told(*asked, "--rope", "5", "--seed", "3")
+def test_json_holds_the_whole_comparison(root: Path) -> None:
+    result = run_json(
+        "compare", "--workspace", root, "--approach", "frequentist", "--alpha", "0.01"
+    )
+    assert result["comparison"]["test"]["alpha"] == 0.01
+    assert result["comparison"]["test"]["approach"] == "frequentist"
+    assert {standing["model"] for standing in result["comparison"]["standings"]} == {
+        "good",
+        "near",
+        "bad",
+    }
+    assert all(Path(path).is_dir() for model in result["models"] for path in model["runs"])
+    assert result["not_compared"] is None
+    asked = ("compare", "--workspace", root, "--approach", "bayesian")
+    wider = run_json(*asked, "--rope", "5", "--seed", "3")
     assert {pair["decision"] for pair in wider["comparison"]["pairs"]} == {"equal"}
     assert wider["comparison"]["test"]["seed"] == 3
 
 
-def test_methods_by_name_do_not_say_better(place: Path) -> None:
+def test_methods_by_name_do_not_say_better(root: Path) -> None:
     for approach in ("bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"):
-        found = run("compare", "--workspace", place, "--approach", approach)
-        assert found.exit_code == 0
-        assert "is better than" not in " ".join(found.stdout.split())
-        assert "declares equal models different in" in " ".join(found.stdout.split()), approach
+        done = run("compare", "--workspace", root, "--approach", approach)
+        assert done.exit_code == 0
+        assert "is better than" not in " ".join(done.stdout.split())
+        assert "declares equal models different in" in " ".join(done.stdout.split()), approach
 
 
-def test_both_questions_are_answered_in_json(place: Path) -> None:
-    found = told("compare", "--workspace", place)
-    assert found["comparison"]["test"]["question"] == "new rows"
-    assert found["new_tasks"]["test"]["question"] == "new tasks"
-    for pair in found["comparison"]["pairs"]:
+def test_both_questions_are_answered_in_json(root: Path) -> None:
+    result = run_json("compare", "--workspace", root)
+    assert result["comparison"]["test"]["question"] == "new rows"
+    assert result["new_tasks"]["test"]["question"] == "new tasks"
+    for pair in result["comparison"]["pairs"]:
         assert pair["low"] <= pair["difference"] <= pair["high"]
-    undecided = [one for one in found["comparison"]["pairs"] if one["decision"] == "undecided"]
-    assert all(one["needed_unit"] == "documents" for one in undecided)
+    undecided = [pair for pair in result["comparison"]["pairs"] if pair["decision"] == "undecided"]
+    assert all(pair["needed_unit"] == "documents" for pair in undecided)
 
 
-def test_runs_are_chosen_by_task_suite_model_and_protocol(place: Path) -> None:
-    found = told("compare", "--workspace", place, "--task", "sentiment", "--model", "good")
-    assert found["not_compared"] == "There is one model, good; a comparison needs two"
-    assert [one["task"] for one in found["tasks"]] == ["sentiment"]
-    selu = told("compare", "--workspace", place, "--suite", "selu", "--protocol", "default")
-    assert {"requirement_type", "sentiment"} <= {one["task"] for one in selu["tasks"]}
+def test_runs_are_chosen_by_task_suite_model_and_protocol(root: Path) -> None:
+    result = run_json("compare", "--workspace", root, "--task", "sentiment", "--model", "good")
+    assert result["not_compared"] == "There is one model, good; a comparison needs two"
+    assert [task["task"] for task in result["tasks"]] == ["sentiment"]
+    selu = run_json("compare", "--workspace", root, "--suite", "selu", "--protocol", "default")
+    assert {"requirement_type", "sentiment"} <= {task["task"] for task in selu["tasks"]}
 
 
-def test_files_are_written_where_they_are_wanted(place: Path, tmp_path: Path) -> None:
+def test_files_are_written_where_they_are_wanted(root: Path, tmp_path: Path) -> None:
     paths = {name: tmp_path / f"deep/r.{end}" for name, end in _FILES.items()}
     options = [text for name, path in paths.items() for text in (f"--{name}", path)]
-    found = told("compare", "--workspace", place, *options)
-    assert [one["output"] for one in found["files"]] == [str(path) for path in paths.values()]
+    result = run_json("compare", "--workspace", root, *options)
+    assert [file["output"] for file in result["files"]] == [str(path) for path in paths.values()]
     page, markdown, latex = (path.read_text(encoding="utf-8") for path in paths.values())
     assert "<h1>3 models on 6 tasks</h1>" in page
     assert markdown.startswith("# 3 models on 6 tasks\n")
@@ -116,22 +122,20 @@ _FILES = {"output": "html", "markdown": "md", "latex": "tex"}
         (("--task", "sentiment", "--task", "no_such_task"), "no_such_task"),
     ],
 )
-def test_what_cannot_be_done_is_named(
-    place: Path, arguments: tuple[str, ...], problem: str
-) -> None:
-    found = run("compare", "--workspace", place, *arguments)
-    assert found.exit_code != 0
-    assert isinstance(found.exception, UsageError | EvaluationError | StatisticsError)
-    assert problem in str(found.exception)
+def test_what_cannot_be_done_is_named(root: Path, arguments: tuple[str, ...], problem: str) -> None:
+    done = run("compare", "--workspace", root, *arguments)
+    assert done.exit_code != 0
+    assert isinstance(done.exception, UsageError | EvaluationError | StatisticsError)
+    assert problem in str(done.exception)
 
 
 def test_runs_of_others_on_other_tasks_are_no_hindrance(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     for name in ("a", "b"):
-        add_run(place, two_labels(), name, 0.8)
-    add_run(place, two_labels("sentiment"), "c", 0.8)
-    found = told("compare", "--workspace", tmp_path, "--model", "a", "--model", "b")
-    assert {one["model"] for one in found["comparison"]["standings"]} == {"a", "b"}
+        add_run(workspace, two_labels(), name, 0.8)
+    add_run(workspace, two_labels("sentiment"), "c", 0.8)
+    result = run_json("compare", "--workspace", tmp_path, "--model", "a", "--model", "b")
+    assert {standing["model"] for standing in result["comparison"]["standings"]} == {"a", "b"}
 
 
 def test_models_that_answer_alike_tie_in_all_that_is_said(tmp_path: Path) -> None:
@@ -150,25 +154,25 @@ def test_models_that_answer_alike_tie_in_all_that_is_said(tmp_path: Path) -> Non
     rows = [line for line in latex.splitlines() if line.strip().startswith("1--2 &")]
     assert len(rows) == 2, "places are ties too"
     assert "scores are equal" in latex
-    told_of = told("compare", "--workspace", tmp_path)["summary"][0]
-    assert told_of.startswith(tie)
+    summary = run_json("compare", "--workspace", tmp_path)["summary"][0]
+    assert summary.startswith(tie)
 
 
-def test_report_takes_stored_runs(place: Path, tmp_path: Path) -> None:
+def test_report_takes_stored_runs(root: Path, tmp_path: Path) -> None:
     asked, alone = tmp_path / "asked.html", tmp_path / "alone.html"
-    assert run("report", "--runs", "--workspace", place, "--output", asked).exit_code == 0
+    assert run("report", "--runs", "--workspace", root, "--output", asked).exit_code == 0
     # Nothing but runs is in the workspace, so there is nothing else to report on.
-    assert told("report", "--workspace", place, "--output", alone)["comparison"]
+    assert run_json("report", "--workspace", root, "--output", alone)["comparison"]
     assert asked.read_bytes() == alone.read_bytes()
-    wrong = run("report", "--runs", "--repo", "octo/gem", "--workspace", place)
+    wrong = run("report", "--runs", "--repo", "octo/gem", "--workspace", root)
     assert isinstance(wrong.exception, UsageError)
 
 
 def test_an_empty_workspace_has_nothing_to_report(tmp_path: Path) -> None:
-    found = run("report", "--workspace", tmp_path)
-    assert "holds no repository" in str(found.exception)
-    found = run("report", "--runs", "--workspace", tmp_path)
-    assert "holds no finished run" in str(found.exception)
+    done = run("report", "--workspace", tmp_path)
+    assert "holds no repository" in str(done.exception)
+    done = run("report", "--runs", "--workspace", tmp_path)
+    assert "holds no finished run" in str(done.exception)
 
 
 def test_a_mistyped_task_or_model_is_told(tmp_path: Path) -> None:
@@ -183,9 +187,9 @@ def test_a_mistyped_task_or_model_is_told(tmp_path: Path) -> None:
 def test_one_model_still_makes_a_page(tmp_path: Path) -> None:
     add_run(Workspace(tmp_path), two_labels(), "alone", 0.9)
     output = tmp_path / "one.html"
-    found = run("compare", "--workspace", tmp_path, "--output", output)
-    assert found.exit_code == 0
-    assert "a comparison needs two" in found.stdout
+    done = run("compare", "--workspace", tmp_path, "--output", output)
+    assert done.exit_code == 0
+    assert "a comparison needs two" in done.stdout
     page = output.read_text(encoding="utf-8")
     assert "There is one model, alone" in page
     assert "ROC: requirement_type" in page
@@ -199,13 +203,13 @@ def test_scores_from_elsewhere_are_compared_without_a_workspace(tmp_path: Path) 
         for at in range(7)
     ]
     path.write_text("model,task,score\n" + "\n".join(rows), encoding="utf-8")
-    found = run("compare", "--scores", path, "--output", output)
-    assert found.exit_code == 0, found.exception
-    assert "On new tasks, a is better than b" in " ".join(found.stdout.split())
+    done = run("compare", "--scores", path, "--output", output)
+    assert done.exit_code == 0, done.exception
+    assert "On new tasks, a is better than b" in " ".join(done.stdout.split())
     page = output.read_text(encoding="utf-8")
     assert "Would it hold on new tasks?" in page
     assert "<script" not in page
-    held = told("compare", "--scores", path, "--approach", "wilcoxon")
+    held = run_json("compare", "--scores", path, "--approach", "wilcoxon")
     assert (held["layout"], held["comparison"]["test"]["name"]) == ("scores", "wilcoxon")
     for extra, problem in (
         (("--suite", "selu"), "has no suites"),

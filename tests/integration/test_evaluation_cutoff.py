@@ -56,17 +56,17 @@ def test_a_cutoff_is_a_date_and_a_setting_of_any_model() -> None:
 
 
 def test_runs_and_reports_count_rows_on_either_side(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     data = two_labels()
     size = len(data.splits["test"])
-    write_rows(place, dated(data, [1 + at % 30 if at else None for at in range(size)]))
+    write_rows(workspace, dated(data, [1 + at % 30 if at else None for at in range(size)]))
     command = ("run", "--workspace", str(tmp_path), "--task", "requirement_type")
     ran = CliRunner().invoke(app, [*command, "--model", "majority", "--set", "cutoff=2023-09-15"])
     assert ran.exit_code == 0, ran.exception
     plain = CliRunner().invoke(app, [*command, "--model", "tfidf-svm"])
     assert plain.exit_code == 0, plain.exception
-    told = {run.model: run.record.dates for run in read_runs(place)}
-    named, unnamed = told["majority"], told["tfidf-svm"]
+    dates = {run.model: run.record.dates for run in read_runs(workspace)}
+    named, unnamed = dates["majority"], dates["tfidf-svm"]
     assert named is not None
     assert unnamed is not None
     assert (named.cutoff, named.undated) == ("2023-09-15", 1)

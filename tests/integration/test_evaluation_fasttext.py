@@ -32,9 +32,9 @@ def environment(request: pytest.FixtureRequest) -> Path:
     return installed_once("fasttext", request.config.cache)
 
 
-def _run(place: Path, data: TaskData, protocol: str = "default", **settings: Any) -> RunResult:
+def _run(root: Path, data: TaskData, protocol: str = "default", **settings: Any) -> RunResult:
     model = find_model("fasttext", {"dim": 20, **settings})
-    return run(Workspace(place), data, model, find_protocol(protocol), 0, QUIET)
+    return run(Workspace(root), data, model, find_protocol(protocol), 0, QUIET)
 
 
 def _value(ran: RunResult, name: str) -> float:
@@ -72,14 +72,14 @@ def test_quotation_marks_are_those_of_a_table_of_pandas(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_answers(tmp_path: Path, environment: Path) -> None:
     text = tmp_path / "train.txt"
     text.write_text("__label__0 shall compute\n__label__1 fast and secure\n" * 20)
-    found = []
+    answers = []
     for name in "ab":
         trainer = Trainer(environment, tmp_path)
         settings = {"lr": 0.5, "epoch": 5, "dim": 10, "seed": 3}
         trainer.train("supervised", text, settings, tmp_path / f"{name}.bin")
-        found.append(trainer.ask("supervised", tmp_path / f"{name}.bin", ["shall", "fast", ""]))
-    assert found[0] == found[1]
-    assert [sum(chances.values()) for chances in found[0]] == pytest.approx([1, 1, 1], abs=0.01)
+        answers.append(trainer.ask("supervised", tmp_path / f"{name}.bin", ["shall", "fast", ""]))
+    assert answers[0] == answers[1]
+    assert [sum(chances.values()) for chances in answers[0]] == pytest.approx([1, 1, 1], abs=0.01)
 
 
 def test_hostile_texts_are_read(
@@ -88,7 +88,7 @@ def test_hostile_texts_are_read(
     monkeypatch.setenv(TRAINER.variable, str(environment))
     texts = ["", "\0\n\r", "__label__1 __label__0", "x" * 200_000, "a\u2028b 🪙", "shall"]
     names = requirements().task.label_names
-    pairs = [(f"{texts[place % 6]} {place}", names[place % 2]) for place in range(80)]
+    pairs = [(f"{texts[index % 6]} {index}", names[index % 2]) for index in range(80)]
     assert _run(tmp_path, _of("requirement_type", pairs, 60)).result["scores"]["invalid"] == 0
 
 
@@ -117,13 +117,13 @@ def test_says_what_it_cannot_do(
         _run(tmp_path, requirements(), protocol="faun-eval")
 
 
-def _failing(place: Path, script: str) -> Trainer:
+def _failing(folder: Path, script: str) -> Trainer:
     """Make a trainer whose program is a script of ours."""
-    program = place / "environment" / "bin" / "python"
+    program = folder / "environment" / "bin" / "python"
     program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\necho x >> {place}/tries\n{script}\n")
+    program.write_text(f"#!/bin/sh\necho x >> {folder}/tries\n{script}\n")
     program.chmod(0o755)
-    return Trainer(place / "environment", place)
+    return Trainer(folder / "environment", folder)
 
 
 def test_a_training_that_ends_in_nan_is_run_again(tmp_path: Path) -> None:

@@ -57,17 +57,17 @@ def repeated(share: float, train: int = 60, test: int = 60) -> TaskData:
     learned = data.splits["train"].to_pylist()
     table = data.splits["test"]
     texts, labels = table["text"].to_pylist(), table["label"].to_pylist()
-    for place in range(round(share * test)):
-        texts[place] = f"  {learned[place]['text'].upper()} "
-        labels[place] = learned[place]["label"]
+    for position in range(round(share * test)):
+        texts[position] = f"  {learned[position]['text'].upper()} "
+        labels[position] = learned[position]["label"]
     for name, values in (("text", texts), ("label", labels)):
         index = table.schema.get_field_index(name)
         table = table.set_column(index, table.schema.field(index), pa.array(values))
     return task_data(data.task, {**data.splits, "test": table})
 
 
-def ran(place: Path, data: TaskData, seed: int = 0) -> RunResult:
-    return run(Workspace(place), data, Remembers().model(), DEFAULT, seed, QUIET)
+def ran(root: Path, data: TaskData, seed: int = 0) -> RunResult:
+    return run(Workspace(root), data, Remembers().model(), DEFAULT, seed, QUIET)
 
 
 def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) -> None:
@@ -174,8 +174,10 @@ def test_what_cannot_be_held_out_says_what_can() -> None:
         for part, rows in data.splits.items()
     }
     few = task_data(data.task, named)
-    told = r"None of the 2 values of repo .* Hold out repo:\d, (repo:\d, )?repo=VALUE, or repo:each"
-    with pytest.raises(UsageError, match=told):
+    message = (
+        r"None of the 2 values of repo .* Hold out repo:\d, (repo:\d, )?repo=VALUE, or repo:each"
+    )
+    with pytest.raises(UsageError, match=message):
         for fifth in range(5):
             hold_out(few, DEFAULT, f"repo:{fifth}")
     alone = task_data(data.task, {"train": named["train"].filter(pc.field("repo") == "o/a")})
@@ -186,9 +188,9 @@ def test_what_cannot_be_held_out_says_what_can() -> None:
 def test_scores_by_a_column_come_with_the_run_or_later(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), two_labels())
     common = ["--workspace", str(tmp_path), "--task", "requirement_type"]
-    told = CliRunner().invoke(app, ["run", *common, "--model", "majority", "--by", "document"])
-    assert "values of document" in told.stdout
-    assert "octo/gem1" in told.stdout
+    done = CliRunner().invoke(app, ["run", *common, "--model", "majority", "--by", "document"])
+    assert "values of document" in done.stdout
+    assert "octo/gem1" in done.stdout
     later = CliRunner().invoke(app, ["score", *common, "--by", "partition", "--json"])
     (result,) = orjson.loads(later.stdout)
     assert set(result["scores_by"]) == {"repo", "document", "partition"}
@@ -202,8 +204,8 @@ def test_scores_by_a_column_come_with_the_run_or_later(tmp_path: Path) -> None:
 def test_f1_of_each_label_is_shown(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), two_labels())
     common = ["--workspace", str(tmp_path), "--task", "requirement_type"]
-    told = CliRunner().invoke(app, ["run", *common, "--model", "majority"])
-    (line,) = (row for row in told.stdout.splitlines() if row.split()[:1] == ["functional"])
+    done = CliRunner().invoke(app, ["run", *common, "--model", "majority"])
+    (line,) = (row for row in done.stdout.splitlines() if row.split()[:1] == ["functional"])
     assert line.split()[1:] == ["0.5000", "1.0000", "0.6667", "30"]
 
 

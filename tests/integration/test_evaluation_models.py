@@ -30,9 +30,9 @@ QUIET = Reporter(quiet=True)
 CLASSICAL = ("tfidf-svm", "tfidf-lr", "tfidf-xgboost")
 
 
-def scores(place: Path, data: TaskData, name: str, **settings: Any) -> Scores:
+def scores(root: Path, data: TaskData, name: str, **settings: Any) -> Scores:
     protocol = find_protocol("default")
-    done = run(Workspace(place), data, find_model(name, settings), protocol, 0, QUIET)
+    done = run(Workspace(root), data, find_model(name, settings), protocol, 0, QUIET)
     return scores_of(done.result["scores"])
 
 
@@ -48,8 +48,8 @@ def types(count: int = 160) -> list[tuple[str, str]]:
     words = {"bug": "crash error wrong", "enhancement": "please add", "question": "how what"}
     names = list(words)
     return [
-        (f"{words[names[place % 3]]} sieve {text}", names[place % 3])
-        for place, (text, _) in enumerate(labelled(count))
+        (f"{words[names[index % 3]]} sieve {text}", names[index % 3])
+        for index, (text, _) in enumerate(labelled(count))
     ]
 
 
@@ -58,15 +58,15 @@ def comments(count: int = 160) -> list[tuple[str, list[str]]]:
     first, second = task.label_names[:2]
     words = {0: ("summary", [first]), 1: ("usage", [second]), 2: ("summary usage", [first, second])}
     return [
-        (f"{words[place % 3][0]} {text}", words[place % 3][1])
-        for place, (text, _) in enumerate(labelled(count))
+        (f"{words[index % 3][0]} {text}", words[index % 3][1])
+        for index, (text, _) in enumerate(labelled(count))
     ]
 
 
 def points(count: int = 160) -> list[tuple[str, float]]:
     return [
-        ((f"rewrite everything {text}", 20.0) if place % 2 else (f"typo {text}", 1.0))
-        for place, (text, _) in enumerate(labelled(count))
+        ((f"rewrite everything {text}", 20.0) if index % 2 else (f"typo {text}", 1.0))
+        for index, (text, _) in enumerate(labelled(count))
     ]
 
 
@@ -86,8 +86,8 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
     data = requirements(200, 40)
     drawn = np.random.default_rng(1).permutation(data.splits["train"]["label"].to_pylist())
     train = data.splits["train"]
-    place = train.schema.get_field_index("label")
-    noise = train.set_column(place, train.schema.field(place), pa.array(drawn.tolist()))
+    column = train.schema.get_field_index("label")
+    noise = train.set_column(column, train.schema.field(column), pa.array(drawn.tolist()))
     data = task_data(data.task, {**data.splits, "train": noise})
     for name, by, asked in (
         ("tfidf-svm", "5 folds inside train", 200),
@@ -141,8 +141,8 @@ def test_rows_without_documents_have_no_neighbours_and_no_error(tmp_path: Path) 
         )
         for name, table in data.splits.items()
     }
-    found = scores(tmp_path, task_data(data.task, nobody), "tfidf-svm", context="neighbours")
-    assert (found.value("macro_f1") or 0) > 0.8
+    scored = scores(tmp_path, task_data(data.task, nobody), "tfidf-svm", context="neighbours")
+    assert (scored.value("macro_f1") or 0) > 0.8
 
 
 def test_what_the_test_chose_has_no_validation_scores(tmp_path: Path) -> None:
@@ -156,10 +156,10 @@ def test_what_the_test_chose_has_no_validation_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", CLASSICAL)
 def test_the_same_seed_gives_the_same_answers(name: str, tmp_path: Path) -> None:
     made = []
-    for place in "ab":
+    for folder in "ab":
         protocol = find_protocol("default")
         data = requirements(60, 20)
-        done = run(Workspace(tmp_path / place), data, find_model(name, {}), protocol, 0, QUIET)
+        done = run(Workspace(tmp_path / folder), data, find_model(name, {}), protocol, 0, QUIET)
         made.append((done.directory / "predictions.parquet").read_bytes())
     assert made[0] == made[1]
 
@@ -169,8 +169,8 @@ def test_neighbours_help_where_a_text_alone_says_nothing(tmp_path: Path) -> None
     task = find_task("nlbse23_java_usage")
     yes, no = task.label_names
     pairs = []
-    for place, (text, _) in enumerate(labelled(200)):
-        kind = ("call it so", yes) if place % 2 else ("it was written by", no)
+    for index, (text, _) in enumerate(labelled(200)):
+        kind = ("call it so", yes) if index % 2 else ("it was written by", no)
         pairs += [(f"{kind[0]} {text}", no), ("as follows", kind[1])]
     made = rows(task, pairs)
     made = _placed(made)
@@ -186,8 +186,8 @@ def _placed(table: pa.Table) -> pa.Table:
     """Put each two rows into a document."""
     for name, values in (
         ("repo", ["octo/gem"] * len(table)),
-        ("document", [f"Class{place // 2}" for place in range(len(table))]),
-        ("position", [place % 2 for place in range(len(table))]),
+        ("document", [f"Class{index // 2}" for index in range(len(table))]),
+        ("position", [index % 2 for index in range(len(table))]),
     ):
         index = table.schema.get_field_index(name)
         field = table.schema.field(name)
@@ -224,13 +224,13 @@ def test_every_model_is_described() -> None:
 @given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=30))
 def test_no_threshold_is_better(pairs: list[tuple[int, bool]]) -> None:
     values = np.array([float(score) for score, _ in pairs])
-    wanted = np.array([label for _, label in pairs])
+    truths = np.array([label for _, label in pairs])
 
     def f1(threshold: float) -> float:
-        given = values > threshold
-        hits = int((given & wanted).sum())
-        return 2 * hits / max(1, int(given.sum() + wanted.sum()))
+        answers = values > threshold
+        hits = int((answers & truths).sum())
+        return 2 * hits / max(1, int(answers.sum() + truths.sum()))
 
-    threshold, value = best_threshold(values, wanted)
+    threshold, value = best_threshold(values, truths)
     assert value == pytest.approx(f1(threshold))
-    assert all(f1(each) <= value + 1e-9 for each in np.arange(-6, 6, 0.25))
+    assert all(f1(threshold) <= value + 1e-9 for threshold in np.arange(-6, 6, 0.25))

@@ -79,9 +79,9 @@ def test_what_is_less_is_told_by_the_run_and_the_report(tmp_path: Path) -> None:
     data = two_labels()
     write_rows(Workspace(tmp_path), data)
     common = ["run", "--workspace", str(tmp_path), "--task", "requirement_type"]
-    told = CliRunner().invoke(app, [*common, "--model", "majority", "--protocol", "selu-paper"])
-    assert "protocol selu-paper in part" in told.stdout
-    assert "names no settings of majority" in told.stdout
+    result = CliRunner().invoke(app, [*common, "--model", "majority", "--protocol", "selu-paper"])
+    assert "protocol selu-paper in part" in result.stdout
+    assert "names no settings of majority" in result.stdout
     plain = CliRunner().invoke(app, [*common, "--model", "majority"])
     assert "in part" not in plain.stdout
     add_run(Workspace(tmp_path), data, "good", 0.9, protocol="selu-paper")

@@ -55,36 +55,36 @@ def reported(workspace: Workspace) -> Report:
 
 def parts(content: tuple[Content, ...]) -> list[Content]:
     """Return all parts, those in folds and groups as well."""
-    found: list[Content] = []
-    for one in content:
-        found.append(one)
-        if isinstance(one, Fold | Group):
-            found += parts(one.content)
-    return found
+    contents: list[Content] = []
+    for part in content:
+        contents.append(part)
+        if isinstance(part, Fold | Group):
+            contents += parts(part.content)
+    return contents
 
 
 def section(report: Report, key: str) -> Section:
-    return next(one for one in report.sections if one.key == key)
+    return next(part for part in report.sections if part.key == key)
 
 
 def tables(report: Report, key: str) -> dict[str, Table]:
-    found = parts(section(report, key).content)
-    return {one.title: one for one in found if isinstance(one, Table)}
+    contents = parts(section(report, key).content)
+    return {table.title: table for table in contents if isinstance(table, Table)}
 
 
 def texts(report: Report, key: str) -> str:
     return " ".join(
-        one.text for one in parts(section(report, key).content) if isinstance(one, Text)
+        block.text for block in parts(section(report, key).content) if isinstance(block, Text)
     )
 
 
 @pytest.fixture(scope="module")
 def six(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Six tasks, of which one lies in the workspace with its rows."""
-    place = Workspace(tmp_path_factory.mktemp("six"))
-    six_tasks(place)
-    write_rows(place, two_labels("bug_issue"))
-    return place
+    workspace = Workspace(tmp_path_factory.mktemp("six"))
+    six_tasks(workspace)
+    write_rows(workspace, two_labels("bug_issue"))
+    return workspace
 
 
 @pytest.fixture(scope="module")
@@ -93,13 +93,13 @@ def report(six: Workspace) -> Report:
 
 
 def test_the_steps_stand_in_order_and_say_what_they_lack(report: Report) -> None:
-    steps = [one for one in report.sections if one.step]
-    assert [one.step for one in steps] == list(range(1, 11))
-    assert {one.step: one.skipped for one in steps if one.skipped} == {
+    steps = [part for part in report.sections if part.step]
+    assert [step.step for step in steps] == list(range(1, 11))
+    assert {step.step: step.skipped for step in steps if step.skipped} == {
         3: "Settings were fixed beforehand; none was chosen by a validation set.",
         4: "There were no chosen settings to train again with.",
     }
-    assert all(one.content for one in steps if not one.skipped)
+    assert all(step.content for step in steps if not step.skipped)
 
 
 def test_the_summary_says_what_differs_and_on_how_much_data(report: Report) -> None:
@@ -108,9 +108,9 @@ def test_the_summary_says_what_differs_and_on_how_much_data(report: Report) -> N
     assert "better than bad" in first
     assert re.search(r"cannot be told apart from (good|near) \(", first)
     assert "6 tasks with 360 test examples" in " ".join(report.summary)
-    assert any("On new tasks, " in one for one in report.summary)
-    assert any("less than 5 % of studies" in one for one in report.summary)
-    assert any("opened 18 times" in one for one in report.warnings)
+    assert any("On new tasks, " in line for line in report.summary)
+    assert any("less than 5 % of studies" in line for line in report.summary)
+    assert any("opened 18 times" in warning for warning in report.warnings)
 
 
 def test_ties_are_shown_as_ties(report: Report) -> None:
@@ -129,164 +129,164 @@ def test_scores_stand_by_task_with_the_best_marked(report: Report) -> None:
 
 def test_confusion_matrices_and_curves_are_there(report: Report) -> None:
     matrices = [
-        one for one in parts(section(report, "s6").content) if type(one).__name__ == "Matrix"
+        block for block in parts(section(report, "s6").content) if type(block).__name__ == "Matrix"
     ]
     assert len(matrices) == 18
-    figures = [one for one in parts(section(report, "s9").content) if isinstance(one, Figure)]
-    assert {one.title.partition(":")[0] for one in figures} == {"ROC", "Precision and recall"}
-    assert any("bug_issue, bug" in one.title for one in figures)
+    figures = [block for block in parts(section(report, "s9").content) if isinstance(block, Figure)]
+    assert {figure.title.partition(":")[0] for figure in figures} == {"ROC", "Precision and recall"}
+    assert any("bug_issue, bug" in figure.title for figure in figures)
 
 
 def test_the_worst_errors_come_with_their_texts(report: Report) -> None:
-    folds = [one for one in section(report, "errors").content if isinstance(one, Fold)]
-    known = next(one for one in folds if one.title.startswith("bug_issue"))
-    cards = [one for one in parts(known.content) if isinstance(one, Mistake)]
+    folds = [block for block in section(report, "errors").content if isinstance(block, Fold)]
+    fold = next(candidate for candidate in folds if candidate.title.startswith("bug_issue"))
+    cards = [card for card in parts(fold.content) if isinstance(card, Mistake)]
     assert cards
     best = report.summary[0].partition(" ")[0]
     for card in cards:
         assert card.text is not None
-        wrong = [one for one in card.answers if not one.right]
-        assert any(best in one.models or "all" in one.models for one in wrong)
-        assert all(one.answer != card.truth for one in wrong)
+        wrong = [answer for answer in card.answers if not answer.right]
+        assert any(best in answer.models or "all" in answer.models for answer in wrong)
+        assert all(answer.answer != card.truth for answer in wrong)
     margins = [float(re.findall(r"[-+][\d.]+", card.why)[0]) for card in cards]
     assert margins == sorted(margins, reverse=True)
     assert "not in the workspace, so only ids are shown" in texts(report, "errors")
 
 
 def test_overfitting_is_told(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     data = two_labels()
     for name, share in (("a", 0.9), ("b", 0.6)):
-        add_run(place, data, name, share)
+        add_run(workspace, data, name, share)
     path = next(tmp_path.glob("runs/*/a/*/result.json"))
-    found = reported(place)
-    row = tables(found, "s8")["Overfitting and degradation by model"].rows[0]
-    (run,) = [one for one in read_runs(place) if one.directory == path.parent]
+    report = reported(workspace)
+    row = tables(report, "s8")["Overfitting and degradation by model"].rows[0]
+    (run,) = [run for run in read_runs(workspace) if run.directory == path.parent]
     assert run.value is not None
     assert row[:4] == ("a", run.train_scores.value("macro_f1"), None, run.value)
     assert row[4] == pytest.approx(run.value - (run.train_scores.value("macro_f1") or 0))
     assert row[5] is None
-    assert "Degradation is unknown" in texts(found, "s8")
+    assert "Degradation is unknown" in texts(report, "s8")
 
 
 def test_seeds_are_no_further_data_sets(tmp_path: Path) -> None:
     """Two seeds of one test set give a difference, and nothing to test."""
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     for seed in (1, 2):
-        add_run(place, two_labels(train=400), "a", 0.8, seed=seed, depth=1)
-    found = reported(place)
-    (row,) = tables(found, "s8")["Degradation (test - validation)"].rows
+        add_run(workspace, two_labels(train=400), "a", 0.8, seed=seed, depth=1)
+    report = reported(workspace)
+    (row,) = tables(report, "s8")["Degradation (test - validation)"].rows
     assert row[3:5] == ("difference", None)
-    (row,) = tables(found, "s8")["Overfitting (test - training)"].rows
+    (row,) = tables(report, "s8")["Overfitting (test - training)"].rows
     assert row[3:5] == (None, 1)
 
 
 def test_steps_that_want_labels_or_a_second_model_are_skipped(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     pairs = [(f"Question {n}", f"Answer {n % 3}") for n in range(60)]
-    add_run(place, split_rows(find_task("qa"), pairs, 20), "alone", 1.0)
-    skipped = {one.step: one.skipped for one in reported(place).sections if one.skipped}
+    add_run(workspace, split_rows(find_task("qa"), pairs, 20), "alone", 1.0)
+    skipped = {part.step: part.skipped for part in reported(workspace).sections if part.skipped}
     assert skipped[6] == "Only classification has confusion matrices."
     assert skipped[9] == "Only classification has ROC and precision-recall plots."
     assert "one model" in skipped[10]
 
 
 def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     for name in ("a", "b"):
-        add_run(place, two_labels(train=400), name, 0.8, depth=1)
-    found = reported(place)
-    row = tables(found, "s8")["Overfitting and degradation by model"].rows[0]
-    (run,) = [one for one in read_runs(place) if one.model == row[0]]
+        add_run(workspace, two_labels(train=400), name, 0.8, depth=1)
+    report = reported(workspace)
+    row = tables(report, "s8")["Overfitting and degradation by model"].rows[0]
+    (run,) = [run for run in read_runs(workspace) if run.model == row[0]]
     assert run.value is not None
     assert run.validation_scores.examples == run.record.learned_from.validation == 40
     validated = run.validation_scores.value("macro_f1")
     assert row[2] == validated
     assert row[5] == pytest.approx(run.value - (validated or 0))
-    assert "Degradation (test - validation)" in tables(found, "s8")
-    assert tables(found, "s3")["What settings were chosen on"].rows[0][1:3] == (
+    assert "Degradation (test - validation)" in tables(report, "s8")
+    assert tables(report, "s3")["What settings were chosen on"].rows[0][1:3] == (
         "a part of train",
         "3",
     )
 
 
 def test_answers_that_are_not_valid_are_counted_and_quoted(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
-    add_run(place, two_labels(), "mumbler", 0.9, silent=0.5)
-    add_run(place, two_labels(), "speaker", 0.9)
-    found = reported(place)
-    row = next(row for row in tables(found, "s5")["Tested"].rows if row[0] == "mumbler")
+    workspace = Workspace(tmp_path)
+    add_run(workspace, two_labels(), "mumbler", 0.9, silent=0.5)
+    add_run(workspace, two_labels(), "speaker", 0.9)
+    report = reported(workspace)
+    row = next(row for row in tables(report, "s5")["Tested"].rows if row[0] == "mumbler")
     assert re.fullmatch(r"\d+ \(\d+ %\)", str(row[4]))
-    said = tables(found, "conditions")["Answers that are not valid"].rows
+    said = tables(report, "conditions")["Answers that are not valid"].rows
     assert said[0][0] == "mumbler"
     assert "<i>what?</i>" in str(said[0][5])
-    assert any("of the answers of mumbler are not valid" in one for one in found.warnings)
+    assert any("of the answers of mumbler are not valid" in warning for warning in report.warnings)
 
 
 def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     task = find_task("bug_issue")
     labels = task.label_names
     pairs = [(f"Text {n % 80}", labels[n % 2]) for n in range(180)]
     data = split_rows(task, pairs, 60)
-    write_rows(place, data)
-    add_run(place, data, "reader", 0.9, neighbours=True, context="wide")
-    add_run(place, data, "reader", 0.7, context="none")
-    found = reported(place)
-    said = texts(found, "distance")
+    write_rows(workspace, data)
+    add_run(workspace, data, "reader", 0.9, neighbours=True, context="wide")
+    add_run(workspace, data, "reader", 0.7, context="none")
+    report = reported(workspace)
+    said = texts(report, "distance")
     # Of rows 60 to 179 those whose text is also one of 0 to 59: 80 to 139, 160 to 179.
     assert "Of 120 test rows in 1 task, 80 (66.7 %) are rows whose text stands in train" in said
     assert "120 (100.0 %) are rows of a document that has other rows in train" in said
-    apart = tables(found, "distance")["Texts that are not in train"]
+    apart = tables(report, "distance")["Texts that are not in train"]
     assert [row[0] for row in apart.rows] == ["reader (context=wide)", "reader (context=none)"]
     assert "40 rows that are left" in apart.note
-    around = tables(found, "distance")["With and without the texts around"].rows
+    around = tables(report, "distance")["With and without the texts around"].rows
     assert [row[1] for row in around] == ["yes", "no"]
 
 
 def test_rows_with_other_texts_are_not_shown(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     task = find_task("bug_issue")
     pairs = [(f"Text {n}", task.label_names[n % 2]) for n in range(120)]
     for name in ("a", "b"):
-        add_run(place, split_rows(task, pairs, 60), name, 0.7)
-    write_rows(place, split_rows(task, [(f"Other {text}", label) for text, label in pairs], 60))
-    found = reported(place)
-    assert "are not those that were tested, so only ids are shown" in texts(found, "errors")
+        add_run(workspace, split_rows(task, pairs, 60), name, 0.7)
+    write_rows(workspace, split_rows(task, [(f"Other {text}", label) for text, label in pairs], 60))
+    report = reported(workspace)
+    assert "are not those that were tested, so only ids are shown" in texts(report, "errors")
 
 
 def test_rows_of_another_version_are_not_taken(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     for name in ("a", "b"):
-        add_run(place, two_labels(), name, 0.9)
-    write_rows(place, two_labels(test=30))
-    found = reported(place)
-    assert "are not those that were tested, so only ids are shown" in texts(found, "errors")
+        add_run(workspace, two_labels(), name, 0.9)
+    write_rows(workspace, two_labels(test=30))
+    report = reported(workspace)
+    assert "are not those that were tested, so only ids are shown" in texts(report, "errors")
 
 
 def test_defects_of_protocols_are_told(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     for name in ("a", "b"):
-        add_run(place, two_labels(), name, 0.9, protocol="selu-paper", depth=1)
-    found = reported(place)
-    assert "The test itself chose settings" in found.warnings[0]
-    assert "Known defect: Early stopping" in texts(found, "conditions")
-    assert "THE TEST ITSELF" in texts(found, "conditions")
-    assert "The test set chose the settings of a, b" in texts(found, "s3")
+        add_run(workspace, two_labels(), name, 0.9, protocol="selu-paper", depth=1)
+    report = reported(workspace)
+    assert "The test itself chose settings" in report.warnings[0]
+    assert "Known defect: Early stopping" in texts(report, "conditions")
+    assert "THE TEST ITSELF" in texts(report, "conditions")
+    assert "The test set chose the settings of a, b" in texts(report, "s3")
 
 
 def test_shortcuts_stand_beside_models_that_generate(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     pairs = [(f"Question {n}", f"Question {n}" if n % 2 else "Answer") for n in range(60)]
     data = split_rows(find_task("qa"), pairs, 20)
-    write_rows(place, data)
-    add_run(place, data, "clever", 1.0)
-    rows = tables(reported(place), "shortcuts")["qa"].rows
+    write_rows(workspace, data)
+    add_run(workspace, data, "clever", 1.0)
+    rows = tables(reported(workspace), "shortcuts")["qa"].rows
     assert [row[:2] for row in rows[:2]] == [("clever", 100.0), ("shortcut: copy the input", 50.0)]
 
 
 def test_cost_stands_against_score(report: Report) -> None:
-    (figure,) = [one for one in section(report, "cost").content if isinstance(one, Figure)]
+    (figure,) = [block for block in section(report, "cost").content if isinstance(block, Figure)]
     assert figure.title == "Score over seconds"
     assert "mathdefault" not in figure.svg
     assert [row[0] for row in tables(report, "cost")["Costs"].rows][-1] == "bad"
@@ -297,22 +297,22 @@ def test_the_same_runs_give_the_same_bytes(six: Workspace, tmp_path: Path) -> No
     for name in "ab":
         files = EvaluationFiles(*(tmp_path / name / f"r{end}" for end in (".html", ".md", ".tex")))
         written = write_evaluation(six, compared(six), load_tasks(), files)
-        assert [one.size for one in written] == [one.output.stat().st_size for one in written]
-        made.append([one.output.read_bytes() for one in written])
+        assert [file.size for file in written] == [file.output.stat().st_size for file in written]
+        made.append([file.output.read_bytes() for file in written])
     assert made[0] == made[1]
 
 
 def test_hostile_texts_are_text_and_nothing_else(tmp_path: Path) -> None:
     pages = {}
     for name, text in (("plain", "A plain text."), ("hostile", HOSTILE)):
-        place = Workspace(tmp_path / name)
+        workspace = Workspace(tmp_path / name)
         task = find_task("bug_issue")
         pairs = [(f"{text} {n}", task.label_names[n % 2]) for n in range(80)]
         data = split_rows(task, pairs, 20)
-        write_rows(place, data)
+        write_rows(workspace, data)
         for model in ("one", "two"):
-            add_run(place, data, model, 0.7, note=text)
-        pages[name] = evaluation_page(reported(place))
+            add_run(workspace, data, model, 0.7, note=text)
+        pages[name] = evaluation_page(reported(workspace))
     plain, hostile = (Reader(page) for page in pages.values())
     assert set(hostile.tags) == set(plain.tags)
     assert {name for name, _ in hostile.attributes} == {name for name, _ in plain.attributes}
@@ -329,19 +329,19 @@ def test_names_in_figures_do_not_collide(report: Report) -> None:
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', page)
-    assert {one or other for one, other in used} <= set(ids)
+    assert {first or second for first, second in used} <= set(ids)
 
 
 def test_secrets_in_texts_are_made_unreadable(tmp_path: Path) -> None:
     token = "ghp_" + "aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5"[:36]
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     task = find_task("bug_issue")
     pairs = [(f"Leak {n} {token} me@river.org", task.label_names[n % 2]) for n in range(60)]
     data = split_rows(task, pairs, 20)
-    write_rows(place, data)
+    write_rows(workspace, data)
     for model in ("one", "two"):
-        add_run(place, data, model, 0.6)
-    page = evaluation_page(reported(place))
+        add_run(workspace, data, model, 0.6)
+    page = evaluation_page(reported(workspace))
     assert "Leak 3" in page
     assert token not in page
     assert "me@river.org" not in page
@@ -355,7 +355,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 
 def test_values_are_told_for_people() -> None:
-    assert [formatted(one) for one in (None, "x", 1234, 0.12345, 0.00004, 0.0, 1234.56)] == [
+    assert [formatted(value) for value in (None, "x", 1234, 0.12345, 0.00004, 0.0, 1234.56)] == [
         "–",
         "x",
         "1,234",
@@ -371,19 +371,19 @@ def test_values_are_told_for_people() -> None:
 
 
 def test_many_models_and_tasks_fit_a_page(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
-    ran = add_run(place, two_labels(train=20, test=20), "model-000", 0.8)
+    workspace = Workspace(tmp_path)
+    ran = add_run(workspace, two_labels(train=20, test=20), "model-000", 0.8)
     result = read_json(ran.directory / "result.json")
     text = json.dumps(result)
     for number in range(1, 45):
-        copy = place.root / "runs" / "requirement_type" / f"model-{number:03d}" / "seed-0-x"
+        copy = workspace.root / "runs" / "requirement_type" / f"model-{number:03d}" / "seed-0-x"
         shutil.copytree(ran.directory, copy)
         changed = text.replace('"model-000"', f'"model-{number:03d}"')
         (copy / "result.json").write_bytes(sealed_json(json.loads(changed)))
-    runs = read_runs(place)
+    runs = read_runs(workspace)
     assert len(runs) == 45
-    found = compare_runs(runs, runs, {}, Question())
-    report = make_report(place, found, {})
+    compared_runs = compare_runs(runs, runs, {}, Question())
+    report = make_report(workspace, compared_runs, {})
     page = evaluation_page(report)
     assert len(page) < 1_500_000
     assert "The first 8 models" in texts(report, "s6")
@@ -395,7 +395,7 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
     data = two_labels()
     add_run(workspace, data, "a", 0.9)
     add_run(workspace, data, "b", 0.5)
-    assert "resolved" not in {found.key for found in reported(workspace).sections}
+    assert "resolved" not in {section.key for section in reported(workspace).sections}
     run = read_runs(workspace, models=["a"])[0]
     instance = Instance("issue-resolution:o/n#1+2", "o/n", 1, 2, "a" * 40, "", "")
     outcomes: tuple[Outcome, ...] = ("resolved", "resolved", "tests-fail", "no-answer")
@@ -411,10 +411,10 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
     (table,) = section(reported(workspace), "resolved").content
     assert isinstance(table, Table)
     (row,) = table.rows
-    told = dict(zip(table.columns, row, strict=True))
-    assert (told["model"], told["issues"], told["resolved"]) == ("a", 4, 0.5)
-    assert (told["exact match"], told["resolved, not exact"]) == (0.25, 1)
-    assert told["separation"] == 0.5
-    assert told["CodeBLEU, not resolved"] == 0.6
+    cells = dict(zip(table.columns, row, strict=True))
+    assert (cells["model"], cells["issues"], cells["resolved"]) == ("a", 4, 0.5)
+    assert (cells["exact match"], cells["resolved, not exact"]) == (0.25, 1)
+    assert cells["separation"] == 0.5
+    assert cells["CodeBLEU, not resolved"] == 0.6
     (run.directory / "predictions.parquet").write_bytes(b"others")
     assert read_resolved(run.directory) is None

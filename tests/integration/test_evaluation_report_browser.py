@@ -42,22 +42,22 @@ WIDE = "document.scrollingElement.scrollWidth - document.documentElement.clientW
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report on six tasks, one of them with hostile texts, models and settings."""
     root = tmp_path_factory.mktemp("page")
-    place = Workspace(root / "ws")
-    six_tasks(place)
+    workspace = Workspace(root / "ws")
+    six_tasks(workspace)
     task = find_task("question_quality")
     long = HOSTILE + " word" * 900 + "w" * 4000
     pairs = [(f"{long} {n}", task.label_names[n % 2]) for n in range(60)]
     data = split_rows(task, pairs, 20)
-    write_rows(place, data)
-    write_rows(place, two_labels("bug_issue"))
+    write_rows(workspace, data)
+    write_rows(workspace, two_labels("bug_issue"))
     for name in ("good", "near", "bad"):
-        add_run(place, data, name, 0.7, silent=0.1)
-    add_run(place, data, "odd", 0.7, note=HOSTILE)
-    add_run(place, data, "odd", 0.7, note="w" * 300)
-    runs = read_runs(place)
-    found = compare_runs(runs, runs, load_tasks(), Question())
+        add_run(workspace, data, name, 0.7, silent=0.1)
+    add_run(workspace, data, "odd", 0.7, note=HOSTILE)
+    add_run(workspace, data, "odd", 0.7, note="w" * 300)
+    runs = read_runs(workspace)
+    result = compare_runs(runs, runs, load_tasks(), Question())
     output = root / "report.html"
-    write_evaluation(place, found, load_tasks(), EvaluationFiles(page=output))
+    write_evaluation(workspace, result, load_tasks(), EvaluationFiles(page=output))
     return output
 
 
@@ -65,7 +65,7 @@ def test_nothing_is_asked_of_the_network_and_nothing_runs(browser: Browser, page
     browser.open(page)
     browser.ask(OPEN)
     browser.settle("Page.loadEventFired")
-    asked = [one["request"]["url"] for one in browser.told("Network.requestWillBeSent")]
+    asked = [message["request"]["url"] for message in browser.told("Network.requestWillBeSent")]
     assert asked == [page.as_uri()]
     for unwanted in (
         "Log.entryAdded",
@@ -127,22 +127,24 @@ def figures(count: int, length: int, approach: Approach) -> dict[str, str]:
     names = [
         f"{'tokens-and-more-of-that-kind' * 2}"[: length - 2] + f"{n:02}" for n in range(count)
     ]
-    found = compare(
+    comparison = compare(
         score_matrix(
             [
-                Score(model, f"t{at}", 0, 0.9 - place / 100 + (at * (place + 3) % 7) / 50)
-                for place, model in enumerate(names)
+                Score(model, f"t{at}", 0, 0.9 - index / 100 + (at * (index + 3) % 7) / 50)
+                for index, model in enumerate(names)
                 for at in range(8)
             ],
             "f1",
         ),
         approach=approach,
     )
-    fragile = replace(found, pairs=tuple(replace(one, fragile=True) for one in found.pairs))
+    fragile = replace(
+        comparison, pairs=tuple(replace(pair, fragile=True) for pair in comparison.pairs)
+    )
     drawn = {"decisions": decision_plot(fragile), "intervals": interval_plot(fragile)}
     if approach == "bayesian":
         drawn["posterior"] = posterior_plot(fragile)
-    elif found.test.critical_difference is not None:
+    elif comparison.test.critical_difference is not None:
         drawn["critical difference"] = critical_difference_plot(fragile)
     lines = [roc_curve(name, "t", [True, False, True], [0.9, 0.5, 0.4]) for name in names]
     return {**drawn, "roc": roc_plot((), lines), "pr": pr_plot((), lines)}

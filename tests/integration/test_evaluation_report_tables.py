@@ -28,16 +28,16 @@ def compared(workspace: Workspace) -> ComparisonResult:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    found = Workspace(tmp_path_factory.mktemp("tables"))
-    six_tasks(found)
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    lab = Workspace(tmp_path_factory.mktemp("tables"))
+    six_tasks(lab)
     for depth in ("1", EVIL):
-        add_run(found, two_labels("bug_issue"), "tree", 0.8, depth=depth)
-    return found
+        add_run(lab, two_labels("bug_issue"), "tree", 0.8, depth=depth)
+    return lab
 
 
-def test_latex_has_whole_tables(place: Workspace) -> None:
-    text = latex_tables(paper_tables(compared(place)))
+def test_latex_has_whole_tables(workspace: Workspace) -> None:
+    text = latex_tables(paper_tables(compared(workspace)))
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") >= 4
     for rule in ("toprule", "midrule", "bottomrule"):
         assert text.count(f"\\{rule}") == text.count(r"\begin{tabular}")
@@ -57,18 +57,18 @@ def test_latex_prints_hostile_names_as_they_are() -> None:
     assert latex.escape("漢 \u202e") == "? $\\langle$U+202E$\\rangle$"
 
 
-def test_latex_of_real_names_closes_what_it_opens(place: Workspace) -> None:
-    text = re.sub(r"\\[\\{}]", "", latex_tables(paper_tables(compared(place))))
+def test_latex_of_real_names_closes_what_it_opens(workspace: Workspace) -> None:
+    text = re.sub(r"\\[\\{}]", "", latex_tables(paper_tables(compared(workspace))))
     assert text.count("{") == text.count("}")
     assert r"\input" not in text
 
 
 def test_wide_and_long_tables_are_split(tmp_path: Path) -> None:
-    found = Workspace(tmp_path)
+    lab = Workspace(tmp_path)
     data = two_labels(train=20, test=20)
     for number in range(14):
-        add_run(found, data, f"a-model-with-quite-a-long-name-{number:02d}", 0.5 + number / 30)
-    text = latex_tables(paper_tables(compared(found)))
+        add_run(lab, data, f"a-model-with-quite-a-long-name-{number:02d}", 0.5 + number / 30)
+    text = latex_tables(paper_tables(compared(lab)))
     heads = re.findall(r"\\toprule\n\s*task & (.*?)\\\\", text)
     assert len(heads) > 1
     assert sum(head.count("&") + 1 for head in heads) == 14
@@ -76,8 +76,8 @@ def test_wide_and_long_tables_are_split(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def text(place: Workspace) -> str:
-    return markdown_report(make_report(place, compared(place), load_tasks()))
+def text(workspace: Workspace) -> str:
+    return markdown_report(make_report(workspace, compared(workspace), load_tasks()))
 
 
 def test_markdown_tables_have_a_cell_for_each_column(text: str) -> None:

@@ -53,8 +53,8 @@ class _Spy:
         return Answers(["functional"] * len(rows))
 
 
-def _run(place: Path, model: Model, seed: int = 0, protocol: str = "default") -> RunResult:
-    return run(Workspace(place), requirements(), model, find_protocol(protocol), seed, QUIET)
+def _run(root: Path, model: Model, seed: int = 0, protocol: str = "default") -> RunResult:
+    return run(Workspace(root), requirements(), model, find_protocol(protocol), seed, QUIET)
 
 
 def test_the_test_stays_closed_while_a_model_learns(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_paper_that_chose_by_the_test_says_so(tmp_path: Path) -> None:
     assert spy.lesson is not None
     assert spy.lesson.validation is not None
     assert spy.lesson.validation["id"].equals(requirements().splits["test"]["id"])
-    assert any("look at the test" in one for one in done.result["protocol"]["defects"])
+    assert any("look at the test" in defect for defect in done.result["protocol"]["defects"])
     assert spy.lesson.validation_name == "the test set"
 
 
@@ -181,8 +181,11 @@ def test_a_run_that_another_process_finished_meanwhile_is_not_repeated(
 def test_labels_tell_runs_apart() -> None:
     data = requirements()
     other = replace(data.task, labels=tuple(reversed(data.task.labels)))
-    told = [identity(one, _Spy().model(), DEFAULT, 0) for one in (data, replace(data, task=other))]
-    assert told[0] != told[1]
+    identities = [
+        identity(version, _Spy().model(), DEFAULT, 0)
+        for version in (data, replace(data, task=other))
+    ]
+    assert identities[0] != identities[1]
 
 
 def test_says_what_cannot_be_run(tmp_path: Path) -> None:
@@ -215,4 +218,4 @@ def test_protocols_of_papers_name_their_defects() -> None:
         "crosscodebench",
     }
     assert not protocols()["default"].defects
-    assert all(each.defects for name, each in protocols().items() if name != "default")
+    assert all(protocol.defects for name, protocol in protocols().items() if name != "default")

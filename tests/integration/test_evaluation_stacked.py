@@ -51,10 +51,10 @@ def _data(workspace: Workspace, name: str) -> TaskData:
 
 
 def _run(
-    place: Workspace, data: TaskData, weights: Path, seed: int = 0, **settings: Any
+    workspace: Workspace, data: TaskData, weights: Path, seed: int = 0, **settings: Any
 ) -> RunResult:
     model = find_model("stacked", {"weights": str(weights), **QUICK, **settings})
-    return run(place, data, model, DEFAULT, seed, QUIET)
+    return run(workspace, data, model, DEFAULT, seed, QUIET)
 
 
 def _f1(ran: RunResult, name: str = "macro_f1") -> float:
@@ -74,26 +74,26 @@ class _Seen:
         return Answers([None] * len(rows))
 
 
-def _lesson(place: Workspace, data: TaskData, **more: Any) -> TrainingContext:
+def _lesson(workspace: Workspace, data: TaskData, **more: Any) -> TrainingContext:
     seen = _Seen()
-    run(place, data, Model("seen", seen.fit), more.get("protocol", DEFAULT), 0, QUIET)
+    run(workspace, data, Model("seen", seen.fit), more.get("protocol", DEFAULT), 0, QUIET)
     return seen.lesson
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_row_that_a_task_tests_is_learned_from(tmp_path: Path, seed: int) -> None:
-    place = import_comments(tmp_path, seed)
-    tests = {name: set(places_of(_data(place, name).splits["test"])) for name in TASKS}
+    workspace = import_comments(tmp_path, seed)
+    tests = {name: set(places_of(_data(workspace, name).splits["test"])) for name in TASKS}
     learned = []
     for name in TASKS:
-        data = _data(place, name)
-        shared = shared_rows(_lesson(place, data), 0.2)
+        data = _data(workspace, name)
+        shared = shared_rows(_lesson(workspace, data), 0.2)
         places = set(places_of(shared.texts))
         assert places
         assert all(places.isdisjoint(test) for test in tests.values())
         # The partitions do cross: without care, answers would.
         assert set(places_of(data.splits["train"])) & {
-            each for test in tests.values() for each in test
+            position for test in tests.values() for position in test
         }
         assert len(places) <= 0.8 * len(data.splits["train"])
         learned.append((shared.columns, places_of(shared.texts), shared.targets.tolist()))
@@ -112,27 +112,27 @@ def test_no_document_that_is_held_out_is_learned_from(workspace: Workspace) -> N
 
 
 def test_all_tasks_hold_out_the_same_documents(workspace: Workspace) -> None:
-    found = [hold_out(_data(workspace, name), DEFAULT) for name in TASKS]
-    held = {frozenset(data.splits["test"]["document"].to_pylist()) for data, _ in found}
+    held_out = [hold_out(_data(workspace, name), DEFAULT) for name in TASKS]
+    held = {frozenset(data.splits["test"]["document"].to_pylist()) for data, _ in held_out}
     assert len(held) == 1
-    data, rules = found[0]
-    told = run(workspace, data, find_model("majority", {}), rules, 0, QUIET).result
+    data, rules = held_out[0]
+    result = run(workspace, data, find_model("majority", {}), rules, 0, QUIET).result
     usual = run(
         workspace, _data(workspace, TASKS[0]), find_model("majority", {}), DEFAULT, 0, QUIET
     ).result
-    assert told["protocol"]["name"] == "default+document"
-    assert told["split_hash"] != usual["split_hash"]
-    assert told["data_hash"] == usual["data_hash"]
+    assert result["protocol"]["name"] == "default+document"
+    assert result["split_hash"] != usual["split_hash"]
+    assert result["data_hash"] == usual["data_hash"]
 
 
 def test_each_document_is_held_out_once(workspace: Workspace) -> None:
     data = _data(workspace, TASKS[0])
     kinds = ("document", "document:1", "document:2", "document:3", "document:4")
-    found = [hold_out(data, DEFAULT, kind) for kind in kinds]
-    rows = [row for held, _ in found for row in held.splits["test"]["id"].to_pylist()]
+    held_out = [hold_out(data, DEFAULT, kind) for kind in kinds]
+    rows = [row for held, _ in held_out for row in held.splits["test"]["id"].to_pylist()]
     every = [row for table in data.splits.values() for row in table["id"].to_pylist()]
     assert sorted(rows) == sorted(every)
-    assert len({rules.name for _, rules in found}) == 5
+    assert len({rules.name for _, rules in held_out}) == 5
 
 
 def test_says_what_cannot_be_held_out() -> None:
@@ -156,7 +156,7 @@ def test_tasks_share_one_trunk(
     trunks = workspace.root / "cache" / "trunks"
     first = _run(workspace, _data(workspace, TASKS[0]), weights)
     assert _f1(first) > 0.6
-    (place,) = (path for path in trunks.iterdir() if path.is_dir())
+    (folder,) = (path for path in trunks.iterdir() if path.is_dir())
 
     def fail(*_: Any) -> None:
         raise AssertionError("trained again")
@@ -166,7 +166,7 @@ def test_tasks_share_one_trunk(
         _run(workspace, _data(workspace, TASKS[1]), weights)
         with pytest.raises(AssertionError, match="trained again"):
             _run(workspace, _data(workspace, TASKS[1]), weights, seed=1)
-    assert [path for path in trunks.iterdir() if path.is_dir()] == [place]
+    assert [path for path in trunks.iterdir() if path.is_dir()] == [folder]
     both = _run(workspace, _data(workspace, TASKS[1]), weights, seeds=2)
     assert len([path for path in trunks.iterdir() if path.is_dir()]) == 2
     assert both.result["settings"]["seeds"] == 2
@@ -176,29 +176,29 @@ def test_the_same_seed_gives_the_same_answers(tmp_path: Path, weights: Path) -> 
     made = []
     for name in "ab":
         (tmp_path / name).mkdir()
-        place = import_comments(tmp_path / name)
-        done = _run(place, _data(place, TASKS[0]), weights)
+        workspace = import_comments(tmp_path / name)
+        done = _run(workspace, _data(workspace, TASKS[0]), weights)
         made.append((done.directory / "predictions.parquet").read_bytes())
     assert made[0] == made[1]
 
 
 def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     for data in (requirements(120, 40), _of("issue_type", types(), 120)):
-        assert _f1(_run(place, data, weights)) > 0.8
+        assert _f1(_run(workspace, data, weights)) > 0.8
     data = _of("comment_type_python", comments(), 120)
-    assert _f1(_run(place, data, weights, context="none"), "micro_f1") > 0.8
+    assert _f1(_run(workspace, data, weights, context="none"), "micro_f1") > 0.8
 
 
 def test_says_what_it_does_not_answer(
     tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     with pytest.raises(EvaluationError, match="not answer story_points, which is regression"):
-        _run(place, _of("story_points", points(40), 30), weights)
+        _run(workspace, _of("story_points", points(40), 30), weights)
     monkeypatch.setattr(stacked, "_MOST_ROWS", 50)
     with pytest.raises(EvaluationError, match="every two of 80 train rows"):
-        _run(place, requirements(), weights)
+        _run(workspace, requirements(), weights)
     for name, value in (("context", "far"), ("precision", "float8"), ("epochs", -1), ("folds", 1)):
         with pytest.raises(UsageError, match=f"{name} of the model stacked cannot be {value!r}"):
             find_model("stacked", {"weights": str(weights), name: value})
@@ -209,15 +209,15 @@ def _runs_of_labels(documents: int = 30) -> TaskData:
     task = find_task("nlbse23_java_usage")
     made = rows(task, [("sand", task.label_names[0])] * documents * 8)
     for name, values in (
-        ("document", [f"C{place // 8}" for place in range(len(made))]),
-        ("position", [place % 8 for place in range(len(made))]),
+        ("document", [f"C{index // 8}" for index in range(len(made))]),
+        ("position", [index % 8 for index in range(len(made))]),
         ("repo", ["octo/gem"] * len(made)),
-        ("text", [f"sand {place * 7919 % 997}" for place in range(len(made))]),
+        ("text", [f"sand {index * 7919 % 997}" for index in range(len(made))]),
         (
             "label",
             [
-                task.label_names[(place // 8 + (place % 8 >= 3 + place // 8 % 3)) % 2]
-                for place in range(len(made))
+                task.label_names[(index // 8 + (index % 8 >= 3 + index // 8 % 3)) % 2]
+                for index in range(len(made))
             ],
         ),
     ):
@@ -234,14 +234,14 @@ def _runs_of_labels(documents: int = 30) -> TaskData:
 def test_places_help_in_documents_cut_apart_and_not_in_new_ones(
     tmp_path: Path, weights: Path
 ) -> None:
-    place, data = Workspace(tmp_path), _runs_of_labels()
-    near = _f1(_run(place, data, weights, context="places", epochs=0))
-    assert near > _f1(_run(place, data, weights, context="none", epochs=0)) + 0.15
+    workspace, data = Workspace(tmp_path), _runs_of_labels()
+    near = _f1(_run(workspace, data, weights, context="places", epochs=0))
+    assert near > _f1(_run(workspace, data, weights, context="none", epochs=0)) + 0.15
     new, rules = hold_out(data, DEFAULT)
     model = find_model(
         "stacked", {"weights": str(weights), **QUICK, "context": "places", "epochs": 0}
     )
-    assert _f1(run(place, new, model, rules, 0, QUIET)) < near - 0.1
+    assert _f1(run(workspace, new, model, rules, 0, QUIET)) < near - 0.1
 
 
 def test_rows_without_a_document_are_near_nothing() -> None:
@@ -260,8 +260,8 @@ def test_rows_without_a_document_are_near_nothing() -> None:
 def test_a_trunk_that_was_cut_short_is_made_anew(
     tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = import_comments(tmp_path)
-    data = _data(place, TASKS[0])
+    workspace = import_comments(tmp_path)
+    data = _data(workspace, TASKS[0])
 
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -269,14 +269,14 @@ def test_a_trunk_that_was_cut_short_is_made_anew(
     with monkeypatch.context() as patch:
         patch.setattr(trunk, "_learn", stop)
         with pytest.raises(KeyboardInterrupt):
-            _run(place, data, weights)
-    trunks = place.root / "cache" / "trunks"
+            _run(workspace, data, weights)
+    trunks = workspace.root / "cache" / "trunks"
     assert not [path for path in trunks.iterdir() if path.is_dir()]
-    _run(place, data, weights)
+    _run(workspace, data, weights)
     (made,) = (path for path in trunks.iterdir() if path.is_dir())
     (made / "head.json").write_text("{")
     with pytest.raises(EvaluationError, match="damaged trunk"):
-        _run(place, data, weights, folds=4)
+        _run(workspace, data, weights, folds=4)
 
 
 def test_names_are_spoken() -> None:

@@ -47,16 +47,16 @@ def _posts(count: int = 90) -> TaskData:
     return _of("se_entities", posts, 60)
 
 
-def _run(place: Path, data: TaskData, **settings: Any) -> RunResult:
+def _run(root: Path, data: TaskData, **settings: Any) -> RunResult:
     model = find_model("token-svm", settings)
-    return run(Workspace(place), data, model, find_protocol("default"), 0, Reporter(quiet=True))
+    return run(Workspace(root), data, model, find_protocol("default"), 0, Reporter(quiet=True))
 
 
 def test_learns_names_by_their_shape_and_place(tmp_path: Path) -> None:
     ran = _run(tmp_path / "a", _posts())
     assert (scores_of(ran.result["scores"]).value("seqeval_f1") or 0) > 0.9
     again = _run(tmp_path / "b", _posts())
-    first, second = (each.directory / "predictions.parquet" for each in (ran, again))
+    first, second = (result.directory / "predictions.parquet" for result in (ran, again))
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -81,12 +81,12 @@ def test_shapes() -> None:
 
 @given(TAGS)
 def test_every_name_begins(tags: list[str]) -> None:
-    found = with_beginnings(tags)
-    for place, tag in enumerate(found):
+    begun = with_beginnings(tags)
+    for index, tag in enumerate(begun):
         if tag.startswith("I-"):
-            assert found[place - 1][2:] == tag[2:]
-            assert place
-        assert tag.partition("-")[2] == tags[place].partition("-")[2]
+            assert begun[index - 1][2:] == tag[2:]
+            assert index
+        assert tag.partition("-")[2] == tags[index].partition("-")[2]
 
 
 @given(st.lists(st.text(max_size=5)))

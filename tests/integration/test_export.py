@@ -362,9 +362,9 @@ def test_an_edit_that_does_not_fit_its_file_is_left_out(tmp_path: Path) -> None:
 def test_the_command_says_what_it_wrote(made: dict[str, Path], tmp_path: Path) -> None:
     done = goldpan("export", str(made["qa"]), "--to", "chat", "--json", folder=tmp_path)
     assert done.code == 0, done.err
-    told = json.loads(done.out)
-    assert told["rows"] == {"test": 3}
-    assert Path(told["directory"]) == tmp_path / "qa-chat"
+    output = json.loads(done.out)
+    assert output["rows"] == {"test": 3}
+    assert Path(output["directory"]) == tmp_path / "qa-chat"
     done = goldpan("export", str(made["qa"]), "--to", "swe-bench", folder=tmp_path)
     assert done.code == 2
     assert "Traceback" not in done.err

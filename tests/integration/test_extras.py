@@ -26,10 +26,10 @@ def test_everything_that_names_an_install_of_ours_names_ours() -> None:
         ("docs", (".md",)),
         ("examples", (".sbatch", ".md", ".sh", ".py")),
     ):
-        places += [each for each in (ROOT / folder).rglob("*") if each.suffix in suffixes]
-    for place in places:
-        for found in INSTALL.finditer(place.read_text(encoding="utf-8")):
-            assert (found[1] or found[2]) == DISTRIBUTION, (place, found[0])
+        places += [path for path in (ROOT / folder).rglob("*") if path.suffix in suffixes]
+    for path in places:
+        for match in INSTALL.finditer(path.read_text(encoding="utf-8")):
+            assert (match[1] or match[2]) == DISTRIBUTION, (path, match[0])
 
 
 def test_a_package_of_an_extra_is_one() -> None:
@@ -37,12 +37,17 @@ def test_a_package_of_an_extra_is_one() -> None:
     extras = PROJECT["optional-dependencies"]
     for package, extra in EXTRAS.items():
         name = PACKAGES.get(package, package.replace("_", "-"))
-        assert any(re.match(rf"{name}\b", each) for each in extras[extra]), package
-        assert not any(re.match(rf"{name}\b", each) for each in PROJECT["dependencies"]), package
+        assert any(re.match(rf"{name}\b", extra) for extra in extras[extra]), package
+        assert not any(
+            re.match(rf"{name}\b", dependency) for dependency in PROJECT["dependencies"]
+        ), package
 
 
 def test_every_grammar_is_in_the_base_or_an_extra() -> None:
-    base = {re.match(r"[\w-]+", each)[0].replace("-", "_") for each in PROJECT["dependencies"]}  # type: ignore[index]
+    base = {
+        re.match(r"[\w-]+", dependency)[0].replace("-", "_")  # type: ignore[index]
+        for dependency in PROJECT["dependencies"]
+    }
     for language in LANGUAGES:
         if language.grammar:
             assert language.grammar.package in base | EXTRAS.keys()
@@ -66,7 +71,7 @@ def read_without_grammar(text: str) -> int:
 
 
 def test_a_missing_grammar_ends_the_work_instead_of_counting_as_a_crash() -> None:
-    found = map_in_sandbox(read_without_grammar, ["", "Swift"], 1, 20.0)
-    assert next(found) == 0
+    results = map_in_sandbox(read_without_grammar, ["", "Swift"], 1, 20.0)
+    assert next(results) == 0
     with pytest.raises(GoldpanError, match=r"Swift needs more.*goldpan-mining\[languages\]"):
-        next(found)
+        next(results)

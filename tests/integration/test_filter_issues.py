@@ -40,22 +40,22 @@ def test_comment_scale(tmp_path: Path) -> None:
         issue(8, "x" * 600),
     ]
     comments = [comment(5, "y" * 50), comment(7, "y" * 50, **ROBOT)]
-    place = build(tmp_path, entries, comments)
+    workspace = build(tmp_path, entries, comments)
     short = dict.fromkeys((1, 3, 4, 7), "too-short")
-    found = judge(place, "comment-scale", maximum=599)
-    assert dropped(found) == {**short, 8: "too-long"}
-    assert [found[number]["value"] for number in (1, 4, 5, 6)] == [199, 0, 200, 200]
-    assert set(dropped(judge(place, "comment-scale", title=True))) == {4, 7}
-    assert set(dropped(judge(place, "comment-scale", bots=True))) == {1, 3, 4}
+    verdicts = judge(workspace, "comment-scale", maximum=599)
+    assert dropped(verdicts) == {**short, 8: "too-long"}
+    assert [verdicts[number]["value"] for number in (1, 4, 5, 6)] == [199, 0, 200, 200]
+    assert set(dropped(judge(workspace, "comment-scale", title=True))) == {4, 7}
+    assert set(dropped(judge(workspace, "comment-scale", bots=True))) == {1, 3, 4}
 
 
 MARKED = timedelta(hours=1)
 
 
-def mark(number: int, hours: int, *, undone: bool = False, **given: Any) -> Row:
+def mark(number: int, hours: int, *, undone: bool = False, **fields: Any) -> Row:
     signal = "unmarked_as_duplicate" if undone else "marked_as_duplicate"
     ends = {"number": number, "target_repo": REPO, "target_number": 90, "observed_on": number}
-    return {"signal": signal, "at": NOON + hours * MARKED, **ends, **given}
+    return {"signal": signal, "at": NOON + hours * MARKED, **ends, **fields}
 
 
 def test_redundancy_by_what_github_knows(tmp_path: Path) -> None:
@@ -82,13 +82,13 @@ def test_redundancy_by_what_github_knows(tmp_path: Path) -> None:
         mark(12, 1, repo="else/where"),
         mark(3, 1, signal="mention"),
     ]
-    place = build(tmp_path, entries, references=references)
+    workspace = build(tmp_path, entries, references=references)
     marked = dict.fromkeys((4, 6, 7), "marked")
     labelled = dict.fromkeys((8, 9, 10), "label")
-    found = judge(place, "redundancy")
-    assert dropped(found) == {2: "state-reason", **marked, **labelled}
-    assert found[7]["evidence"] == "marked as a duplicate of Octo/Gem#91"
-    assert dropped(judge(place, "redundancy", labels=[])) == {2: "state-reason", **marked}
+    verdicts = judge(workspace, "redundancy")
+    assert dropped(verdicts) == {2: "state-reason", **marked, **labelled}
+    assert verdicts[7]["evidence"] == "marked as a duplicate of Octo/Gem#91"
+    assert dropped(judge(workspace, "redundancy", labels=[])) == {2: "state-reason", **marked}
 
 
 def test_redundancy_by_words(tmp_path: Path) -> None:
@@ -110,15 +110,15 @@ def test_redundancy_by_words(tmp_path: Path) -> None:
         comment(7, "Duplicate of #9", **ROBOT),
         comment(8, "#9 is a duplicate of #8"),
     ]
-    place = build(tmp_path, entries, comments)
+    workspace = build(tmp_path, entries, comments)
     said = {1: "marker", 2: "keyword", 5: "keyword", 6: "keyword"}
-    found = judge(place, "redundancy")
-    assert dropped(found) == said
-    assert found[2]["evidence"] == "802: Sorry, dupe of #9"
-    assert dropped(judge(place, "redundancy", keywords=False)) == {1: "marker"}
-    assert dropped(judge(place, "redundancy", guesses=True)) == {**said, 3: "keyword"}
-    assert set(dropped(judge(place, "redundancy", body=False, bots=True))) == {1, 2, 7}
-    assert set(dropped(judge(place, "redundancy", literal=True))) == {*said, 3, 4, 8}
+    verdicts = judge(workspace, "redundancy")
+    assert dropped(verdicts) == said
+    assert verdicts[2]["evidence"] == "802: Sorry, dupe of #9"
+    assert dropped(judge(workspace, "redundancy", keywords=False)) == {1: "marker"}
+    assert dropped(judge(workspace, "redundancy", guesses=True)) == {**said, 3: "keyword"}
+    assert set(dropped(judge(workspace, "redundancy", body=False, bots=True))) == {1, 2, 7}
+    assert set(dropped(judge(workspace, "redundancy", literal=True))) == {*said, 3, 4, 8}
 
 
 INTERNAL = [
@@ -192,19 +192,19 @@ def test_external_check(tmp_path: Path) -> None:
         issue(4, "https://ghe.ours.org/o/r https://b.org https://a.org https://b.org"),
     ]
     comments = [comment(1, "https://evil.org/c"), comment(2, "https://evil.org/r", **ROBOT)]
-    place = build(tmp_path, entries, comments)
+    workspace = build(tmp_path, entries, comments)
     outside = {*range(200, 200 + len(EXTERNAL)), 1, 3, 4}
     media, code = set(range(300, 300 + len(MEDIA))), set(range(400, 400 + len(CODE)))
-    found = judge(place, "external-check")
-    assert dropped(found) == dict.fromkeys({*outside, *code, 2}, "external-link")
-    assert (found[4]["value"], found[4]["evidence"]) == (3, "https://a.org")
+    verdicts = judge(workspace, "external-check")
+    assert dropped(verdicts) == dict.fromkeys({*outside, *code, 2}, "external-link")
+    assert (verdicts[4]["value"], verdicts[4]["evidence"]) == (3, "https://a.org")
     strict = {"code": False, "media": "external", "bots": False}
     strict |= {"hosts": ["github.com", "githubusercontent.com", "ours.org"]}
     strict |= {"ignored_hosts": ["example.com", "a.org", "b.org"]}
     pictures = dict.fromkeys(media, "external-media")
     links = dict.fromkeys(outside - {200, 4}, "external-link")
-    assert dropped(judge(place, "external-check", **strict)) == links | pictures
-    needed = dropped(judge(place, "external-check", required=True, media="ignored"))
+    assert dropped(judge(workspace, "external-check", **strict)) == links | pictures
+    needed = dropped(judge(workspace, "external-check", required=True, media="ignored"))
     assert {number for number, reason in needed.items() if reason == "no-internal-link"} == {
         100,
         *range(109, 113),
@@ -225,22 +225,22 @@ def test_event_count(tmp_path: Path) -> None:
         *(comment(5) for _ in range(8)),
         *(comment(5, **ROBOT) for _ in range(2)),
     ]
-    place = build(tmp_path, entries, comments)
-    assert dropped(judge(place, "event-count")) == {
+    workspace = build(tmp_path, entries, comments)
+    assert dropped(judge(workspace, "event-count")) == {
         **dict.fromkeys((2, 4, 5), "many-events"),
         3: "?no-timeline",
     }
-    assert set(dropped(judge(place, "event-count", bots=False))) == {2, 3, 4}
-    found = judge(place, "event-count", count="discussion")
-    assert {number: row["value"] for number, row in found.items()} == {
+    assert set(dropped(judge(workspace, "event-count", bots=False))) == {2, 3, 4}
+    verdicts = judge(workspace, "event-count", count="discussion")
+    assert {number: row["value"] for number, row in verdicts.items()} == {
         1: 2,
         2: 2,
         3: 2,
         4: 11,
         5: 12,
     }
-    assert set(dropped(found)) == {4, 5}
-    assert set(dropped(judge(place, "event-count", count="discussion", bots=False))) == {4}
+    assert set(dropped(verdicts)) == {4, 5}
+    assert set(dropped(judge(workspace, "event-count", count="discussion", bots=False))) == {4}
 
 
 def test_participants_and_answers(tmp_path: Path) -> None:
@@ -265,15 +265,15 @@ def test_participants_and_answers(tmp_path: Path) -> None:
         comment(8),
         comment(8, author="alice"),
     ]
-    place = build(tmp_path, entries, comments)
-    found = judge_all(place)
-    people = {number: row["value"] for number, row in found["participants"].items()}
+    workspace = build(tmp_path, entries, comments)
+    verdicts = judge_all(workspace)
+    people = {number: row["value"] for number, row in verdicts["participants"].items()}
     assert people == {1: 1, 2: 1, 3: 1, 4: 1, 5: 2, 6: 2, 7: 2, 8: 2}
-    assert dropped(found["participants"]) == dict.fromkeys((1, 2, 3, 4), "few-participants")
-    assert set(dropped(judge(place, "participants", deleted=False))) == {1, 2, 3, 4, 5, 6}
+    assert dropped(verdicts["participants"]) == dict.fromkeys((1, 2, 3, 4), "few-participants")
+    assert set(dropped(judge(workspace, "participants", deleted=False))) == {1, 2, 3, 4, 5, 6}
     silent = dict.fromkeys((1, 2, 3, 4), "no-reply")
-    assert dropped(found["answered"]) == {**silent, 7: "still-open"}
-    assert dropped(judge(place, "answered", closed=False)) == silent
+    assert dropped(verdicts["answered"]) == {**silent, 7: "still-open"}
+    assert dropped(judge(workspace, "answered", closed=False)) == silent
 
 
 @pytest.mark.parametrize(
@@ -289,9 +289,9 @@ def test_participants_and_answers(tmp_path: Path) -> None:
     ],
 )
 def test_license(tmp_path: Path, license: str | None, reason: str | None) -> None:
-    found = judge(build(tmp_path, [issue(1)], license=license), "license")
-    assert dropped(found) == ({1: reason} if reason else {})
-    assert license is None or found[1]["evidence"] == license
+    verdicts = judge(build(tmp_path, [issue(1)], license=license), "license")
+    assert dropped(verdicts) == ({1: reason} if reason else {})
+    assert license is None or verdicts[1]["evidence"] == license
 
 
 def test_near_duplicates(tmp_path: Path) -> None:
@@ -302,42 +302,42 @@ def test_near_duplicates(tmp_path: Path) -> None:
         issue(3, words + " once more", title="Leak", created_at=NOON + 2 * MARKED),
         issue(4),
     ]
-    found = judge(build(tmp_path, entries), "near-duplicates")
-    assert dropped(found) == {1: "exact-duplicate", 3: "near-duplicate"}
-    assert found[3]["evidence"] == "duplicate of Octo/Gem#2"
-    assert 0.9 < found[3]["value"] < 1
-    assert found[2]["keep"] and found[2]["value"] is None
+    verdicts = judge(build(tmp_path, entries), "near-duplicates")
+    assert dropped(verdicts) == {1: "exact-duplicate", 3: "near-duplicate"}
+    assert verdicts[3]["evidence"] == "duplicate of Octo/Gem#2"
+    assert 0.9 < verdicts[3]["value"] < 1
+    assert verdicts[2]["keep"] and verdicts[2]["value"] is None
 
 
 def test_empty_repository_and_one_without_anything_to_say(tmp_path: Path) -> None:
     assert judge_all(build(tmp_path / "empty")) == {}
     assert judge_all(build(tmp_path / "pulls", [pull(1)])) == {}
     blank = issue(1, None, title=None, author=None, author_type=None, labels=None, state=None)
-    found = judge_all(
+    verdicts = judge_all(
         build(tmp_path / "blank", [blank], [comment(1, None, author=None)], license=None)
     )
     issues = {name for name, criterion in criteria().items() if criterion.subject == "issue"}
-    assert set(found) == issues
+    assert set(verdicts) == issues
 
 
 def test_hostile_texts_cost_little(tmp_path: Path) -> None:
     parts = ("](//", "<!--", "```\n", "https://", "www.", "https://a@", "`", "<pre", "dup of #2 ")
     more = ("\x00\x1b[31m", "\u202e", "'; DROP TABLE entries; --", "{{ x }}", "%s$minimum")
     entries = [issue(n, (part * 100_000)[:100_000]) for n, part in enumerate([*parts, *more], 1)]
-    place = build(tmp_path, entries)
+    workspace = build(tmp_path, entries)
     begun = time.process_time()
-    found = judge_all(place, {"external-check": {"code": False, "media": "external"}})
+    verdicts = judge_all(workspace, {"external-check": {"code": False, "media": "external"}})
     assert time.process_time() - begun < 30
-    assert {len(verdicts) for verdicts in found.values()} == {len(entries)}
-    assert all(len(row["evidence"] or "") <= 200 for row in found["redundancy"].values())
+    assert {len(verdicts) for verdicts in verdicts.values()} == {len(entries)}
+    assert all(len(row["evidence"] or "") <= 200 for row in verdicts["redundancy"].values())
 
 
 def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
     entries = [issue(n, f"https://evil.org/{n} {LONG}", title="Same") for n in range(1, 30)]
     comments = [comment(n, f"Duplicate of #{n + 1}", author=f"user{n % 7}") for n in range(1, 30)]
-    one = judge_all(build(tmp_path / "one", entries, comments))
+    first = judge_all(build(tmp_path / "one", entries, comments))
     other = judge_all(build(tmp_path / "other", entries[::-1], comments[::-1]))
-    assert one == other
+    assert first == other
 
 
 def test_settings_are_checked() -> None:

@@ -29,13 +29,13 @@ from tests.filtering import (
 ELSEWHERE = "Octo/Other"
 
 
-def revision(number: int, **given: object) -> Row:
-    return {"number": number, "state": "base", "agrees": True, "notes": [], **given}
+def revision(number: int, **fields: object) -> Row:
+    return {"number": number, "state": "base", "agrees": True, "notes": [], **fields}
 
 
-def change(number: int, path: str = "src/box.c", **given: object) -> Row:
+def change(number: int, path: str = "src/box.c", **fields: object) -> Row:
     common = {"path": path, "status": "modified", "kind": "text"}
-    return {"number": number, **common, **given}
+    return {"number": number, **common, **fields}
 
 
 def file(number: int, path: str) -> Row:
@@ -50,10 +50,10 @@ def test_merged_and_same_repository(tmp_path: Path) -> None:
         pair(4, 14, pull_repo="OCTO/gem"),
     ]
     entries = [*(issue(n) for n in (1, 2, 3, 4)), *(pull(n) for n in (11, 12, 14))]
-    found = judge_all(build(tmp_path, entries, pairs=pairs))
-    assert dropped(found["merged"]) == {(2, 12): "not-merged", (3, 13): "?pull-not-mined"}
-    assert dropped(found["same-repository"]) == {(3, 13): "elsewhere"}
-    assert found["same-repository"][3, 13]["evidence"] == "the fix is in Octo/Other"
+    verdicts = judge_all(build(tmp_path, entries, pairs=pairs))
+    assert dropped(verdicts["merged"]) == {(2, 12): "not-merged", (3, 13): "?pull-not-mined"}
+    assert dropped(verdicts["same-repository"]) == {(3, 13): "elsewhere"}
+    assert verdicts["same-repository"][3, 13]["evidence"] == "the fix is in Octo/Other"
 
 
 def said(where: str, excerpt: str = "fixes it") -> Row:
@@ -78,16 +78,16 @@ def test_says_fixes(tmp_path: Path) -> None:
         *(issue(n, closed_at=closed.get(n, NOON)) for n in range(1, 10)),
         *(pull(n, merged_at=NOON) for n in range(11, 20)),
     ]
-    place = build(tmp_path, entries, pairs=pairs)
-    found = judge(place, "says-fixes")
-    assert dropped(found) == {
+    workspace = build(tmp_path, entries, pairs=pairs)
+    verdicts = judge(workspace, "says-fixes")
+    assert dropped(verdicts) == {
         (2, 12): "negated",
         (3, 13): "partial",
         (4, 14): "supposed",
         (6, 16): "only-in-comment",
     }
-    assert found[2, 12]["evidence"] == "does not fix #2"
-    assert dropped(judge(place, "says-fixes", hedged=True, comments=True)) == {
+    assert verdicts[2, 12]["evidence"] == "does not fix #2"
+    assert dropped(judge(workspace, "says-fixes", hedged=True, comments=True)) == {
         (2, 12): "negated",
         (3, 13): "partial",
     }
@@ -106,16 +106,16 @@ def test_issue_closed(tmp_path: Path) -> None:
     ]
     pairs = [pair(n, 10 + n) for n in range(1, 7)]
     closing = {"signal": "closed_by", "number": 14, "target_repo": REPO, "target_number": 5}
-    place = build(tmp_path, entries, pairs=pairs, references=[closing])
-    found = judge(place, "issue-closed")
-    assert dropped(found) == {
+    workspace = build(tmp_path, entries, pairs=pairs, references=[closing])
+    verdicts = judge(workspace, "issue-closed")
+    assert dropped(verdicts) == {
         (2, 12): "still-open",
         (3, 13): "not-planned",
         (4, 14): "duplicate",
         (5, 15): "closed-by-another",
     }
-    assert found[5, 15]["evidence"] == "closed by #14"
-    strict = judge(place, "issue-closed", state_reasons=False, others=False, before=True)
+    assert verdicts[5, 15]["evidence"] == "closed by #14"
+    strict = judge(workspace, "issue-closed", state_reasons=False, others=False, before=True)
     assert dropped(strict) == {(2, 12): "still-open", (6, 16): "closed-before"}
     assert strict[6, 16]["value"] == 90
 
@@ -129,29 +129,29 @@ def test_one_to_one(tmp_path: Path) -> None:
         *(pair(6, 17), pair(6, 18), pair(7, 17)),
         *(pair(8, 11, pull_repo=ELSEWHERE, merged=None), pair(8, 19)),
     ]
-    numbers = {one["issue"] for one in pairs}, {one["pull"] for one in pairs}
+    numbers = {pair["issue"] for pair in pairs}, {pair["pull"] for pair in pairs}
     entries = [*map(issue, sorted(numbers[0])), *map(pull, sorted(numbers[1]))]
-    place = build(tmp_path, entries, pairs=pairs)
-    found = judge(place, "one-to-one")
-    assert dropped(found) == {
+    workspace = build(tmp_path, entries, pairs=pairs)
+    verdicts = judge(workspace, "one-to-one")
+    assert dropped(verdicts) == {
         **dict.fromkeys([(2, 12), (2, 13), (6, 18), (8, 11), (8, 19)], "many-pulls"),
         (5, 16): "many-pulls",
         **dict.fromkeys([(3, 14), (4, 14), (7, 17)], "many-issues"),
         (6, 17): "many-to-many",
     }
-    assert found[6, 17]["value"] == 2
-    told = "the issue is also paired with #18; the pull is also paired with #7"
-    assert found[6, 17]["evidence"] == told
-    assert found[8, 19]["evidence"] == "the issue is also paired with Octo/Other#11"
-    assert dropped(judge(place, "one-to-one", merged=False))[5, 15] == "many-pulls"
+    assert verdicts[6, 17]["value"] == 2
+    evidence = "the issue is also paired with #18; the pull is also paired with #7"
+    assert verdicts[6, 17]["evidence"] == evidence
+    assert verdicts[8, 19]["evidence"] == "the issue is also paired with Octo/Other#11"
+    assert dropped(judge(workspace, "one-to-one", merged=False))[5, 15] == "many-pulls"
 
 
 def test_one_to_one_is_fast_where_one_pull_fixes_thousands(tmp_path: Path) -> None:
     pairs = [pair(n, 5_000) for n in range(1, 2_000)]
-    place = build(tmp_path, [*map(issue, range(1, 2_000)), pull(5_000)], pairs=pairs)
-    found = judge(place, "one-to-one")
-    assert {row["value"] for row in found.values()} == {1_998}
-    assert max(len(row["evidence"]) for row in found.values()) == 200
+    workspace = build(tmp_path, [*map(issue, range(1, 2_000)), pull(5_000)], pairs=pairs)
+    verdicts = judge(workspace, "one-to-one")
+    assert {row["value"] for row in verdicts.values()} == {1_998}
+    assert max(len(row["evidence"]) for row in verdicts.values()) == 200
 
 
 def test_single_file(tmp_path: Path) -> None:
@@ -167,15 +167,15 @@ def test_single_file(tmp_path: Path) -> None:
     pairs = [*(pair(n - 10, n) for n in range(11, 18)), pair(8, 1, pull_repo=ELSEWHERE)]
     revisions = [revision(14), revision(15), revision(16, state="none")]
     changes = [change(14), change(15), change(15, "src/other.c")]
-    place = build(
+    workspace = build(
         tmp_path,
         [*map(issue, range(1, 9)), *entries],
         pairs=pairs,
         revisions=revisions,
         changes=changes,
     )
-    found = judge(place, "single-file")
-    assert dropped(found) == {
+    verdicts = judge(workspace, "single-file")
+    assert dropped(verdicts) == {
         (2, 12): "many-files",
         (3, 13): "?files-unknown",
         (5, 15): "many-files",
@@ -183,9 +183,9 @@ def test_single_file(tmp_path: Path) -> None:
         (7, 17): "no-files",
         (8, 1): "?pull-not-mined",
     }
-    assert (found[4, 14]["value"], found[4, 14]["evidence"]) == (1, "as git tells")
-    assert (found[6, 16]["value"], found[6, 16]["evidence"]) == (4, "as GitHub tells")
-    assert set(dropped(judge(place, "single-file", maximum=4))) == {(3, 13), (7, 17), (8, 1)}
+    assert (verdicts[4, 14]["value"], verdicts[4, 14]["evidence"]) == (1, "as git tells")
+    assert (verdicts[6, 16]["value"], verdicts[6, 16]["evidence"]) == (4, "as GitHub tells")
+    assert set(dropped(judge(workspace, "single-file", maximum=4))) == {(3, 13), (7, 17), (8, 1)}
 
 
 DOCUMENTATION = [
@@ -224,16 +224,16 @@ def test_documentation(tmp_path: Path) -> None:
     pairs = [pair(n, 200) for n in range(1, len(titles) + 1)]
     pairs += [pair(98, n + 100) for n in range(1, len(titles) + 1)]
     pairs += [pair(99, 5, pull_repo=ELSEWHERE)]
-    place = build(tmp_path, entries, pairs=pairs)
-    found = judge(place, "documentation")
+    workspace = build(tmp_path, entries, pairs=pairs)
+    verdicts = judge(workspace, "documentation")
     right = range(1, len(DOCUMENTATION) + 1)
-    assert set(dropped(found)) == {*((n, 200) for n in right), *((98, n + 100) for n in right)}
-    assert found[1, 200]["evidence"] == "issue title: DOC: explain flow"
-    assert found[98, 108]["evidence"] == "pull title: Fix README.md"
+    assert set(dropped(verdicts)) == {*((n, 200) for n in right), *((98, n + 100) for n in right)}
+    assert verdicts[1, 200]["evidence"] == "issue title: DOC: explain flow"
+    assert verdicts[98, 108]["evidence"] == "pull title: Fix README.md"
     exact = ["DOC", "DOCS", "Documentation", "READM*"]
-    paper = judge(place, "documentation", exact=exact, words=[], prefixes=[])
+    paper = judge(workspace, "documentation", exact=exact, words=[], prefixes=[])
     assert {issue for issue, pull in dropped(paper) if pull == 200} == {1, 2, 7, 8}
-    assert dropped(judge(place, "documentation", exact=[], words=[], prefixes=[])) == {}
+    assert dropped(judge(workspace, "documentation", exact=[], words=[], prefixes=[])) == {}
 
 
 @pytest.mark.parametrize(
@@ -287,8 +287,10 @@ def test_suffix(tmp_path: Path) -> None:
     pairs = [*(pair(n - 10, n) for n in range(11, 23)), pair(13, 1, pull_repo=ELSEWHERE)]
     revisions = [revision(21), revision(22, state="none")]
     changes = [change(21, "src/box.rs")]
-    place = build(tmp_path, entries, pairs=pairs, files=files, revisions=revisions, changes=changes)
-    found = judge(place, "suffix")
+    workspace = build(
+        tmp_path, entries, pairs=pairs, files=files, revisions=revisions, changes=changes
+    )
+    verdicts = judge(workspace, "suffix")
     reasons = {
         (2, 12): "no-code",
         (3, 13): "test",
@@ -298,11 +300,11 @@ def test_suffix(tmp_path: Path) -> None:
         (10, 20): "no-code",
         (13, 1): "?pull-not-mined",
     }
-    assert dropped(found) == reasons
-    assert (found[5, 15]["value"], found[5, 15]["evidence"]) == (1, "README.md")
-    literal = dropped(judge(place, "suffix", tests="contains"))
+    assert dropped(verdicts) == reasons
+    assert (verdicts[5, 15]["value"], verdicts[5, 15]["evidence"]) == (1, "README.md")
+    literal = dropped(judge(workspace, "suffix", tests="contains"))
     assert literal == {**reasons, (4, 14): "test"}
-    more = dropped(judge(place, "suffix", tests="kept", more=[".sql"], fewer=[".c"]))
+    more = dropped(judge(workspace, "suffix", tests="kept", more=[".sql"], fewer=[".c"]))
     assert (3, 13) in more and (10, 20) not in more
 
 
@@ -316,30 +318,30 @@ def test_revision_agrees(tmp_path: Path) -> None:
     ]
     pairs = [pair(n - 10, n) for n in numbers]
     entries = [*map(issue, range(1, 6)), *map(pull, numbers)]
-    place = build(tmp_path, entries, pairs=pairs, revisions=revisions, changes=[])
-    found = judge(place, "revision-agrees")
-    assert dropped(found) == {(2, 12): "differs", (3, 13): "no-state", (5, 15): "?no-history"}
-    assert found[2, 12]["evidence"] == "read by base, head_force_pushed"
-    assert found[3, 13]["evidence"] == "the head is lost"
-    assert set(dropped(judge(place, "revision-agrees", agrees=False))) == {(3, 13), (5, 15)}
+    workspace = build(tmp_path, entries, pairs=pairs, revisions=revisions, changes=[])
+    verdicts = judge(workspace, "revision-agrees")
+    assert dropped(verdicts) == {(2, 12): "differs", (3, 13): "no-state", (5, 15): "?no-history"}
+    assert verdicts[2, 12]["evidence"] == "read by base, head_force_pushed"
+    assert verdicts[3, 13]["evidence"] == "the head is lost"
+    assert set(dropped(judge(workspace, "revision-agrees", agrees=False))) == {(3, 13), (5, 15)}
 
 
 def test_issue_kept(tmp_path: Path) -> None:
     entries = [issue(1), issue(2, author="ci-bot"), issue(3), *map(pull, (11, 12, 13))]
     pairs = [pair(1, 11), pair(2, 12), pair(3, 13), pair(77, 11)]
     replies = [comment(3, "Duplicate of #1")]
-    place = build(tmp_path, entries, replies, pairs=pairs)
-    found = judge(place, "issue-kept", criteria=["bots", "redundancy", "answered"])
-    assert dropped(found) == {
+    workspace = build(tmp_path, entries, replies, pairs=pairs)
+    verdicts = judge(workspace, "issue-kept", criteria=["bots", "redundancy", "answered"])
+    assert dropped(verdicts) == {
         **dict.fromkeys([(1, 11), (2, 12), (3, 13)], "issue-dropped"),
         (77, 11): "?issue-not-mined",
     }
-    found = judge(place, "issue-kept", criteria=["bots", "redundancy"])
-    assert set(dropped(found)) == {(2, 12), (3, 13), (77, 11)}
-    assert found[3, 13]["evidence"] == "redundancy (marker)"
-    assert set(dropped(judge(place, "issue-kept", criteria=[]))) == {(77, 11)}
+    verdicts = judge(workspace, "issue-kept", criteria=["bots", "redundancy"])
+    assert set(dropped(verdicts)) == {(2, 12), (3, 13), (77, 11)}
+    assert verdicts[3, 13]["evidence"] == "redundancy (marker)"
+    assert set(dropped(judge(workspace, "issue-kept", criteria=[]))) == {(77, 11)}
     with pytest.raises(UsageError, match=r"'bot'.*bots"):
-        judge(place, "issue-kept", criteria=["bot"])
+        judge(workspace, "issue-kept", criteria=["bot"])
 
 
 def test_without_pairs_files_and_history(tmp_path: Path) -> None:
@@ -357,11 +359,11 @@ def test_without_pairs_files_and_history(tmp_path: Path) -> None:
 def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
     entries = [*map(issue, range(1, 20)), *map(pull, range(20, 40))]
     pairs = [pair(n % 19 + 1, 20 + n * 7 % 20) for n in range(40)]
-    pairs = list({(one["issue"], one["pull"]): one for one in pairs}.values())
+    pairs = list({(pair["issue"], pair["pull"]): pair for pair in pairs}.values())
     files = [file(n, f"src/{'test' if n % 3 else 'box'}.c") for n in range(20, 40)]
-    one = judge_all(build(tmp_path / "one", entries, pairs=pairs, files=files))
+    first = judge_all(build(tmp_path / "one", entries, pairs=pairs, files=files))
     other = build(tmp_path / "other", entries[::-1], pairs=pairs[::-1], files=files[::-1])
-    assert judge_all(other) == one
+    assert judge_all(other) == first
 
 
 def test_settings_are_checked() -> None:
@@ -377,8 +379,8 @@ def write_blob(clone: Path, text: str) -> str:
 
 
 def test_substance(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
-    clone = place.clone(REPO)
+    workspace = Workspace(tmp_path)
+    clone = workspace.clone(REPO)
     subprocess.run(["git", "init", "--quiet", "--bare", str(clone)], check=True)
 
     def versions(before: str | None, after: str | None) -> Row:
@@ -411,8 +413,8 @@ def test_substance(tmp_path: Path) -> None:
         revisions=revisions,
         changes=changes,
     )
-    found = judge(place, "substance")
-    assert {pull: reason for (_, pull), reason in dropped(found).items()} == {
+    verdicts = judge(workspace, "substance")
+    assert {pull: reason for (_, pull), reason in dropped(verdicts).items()} == {
         12: "comments",
         13: "?unknown-language",
         15: "comments",
@@ -422,9 +424,9 @@ def test_substance(tmp_path: Path) -> None:
         21: "?no-state",
         22: "?no-history",
     }
-    assert found[1, 11]["value"] == 2
-    assert found[1, 11]["evidence"].startswith("a.py")
-    assert found[11, 21]["evidence"] == "the head is lost"
-    assert found[12, 22]["evidence"] == "run goldpan clone"
-    few = dropped(judge(place, "substance", most_files=30))
+    assert verdicts[1, 11]["value"] == 2
+    assert verdicts[1, 11]["evidence"].startswith("a.py")
+    assert verdicts[11, 21]["evidence"] == "the head is lost"
+    assert verdicts[12, 22]["evidence"] == "run goldpan clone"
+    few = dropped(judge(workspace, "substance", most_files=30))
     assert few[8, 18] == "comments"

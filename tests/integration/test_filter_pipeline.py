@@ -31,8 +31,8 @@ from tests.filtering import REPO, build, comment, issue, pair, pull
 DECIDE = ("comment-scale", "participants", "merged")
 
 
-def own_profile(place: Workspace, text: str, name: str = "own") -> str:
-    path = place.root / f"{name}.toml"
+def own_profile(workspace: Workspace, text: str, name: str = "own") -> str:
+    path = workspace.root / f"{name}.toml"
     path.write_text(text, encoding="utf-8")
     return str(path)
 
@@ -51,45 +51,47 @@ def small(root: Path) -> Workspace:
     return build(root, entries, [comment(1), comment(2)], pairs=pairs)
 
 
-def run(place: Workspace, profile: str) -> FilterResult:
-    return run_filters(place, [REPO], load_profile(profile), Reporter(quiet=True))[0]
+def run(workspace: Workspace, profile: str) -> FilterResult:
+    return run_filters(workspace, [REPO], load_profile(profile), Reporter(quiet=True))[0]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workspace:
+def workspace(tmp_path: Path) -> Workspace:
     return small(tmp_path)
 
 
 @pytest.fixture
-def profile(place: Workspace) -> str:
-    return own_profile(place, f"decide = {json.dumps(DECIDE)}")
+def profile(workspace: Workspace) -> str:
+    return own_profile(workspace, f"decide = {json.dumps(DECIDE)}")
 
 
 def test_repositories_judged_at_once_have_the_same_verdicts(
-    place: Workspace, profile: str, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = "Octo/Twin"
-    shutil.copytree(place.tables(REPO), place.tables(other))
-    for path in place.tables(other).glob("*.parquet"):
+    shutil.copytree(workspace.tables(REPO), workspace.tables(other))
+    for path in workspace.tables(other).glob("*.parquet"):
         rows = pq.read_table(path)
         column = rows.schema.get_field_index("repo")
         pq.write_table(rows.set_column(column, "repo", pa.array([other] * len(rows))), path)
     own = load_profile(profile)
     with Reporter(quiet=True) as reporter:
-        one_by_one = run_filters(place, [REPO, other], own, reporter, workers=2)
-        expected = {repo: place.verdicts(repo, "own").read_bytes() for repo in (REPO, other)}
-        shutil.rmtree(place.root / "verdicts")
+        one_by_one = run_filters(workspace, [REPO, other], own, reporter, workers=2)
+        expected = {repo: workspace.verdicts(repo, "own").read_bytes() for repo in (REPO, other)}
+        shutil.rmtree(workspace.root / "verdicts")
         monkeypatch.setattr("goldpan.filters.pipeline._WORTH_PROCESSES", 0)
-        at_once = run_filters(place, [REPO, other], own, reporter, workers=2)
-    assert {repo: place.verdicts(repo, "own").read_bytes() for repo in (REPO, other)} == expected
+        at_once = run_filters(workspace, [REPO, other], own, reporter, workers=2)
+    assert {
+        repo: workspace.verdicts(repo, "own").read_bytes() for repo in (REPO, other)
+    } == expected
     assert [(result.repo, result.issues, result.pairs) for result in at_once] == [
         (result.repo, result.issues, result.pairs) for result in one_by_one
     ]
 
 
-def test_every_criterion_judges_every_subject(place: Workspace, profile: str) -> None:
-    run(place, profile)
-    verdicts = pq.read_table(place.verdicts(REPO, "own"))
+def test_every_criterion_judges_every_subject(workspace: Workspace, profile: str) -> None:
+    run(workspace, profile)
+    verdicts = pq.read_table(workspace.verdicts(REPO, "own"))
     assert verdicts.schema.equals(VERDICTS.schema)
     judged = Counter(verdicts["criterion"].to_pylist())
     assert judged == {
@@ -100,9 +102,9 @@ def test_every_criterion_judges_every_subject(place: Workspace, profile: str) ->
         assert row["decides"] == (row["criterion"] in DECIDE)
 
 
-def test_the_funnel_counts_alone_only_and_left(place: Workspace, profile: str) -> None:
-    found = run(place, profile)
-    issues = found.issues
+def test_the_funnel_counts_alone_only_and_left(workspace: Workspace, profile: str) -> None:
+    result = run(workspace, profile)
+    issues = result.issues
     assert (issues.rows, issues.kept) == (4, 1)
     assert [(s.criterion, s.out, s.only, s.left) for s in issues.steps if s.decides] == [
         ("comment-scale", 2, 1, 2),
@@ -110,8 +112,8 @@ def test_the_funnel_counts_alone_only_and_left(place: Workspace, profile: str) -
     ]
     assert issues.steps[0].reasons == {"too-short": 2}
     assert all(step.left is None and step.only == 0 for step in issues.steps if not step.decides)
-    assert (found.pairs.rows, found.pairs.kept) == (2, 1)
-    assert read_funnels(place, [REPO], load_profile(profile)) == (found.issues, found.pairs)
+    assert (result.pairs.rows, result.pairs.kept) == (2, 1)
+    assert read_funnels(workspace, [REPO], load_profile(profile)) == (result.issues, result.pairs)
 
 
 @given(
@@ -142,109 +144,111 @@ def test_a_funnel_ends_alike_in_any_order(
     for position, step in enumerate(funnel.steps):
         assert step.criterion == order[position]
         before = order[: position + 1]
-        assert step.left == sum(all(one[name] for name in before) for one in passing)
+        assert step.left == sum(all(row[name] for name in before) for row in passing)
         others = [name for name in order if name != step.criterion]
         assert step.only == sum(
-            not one[step.criterion] and all(one[name] for name in others) for one in passing
+            not row[step.criterion] and all(row[name] for name in others) for row in passing
         )
-        assert step.out == sum(one[step.criterion] is False for one in passing)
-        assert step.undecided == sum(one[step.criterion] is None for one in passing)
+        assert step.out == sum(row[step.criterion] is False for row in passing)
+        assert step.undecided == sum(row[step.criterion] is None for row in passing)
     assert funnel.kept == funnel.steps[-1].left
 
 
-def test_a_changed_threshold_costs_its_criterion_alone(place: Workspace, profile: str) -> None:
-    assert not run(place, profile).reused
-    again = run(place, profile)
+def test_a_changed_threshold_costs_its_criterion_alone(workspace: Workspace, profile: str) -> None:
+    assert not run(workspace, profile).reused
+    again = run(workspace, profile)
     always = {name for name, criterion in criteria().items() if not criterion.reusable}
     assert set(again.judged) == always
-    own_profile(place, f"decide = {json.dumps(DECIDE)}\n[comment-scale]\nminimum = 5")
-    changed = run(place, profile)
+    own_profile(workspace, f"decide = {json.dumps(DECIDE)}\n[comment-scale]\nminimum = 5")
+    changed = run(workspace, profile)
     assert set(changed.judged) == always | {"comment-scale"}
     assert changed.issues.kept == 2
 
 
 def test_kept_verdicts_are_those_of_a_fresh_run(tmp_path: Path) -> None:
-    one, other = small(tmp_path / "one"), Workspace(tmp_path / "other")
-    shutil.copytree(one.root, other.root)
-    run(one, own_profile(one, "decide = []"))
-    for place in (one, other):
+    first, second = small(tmp_path / "one"), Workspace(tmp_path / "other")
+    shutil.copytree(first.root, second.root)
+    run(first, own_profile(first, "decide = []"))
+    for workspace in (first, second):
         text = f"decide = {json.dumps(DECIDE)}\n[participants]\nminimum = 1"
-        run(place, own_profile(place, text))
-    assert one.verdicts(REPO, "own").read_bytes() == other.verdicts(REPO, "own").read_bytes()
+        run(workspace, own_profile(workspace, text))
+    assert first.verdicts(REPO, "own").read_bytes() == second.verdicts(REPO, "own").read_bytes()
 
 
-def test_changed_tables_are_judged_anew(place: Workspace, profile: str) -> None:
-    run(place, profile)
-    build(place.root, [issue(1), issue(2), pull(5)], [comment(1), comment(2)], pairs=[pair(1, 5)])
+def test_changed_tables_are_judged_anew(workspace: Workspace, profile: str) -> None:
+    run(workspace, profile)
+    build(
+        workspace.root, [issue(1), issue(2), pull(5)], [comment(1), comment(2)], pairs=[pair(1, 5)]
+    )
     with pytest.raises(WorkspaceError, match="tables of Octo/Gem changed since"):
-        current_verdicts(place, REPO, load_profile(profile))
-    assert run(place, profile).issues.kept == 2
-    current_verdicts(place, REPO, load_profile(profile))
-    own_profile(place, f"decide = {json.dumps(DECIDE)}\n[comment-scale]\nminimum = 5")
+        current_verdicts(workspace, REPO, load_profile(profile))
+    assert run(workspace, profile).issues.kept == 2
+    current_verdicts(workspace, REPO, load_profile(profile))
+    own_profile(workspace, f"decide = {json.dumps(DECIDE)}\n[comment-scale]\nminimum = 5")
     with pytest.raises(WorkspaceError, match="criterion comment-scale changed since"):
-        current_verdicts(place, REPO, load_profile(profile))
+        current_verdicts(workspace, REPO, load_profile(profile))
 
 
-def test_a_profile_that_decides_otherwise_is_told(place: Workspace, profile: str) -> None:
-    run(place, profile)
+def test_a_profile_that_decides_otherwise_is_told(workspace: Workspace, profile: str) -> None:
+    run(workspace, profile)
     for decide in (["comment-scale"], [*DECIDE, "bots"]):
-        own_profile(place, f"decide = {json.dumps(decide)}")
+        own_profile(workspace, f"decide = {json.dumps(decide)}")
         for ask in (
-            lambda: read_funnels(place, [REPO], load_profile(profile)),
-            lambda: current_verdicts(place, REPO, load_profile(profile)),
+            lambda: read_funnels(workspace, [REPO], load_profile(profile)),
+            lambda: current_verdicts(workspace, REPO, load_profile(profile)),
         ):
             with pytest.raises(WorkspaceError, match="profile own changed since Octo/Gem"):
                 ask()
 
 
 def test_an_empty_repository_has_an_empty_funnel(tmp_path: Path) -> None:
-    place = build(tmp_path)
-    found = run(place, "default")
-    assert (found.issues.rows, found.issues.kept, found.pairs.rows) == (0, 0, 0)
+    workspace = build(tmp_path)
+    result = run(workspace, "default")
+    assert (result.issues.rows, result.issues.kept, result.pairs.rows) == (0, 0, 0)
 
 
-def test_what_was_not_filtered_is_said(place: Workspace) -> None:
+def test_what_was_not_filtered_is_said(workspace: Workspace) -> None:
     with pytest.raises(WorkspaceError, match=r"goldpan filter --repo Octo/Gem --profile faun-eval"):
-        read_funnels(place, [REPO], load_profile("faun-eval"))
-    place.verdicts(REPO, "faun-eval").parent.mkdir(parents=True)
-    place.verdicts(REPO, "faun-eval").write_bytes(b"PAR1 no")
+        read_funnels(workspace, [REPO], load_profile("faun-eval"))
+    workspace.verdicts(REPO, "faun-eval").parent.mkdir(parents=True)
+    workspace.verdicts(REPO, "faun-eval").write_bytes(b"PAR1 no")
     with pytest.raises(WorkspaceError, match="cannot be read"):
-        read_funnels(place, [REPO], load_profile("faun-eval"))
+        read_funnels(workspace, [REPO], load_profile("faun-eval"))
 
 
-def test_why_tells_the_verdicts(place: Workspace, profile: str) -> None:
-    pq.write_table(LEDGER.schema.empty_table(), place.table(REPO, "ledger"))
-    run(place, profile)
+def test_why_tells_the_verdicts(workspace: Workspace, profile: str) -> None:
+    pq.write_table(LEDGER.schema.empty_table(), workspace.table(REPO, "ledger"))
+    run(workspace, profile)
     against = [
         row["criterion"]
-        for row in explain(place, f"{REPO}#2").verdicts
+        for row in explain(workspace, f"{REPO}#2").verdicts
         if row["decides"] and not row["keep"]
     ]
     assert against == ["comment-scale"]
-    subjects = {row["subject"] for row in explain(place, f"{REPO}#5").verdicts}
+    subjects = {row["subject"] for row in explain(workspace, f"{REPO}#5").verdicts}
     assert subjects == {"pair"}
 
 
-def test_why_tells_what_people_said(place: Workspace, profile: str) -> None:
-    pq.write_table(LEDGER.schema.empty_table(), place.table(REPO, "ledger"))
-    run(place, profile)
+def test_why_tells_what_people_said(workspace: Workspace, profile: str) -> None:
+    pq.write_table(LEDGER.schema.empty_table(), workspace.table(REPO, "ledger"))
+    run(workspace, profile)
     common = {"subject": "issue", "issue": 2, "stage": "people", "criterion": "question-answer"}
     rows = [
         {**common, "repo": REPO, "keep": False, "reason": "unrelated", "profile": "round1"},
         {**common, "repo": "else/where", "keep": True, "profile": "round1"},
     ]
-    path = place.root / "annotations" / "round1" / "verdicts.parquet"
+    path = workspace.root / "annotations" / "round1" / "verdicts.parquet"
     path.parent.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(rows, schema=VERDICTS.schema), path)
-    said = [row for row in explain(place, f"{REPO}#2").verdicts if row["profile"] == "round1"]
+    said = [row for row in explain(workspace, f"{REPO}#2").verdicts if row["profile"] == "round1"]
     assert [(row["criterion"], row["reason"]) for row in said] == [("question-answer", "unrelated")]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
-def test_rejects_come_with_every_reason(place: Workspace, profile: str, suffix: str) -> None:
-    run(place, profile)
-    target = place.root / f"rejects.{suffix}"
-    assert write_rejects(place, [REPO], "own", target) == 4
+def test_rejects_come_with_every_reason(workspace: Workspace, profile: str, suffix: str) -> None:
+    run(workspace, profile)
+    target = workspace.root / f"rejects.{suffix}"
+    assert write_rejects(workspace, [REPO], "own", target) == 4
     if suffix == "parquet":
         rows = pq.read_table(target).to_pylist()
     elif suffix == "jsonl":
@@ -259,12 +263,12 @@ def test_rejects_come_with_every_reason(place: Workspace, profile: str, suffix: 
     )
 
 
-def test_rejects_cannot_command_a_spreadsheet(place: Workspace, profile: str) -> None:
-    run(place, profile)
-    target = place.root / "rejects.csv"
-    write_rejects(place, [REPO], "own", target)
+def test_rejects_cannot_command_a_spreadsheet(workspace: Workspace, profile: str) -> None:
+    run(workspace, profile)
+    target = workspace.root / "rejects.csv"
+    write_rejects(workspace, [REPO], "own", target)
     with target.open(encoding="utf-8", newline="") as file:
         titles = [row["title"] for row in csv.DictReader(file)]
     assert "'=cmd|' /C calc'!A0" in titles
     with pytest.raises(UsageError, match=r"\.xlsx has no known format"):
-        write_rejects(place, [REPO], "own", place.root / "rejects.xlsx")
+        write_rejects(workspace, [REPO], "own", workspace.root / "rejects.xlsx")

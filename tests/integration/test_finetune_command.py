@@ -33,54 +33,54 @@ APP = typer.Typer()
 APP.command()(finetune)
 
 
-def _dataset(place: Path) -> Path:
+def _dataset(root: Path) -> Path:
     """Write the rows of a task as a dataset that commands read."""
     data = requirements()
     write_dataset(
-        Workspace(place),
-        place / "datasets" / data.task.name,
+        Workspace(root),
+        root / "datasets" / data.task.name,
         task_family(data.task),
         pa.concat_tables(data.splits.values()),
         SplitPlan("stratified", (Fraction(2, 3), Fraction(1, 3))),
         Provenance(),
         CardInputs(),
     )
-    return place
+    return root
 
 
-def _say(place: Path, *arguments: str) -> Any:
+def _say(root: Path, *arguments: str) -> Any:
     settings = [f"--set={name}={value}" for name, value in QUICK.items() if name != "word_epochs"]
     return CliRunner().invoke(
         APP,
-        ["--task", "requirement_type", "--workspace", str(place), *settings, *arguments],
+        ["--task", "requirement_type", "--workspace", str(root), *settings, *arguments],
         catch_exceptions=False,
     )
 
 
 def test_fine_tunes_two_models_and_repeats_neither(tmp_path: Path) -> None:
-    place = _dataset(tmp_path)
+    root = _dataset(tmp_path)
     both = ("--weights", str(tiny("bert")), "--weights", str(tiny("gpt2")), "--json")
-    done = _say(place, *both, "--lora")
+    done = _say(root, *both, "--lora")
     results = orjson.loads(done.stdout)
-    assert [each["model"] for each in results] == [
+    assert [result["model"] for result in results] == [
         "finetuned-tiny-bert-lora",
         "finetuned-tiny-gpt2-lora",
     ]
-    for each in results:
-        assert each["scores"]["examples"] == 40
-        assert each["costs"]["input_tokens"] > 0
-        assert each["test_opened"] == 1
-        assert each["settings"]["recipe"] == "default"
-        learning = each["learning"]
+    for result in results:
+        assert result["scores"]["examples"] == 40
+        assert result["costs"]["input_tokens"] > 0
+        assert result["test_opened"] == 1
+        assert result["settings"]["recipe"] == "default"
+        learning = result["learning"]
         assert learning["chosen_on"] == "a part of train"
         assert learning["candidates"] == len(learning["facts"]["scores"]) > 0
         assert learning["facts"]["precision"] == "fp32"
-        assert each["validation_scores"]["examples"] == each["learned_from"]["validation"]
-        assert str(tiny("bert").parent) not in str(each)
-    again = orjson.loads(_say(place, *both, "--lora").stdout)
+        assert result["validation_scores"]["examples"] == result["learned_from"]["validation"]
+        assert str(tiny("bert").parent) not in str(result)
+    again = orjson.loads(_say(root, *both, "--lora").stdout)
     assert again == results
-    assert len(read_runs(Workspace(place))) == 2
-    assert not list(place.rglob("*.work"))
+    assert len(read_runs(Workspace(root))) == 2
+    assert not list(root.rglob("*.work"))
 
 
 def test_the_protocol_of_the_paper_brings_its_recipe(tmp_path: Path) -> None:
@@ -106,15 +106,15 @@ def test_shows_a_run_to_people(tmp_path: Path) -> None:
 
 
 def test_a_cutoff_is_named_as_of_any_model(tmp_path: Path) -> None:
-    place = _dataset(tmp_path)
+    root = _dataset(tmp_path)
     command = ("--weights", str(tiny("bert")), "--epochs", "1")
-    done = _say(place, *command, "--set", "cutoff=2023-09-15")
+    done = _say(root, *command, "--set", "cutoff=2023-09-15")
     assert "so the cut-off 2023-09-15 says nothing" in " ".join(done.stdout.split())
-    (made,) = read_runs(Workspace(place))
+    (made,) = read_runs(Workspace(root))
     assert made.record.dates is not None
     assert made.record.dates.cutoff == "2023-09-15"
     with pytest.raises(UsageError, match="'last year' is no date"):
-        _say(place, *command, "--set", "cutoff=last year")
+        _say(root, *command, "--set", "cutoff=last year")
 
 
 def test_bad_usage_is_told(tmp_path: Path) -> None:

@@ -56,10 +56,10 @@ def test_grouped_rows_are_of_like_length_and_their_order_differs_by_epoch_and_se
 )
 def test_processes_share_a_step(step: list[int], world: int, device_batch: int) -> None:
     parts = [parts_of(step, rank, world, device_batch) for rank in range(world)]
-    assert len({len(one) for one in parts}) == 1
-    taken = [row for one in parts for part in one if part.counts for row in part.rows]
+    assert len({len(part) for part in parts}) == 1
+    taken = [row for share in parts for part in share if part.counts for row in part.rows]
     assert sorted(taken) == sorted(step)
-    assert all(1 <= len(part.rows) <= device_batch for one in parts for part in one)
+    assert all(1 <= len(part.rows) <= device_batch for share in parts for part in share)
 
 
 @given(st.lists(st.text("ab ", max_size=4), max_size=8))
@@ -78,14 +78,14 @@ def test_tokens_of_a_span() -> None:
 
 @given(st.integers(1, 20), st.integers(0, 100))
 def test_windows_are_all_tokens_in_order(room: int, count: int) -> None:
-    found = list(windows(room, count))
-    assert [at for one in found for at in range(one.start, one.stop)] == list(range(count))
-    assert all(one.stop - one.start <= room for one in found)
+    spans = list(windows(room, count))
+    assert [at for window in spans for at in range(window.start, window.stop)] == list(range(count))
+    assert all(window.stop - window.start <= room for window in spans)
 
 
 def test_windows_cut_no_word() -> None:
-    found = list(windows(4, 10, [(3, 5), (7, 8)]))
-    assert found == [slice(0, 3), slice(3, 7), slice(7, 10)]
+    spans = list(windows(4, 10, [(3, 5), (7, 8)]))
+    assert spans == [slice(0, 3), slice(3, 7), slice(7, 10)]
     assert list(windows(2, 5, [(0, 5)])) == [slice(0, 2), slice(2, 4), slice(4, 5)]
 
 
@@ -126,14 +126,14 @@ def test_the_cause_is_told_and_not_the_launchers_own_error(tmp_path: Path) -> No
 
 def test_deepspeed_is_told_what_the_settings_say() -> None:
     settings = Settings(deepspeed="zero2-offload", processes=8, learning_rate=1e-5, batch=64)
-    told = deepspeed_config(settings, device_batch=2, half=True, gpu=True)
-    assert told["zero_optimization"]["stage"] == 2
-    assert told["zero_optimization"]["offload_optimizer"] == {"device": "cpu", "pin_memory": True}
-    assert told["optimizer"]["params"]["lr"] == 1e-5
-    assert told["optimizer"]["params"]["torch_adam"] is True
-    assert told["bf16"]["enabled"] is True
-    assert told["gradient_accumulation_steps"] == 4
-    assert told["train_micro_batch_size_per_gpu"] * 4 * 8 == 64
+    config = deepspeed_config(settings, device_batch=2, half=True, gpu=True)
+    assert config["zero_optimization"]["stage"] == 2
+    assert config["zero_optimization"]["offload_optimizer"] == {"device": "cpu", "pin_memory": True}
+    assert config["optimizer"]["params"]["lr"] == 1e-5
+    assert config["optimizer"]["params"]["torch_adam"] is True
+    assert config["bf16"]["enabled"] is True
+    assert config["gradient_accumulation_steps"] == 4
+    assert config["train_micro_batch_size_per_gpu"] * 4 * 8 == 64
     plain = deepspeed_config(Settings(deepspeed="zero2"), device_batch=2, half=False, gpu=False)
     assert "offload_optimizer" not in plain["zero_optimization"]
     assert accumulation(Settings(batch=64, processes=3), 8) == 3

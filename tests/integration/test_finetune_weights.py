@@ -43,10 +43,10 @@ class _Hub(BaseHTTPRequestHandler):
     def _answer(self, *, body: bool) -> None:
         path = self.path.partition("?")[0]
         self.asked.append(path)
-        names = sorted(each.name for each in self.directory.iterdir())
-        found = re.fullmatch(rf"/octo/tiny/resolve/{COMMIT}/(.+)", path)
-        if found:
-            content = (self.directory / found[1]).read_bytes()
+        names = sorted(path.name for path in self.directory.iterdir())
+        match = re.fullmatch(rf"/octo/tiny/resolve/{COMMIT}/(.+)", path)
+        if match:
+            content = (self.directory / match[1]).read_bytes()
         elif path == f"/api/models/octo/tiny/tree/{COMMIT}":
             content = orjson.dumps(
                 [
@@ -101,16 +101,16 @@ def test_weights_of_the_hub_are_fetched_only_when_asked_and_once(
         with pytest.raises(UsageError, match="is not on this machine"):
             find_weights(name)
         assert asked == []
-        there = find_weights(name, download=True)
+        fetched = find_weights(name, download=True)
         assert "model.safetensors" in "".join(asked)
         assert not [path for path in asked if "resolve" in path and path.endswith((".bin", ".py"))]
         before = len(asked)
         again = find_weights(name)
         assert len(asked) == before
-    assert there == again
-    assert there.name == name
-    assert there.short == "tiny"
-    assert there.digest == find_weights(str(tiny("bert"))).digest
+    assert fetched == again
+    assert fetched.name == name
+    assert fetched.short == "tiny"
+    assert fetched.digest == find_weights(str(tiny("bert"))).digest
 
 
 def test_a_hub_that_does_not_have_it_is_told(
@@ -124,7 +124,7 @@ def test_a_hub_that_does_not_have_it_is_told(
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("weights", "message"),
     [
         ("octo/tiny", "is not pinned to a commit"),
         ("octo/tiny@main", "'main' is not a commit"),
@@ -137,9 +137,9 @@ def test_a_hub_that_does_not_have_it_is_told(
         ("", "has no weights"),
     ],
 )
-def test_names_that_may_mean_other_weights_tomorrow_are_refused(given: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told) as caught:
-        finetuned({"weights": given})
+def test_names_that_may_mean_other_weights_tomorrow_are_refused(weights: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        finetuned({"weights": weights})
     assert "COMMIT" in caught.value.remedy
 
 
@@ -147,10 +147,10 @@ def test_the_identity_follows_the_weights_and_names_no_path(tmp_path: Path) -> N
     copy = tmp_path / "tiny-bert"
     shutil.copytree(tiny("bert"), copy)
     here = finetuned({"weights": str(tiny("bert"))})
-    there = finetuned({"weights": str(copy), "download": True})
-    assert here.name == there.name == "finetuned-tiny-bert"
-    assert here.settings == there.settings
-    assert str(tmp_path) not in str(there.settings)
+    copied = finetuned({"weights": str(copy), "download": True})
+    assert here.name == copied.name == "finetuned-tiny-bert"
+    assert here.settings == copied.settings
+    assert str(tmp_path) not in str(copied.settings)
     (copy / "README.md").write_text("not read by anyone")
     assert finetuned({"weights": str(copy)}).settings == here.settings
     with (copy / "model.safetensors").open("r+b") as file:
@@ -177,15 +177,15 @@ def test_folders_without_weights_or_of_unknown_kinds_are_told(tmp_path: Path) ->
         find_weights(str(tmp_path))
     index.unlink()
     (tmp_path / "x.py").write_text("raise SystemExit('ran code of strangers')")
-    given = lesson(*example_rows("requirement_type"), tmp_path / "work")
+    context = lesson(*example_rows("requirement_type"), tmp_path / "work")
     with pytest.raises(EvaluationError, match="cannot be loaded for requirement_type"):
-        finetuned({"weights": str(tmp_path)}).fit(given)
+        finetuned({"weights": str(tmp_path)}).fit(context)
 
 
 def test_recipes_and_settings(tmp_path: Path) -> None:
     paper = finetuned({"weights": str(tiny("bert")), "recipe": "selu-paper"}).settings
-    told = ("learning_rate", "weight_decay", "batch", "epochs", "word_epochs", "patience")
-    assert [paper[name] for name in told] == [1e-5, 0.01, 64, 3, 50, 3]
+    names = ("learning_rate", "weight_decay", "batch", "epochs", "word_epochs", "patience")
+    assert [paper[name] for name in names] == [1e-5, 0.01, 64, 3, 50, 3]
     assert (paper["evaluations"], paper["decay"], paper["warmup"]) == (10, False, 0.0)
     lengths = [
         finetuned({"weights": str(tiny(kind)), "recipe": "selu-paper"}).settings["max_length"]
@@ -217,7 +217,7 @@ def test_recipes_and_settings(tmp_path: Path) -> None:
 
 
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = lesson(*example_rows("requirement_type"), tmp_path)
+    context = lesson(*example_rows("requirement_type"), tmp_path)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(GoldpanError, match=r'pip install "goldpan-mining\[training\]"'):
-        fit("bert", given)
+        fit("bert", context)

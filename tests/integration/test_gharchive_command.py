@@ -72,10 +72,10 @@ def test_json(source: Path, plain: dict[str, bytes], tmp_path: Path) -> None:
     (tmp_path / "copy" / file_name(HOURS[1])).write_bytes(b"\x1b[31m")
     arguments = ("gharchive", "--from", "2022-01-01-0", "--to", "2022-01-01-3", "--json")
     done = run(tmp_path, *arguments, "--source", "copy", "--events", "PushEvent, IssuesEvent")
-    told = json.loads(done.out)
+    output = json.loads(done.out)
     assert (done.code, done.err) == (3, "")
-    assert told.pop("seconds") > 0
-    assert told == {
+    assert output.pop("seconds") > 0
+    assert output == {
         "source": "copy",
         "types": ["IssuesEvent", "PushEvent"],
         "hours": 4,
@@ -115,20 +115,20 @@ def test_killed_and_run_again(
     with HourServer(source) as server:
         server.pause = 0.05
         killed = 0
-        for wanted in (4, 9):
+        for count in (4, 9):
             with begin(tmp_path, *arguments, "--source", server.url) as running:
-                running.until(lambda: len(shards(tmp_path)) >= wanted)  # noqa: B023
+                running.until(lambda: len(shards(tmp_path)) >= count)  # noqa: B023
                 running.signal_all(signal.SIGKILL)
                 killed += running.wait().code == -signal.SIGKILL
         assert killed == 2
-        there = shards(tmp_path)
+        stored = shards(tmp_path)
         server.pause = 0.0
         asked = dict(server.asked)
         done = run(tmp_path, *arguments, "--source", server.url)
-        told = json.loads(done.out)
-        assert (done.code, told["states"]) == (0, {"whole": 24})
-        assert told["reused"] == len(there) >= 9
-        for name in there:
+        output = json.loads(done.out)
+        assert (done.code, output["states"]) == (0, {"whole": 24})
+        assert output["reused"] == len(stored) >= 9
+        for name in stored:
             hour = name.replace(".parquet", ".json.gz")
             assert server.asked[hour] == asked[hour]
     assert shards(tmp_path) == plain

@@ -59,9 +59,9 @@ def files(home: Path) -> dict[str, bytes]:
 def plain(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return what a run over the folder leaves."""
     home = tmp_path_factory.mktemp("plain")
-    found = bring(home, source)
-    assert (found.states, found.complete, found.reused) == ({"whole": 10}, True, 0)
-    assert sum(report.events for report in found.reports) > 10
+    result = bring(home, source)
+    assert (result.states, result.complete, result.reused) == ({"whole": 10}, True, 0)
+    assert sum(report.events for report in result.reports) > 10
     return files(home)
 
 
@@ -89,8 +89,8 @@ def test_processes_change_no_byte(plain: dict[str, bytes], source: Path, tmp_pat
 def test_a_server(plain: dict[str, bytes], source: Path, tmp_path: Path) -> None:
     with HourServer(source) as server:
         server.pause = 0.1
-        found = bring(tmp_path, server.url + "/")
-        assert (found.complete, set(server.asked.values())) == (True, {1})
+        result = bring(tmp_path, server.url + "/")
+        assert (result.complete, set(server.asked.values())) == (True, {1})
         assert 1 < server.together <= 3
         assert {h["User-Agent"].split("/")[0] for h in server.headers} == {"goldpan"}
         assert not {"Authorization", "Range"} & set(server.headers[0])
@@ -139,10 +139,10 @@ def test_a_server_that_moved(plain: dict[str, bytes], source: Path, tmp_path: Pa
 def test_missing_hours_are_listed_and_asked_for_again(source: Path, tmp_path: Path) -> None:
     gone = {file_name(hour): [Fault("status", 1, 404)] for hour in (TEN[1], TEN[9])}
     with HourServer(source, gone) as server:
-        found = bring(tmp_path, server.url)
-        assert found.states == {"whole": 8, "missing": 2}
-        assert not found.complete
-        assert [r.hour for r in found.reports if r.state == "missing"] == [TEN[1], TEN[9]]
+        result = bring(tmp_path, server.url)
+        assert result.states == {"whole": 8, "missing": 2}
+        assert not result.complete
+        assert [r.hour for r in result.reports if r.state == "missing"] == [TEN[1], TEN[9]]
         assert server.asked[file_name(TEN[1])] == 1
         assert "2022-01-01-1.parquet" not in files(tmp_path)
         again = bring(tmp_path, server.url)
@@ -152,21 +152,21 @@ def test_missing_hours_are_listed_and_asked_for_again(source: Path, tmp_path: Pa
 @pytest.mark.parametrize("status", [400, 403, 418])
 def test_a_refusal_is_not_repeated(status: int, source: Path, tmp_path: Path) -> None:
     with HourServer(source, {file_name(TEN[0]): [Fault("status", 9, status)]}) as server:
-        found = bring(tmp_path, server.url, TEN[:2])
-        assert (found.reports[0].state, found.reports[0].reason) == ("failed", f"HTTP {status}")
+        result = bring(tmp_path, server.url, TEN[:2])
+        assert (result.reports[0].state, result.reports[0].reason) == ("failed", f"HTTP {status}")
         assert server.asked[file_name(TEN[0])] == 1
-        assert found.reports[1].state == "whole"
+        assert result.reports[1].state == "whole"
 
 
 def test_a_server_that_fails_is_left_alone(source: Path, tmp_path: Path) -> None:
     """After three hours in a row; what was fetched before is kept."""
     faults = {file_name(hour): [Fault("status", 99)] for hour in TEN[2:]}
     with HourServer(source, faults) as server:
-        found = bring(tmp_path, server.url, retries=2)
-        assert found.states == {"whole": 2, "failed": 8}
+        result = bring(tmp_path, server.url, retries=2)
+        assert result.states == {"whole": 2, "failed": 8}
         assert 3 <= len(server.asked) - 2 <= 6
-        assert found.reports[2].reason == "HTTP 503, 2 times"
-        assert found.reports[9].reason == "not asked for: the server failed too often"
+        assert result.reports[2].reason == "HTTP 503, 2 times"
+        assert result.reports[9].reason == "not asked for: the server failed too often"
     assert sorted(files(tmp_path)) == [
         "2022-01-01-0.parquet",
         "2022-01-01-1.parquet",
@@ -175,16 +175,16 @@ def test_a_server_that_fails_is_left_alone(source: Path, tmp_path: Path) -> None
 
 
 def test_nobody_listens(tmp_path: Path) -> None:
-    found = bring(tmp_path, "http://127.0.0.1:9", TEN[:2], retries=1)
-    assert found.states == {"failed": 2}
-    assert str(found.reports[0].reason).startswith("ConnectError: ")
+    result = bring(tmp_path, "http://127.0.0.1:9", TEN[:2], retries=1)
+    assert result.states == {"failed": 2}
+    assert str(result.reports[0].reason).startswith("ConnectError: ")
 
 
 def test_a_wrong_size_is_never_taken_for_an_hour(source: Path, tmp_path: Path) -> None:
     faults = {file_name(TEN[0]): [Fault("cut", 99)], file_name(TEN[1]): [Fault("long", 99)]}
     with HourServer(source, faults) as server:
-        found = bring(tmp_path, server.url, TEN[:3], retries=2)
-        states = [report.state for report in found.reports]
+        result = bring(tmp_path, server.url, TEN[:3], retries=2)
+        states = [report.state for report in result.reports]
     assert states == ["failed", "whole", "whole"]  # what lies behind the announced end is not read
     assert [name for name in files(tmp_path) if "downloads" in name] == []
 
@@ -209,12 +209,12 @@ def test_a_page_in_the_place_of_an_hour_is_asked_for_again(source: Path, tmp_pat
 def test_kept_downloads_are_read_again_without_the_server(source: Path, tmp_path: Path) -> None:
     with HourServer(source) as server:
         bring(tmp_path, server.url, keep_downloads=True)
-        kept = {n: body for n, body in files(tmp_path).items() if n.startswith("files/")}
-        assert kept == {f"files/{path.name}": path.read_bytes() for path in source.iterdir()}
-        found = bring(tmp_path, server.url, types=("PushEvent",))
-        assert (found.complete, found.reused) == (True, 0)
+        stored = {n: body for n, body in files(tmp_path).items() if n.startswith("files/")}
+        assert stored == {f"files/{path.name}": path.read_bytes() for path in source.iterdir()}
+        result = bring(tmp_path, server.url, types=("PushEvent",))
+        assert (result.complete, result.reused) == (True, 0)
         assert set(server.asked.values()) == {1}
-    assert kept.items() <= files(tmp_path).items()
+    assert stored.items() <= files(tmp_path).items()
 
 
 def test_other_events_other_files_and_other_readers_are_read_anew(
@@ -230,8 +230,8 @@ def test_other_events_other_files_and_other_readers_are_read_anew(
     assert bring(tmp_path, folder).reused == 0
     write_hour(folder / file_name(TEN[4]), Hours(9).lines(TEN[4], 5))
     (folder / file_name(TEN[5])).unlink()
-    found = bring(tmp_path, folder)
-    assert (found.reused, found.complete, found.reports[4].lines) == (9, True, 5)
+    result = bring(tmp_path, folder)
+    assert (result.reused, result.complete, result.reports[4].lines) == (9, True, 5)
     monkeypatch.setattr("goldpan.miners.gharchive.mine.READER", 2)
     assert bring(tmp_path, folder).reused == 0
 
@@ -251,8 +251,8 @@ def test_events_that_are_there_stay_in_the_table(source: Path, tmp_path: Path) -
     """The hour's file is gone from the source, and other events are wanted: the old ones stay."""
     bring(tmp_path, source, TEN[:1])
     (tmp_path / "empty").mkdir()
-    found = bring(tmp_path, tmp_path / "empty", TEN[:1], types=("ForkEvent",))
-    assert found.states == {"missing": 1}
+    result = bring(tmp_path, tmp_path / "empty", TEN[:1], types=("ForkEvent",))
+    assert result.states == {"missing": 1}
     (row,) = pq.read_table(ArchiveStore.of(Workspace(tmp_path)).hours).to_pylist()
     assert (row["state"], row["types"]) == ("whole", ["IssuesEvent"])
 
@@ -265,17 +265,17 @@ def test_damaged_files_in_a_folder(source: Path, tmp_path: Path) -> None:
     (folder / file_name(TEN[1])).write_bytes(data[:5_000] + b"\xff" * 9 + data[5_009:] + data)
     (folder / file_name(TEN[2])).write_bytes(b"nothing of the sort")
     (folder / file_name(TEN[3])).mkdir()
-    found = bring(tmp_path, folder, TEN[:5])
-    states = [report.state for report in found.reports]
+    result = bring(tmp_path, folder, TEN[:5])
+    states = [report.state for report in result.reports]
     assert states == ["truncated", "damaged", "unreadable", "missing", "missing"]
-    assert all(report.reason for report in found.reports)
-    assert found.reports[1].lines > 120
+    assert all(report.reason for report in result.reports)
+    assert result.reports[1].lines > 120
     (folder / file_name(TEN[0])).write_bytes(data)
     again = bring(tmp_path, folder, TEN[:5])  # nothing but whole hours counts as done
     assert (again.reused, again.reports[0].state, again.reports[1:]) == (
         0,
         "whole",
-        found.reports[1:],
+        result.reports[1:],
     )
 
 

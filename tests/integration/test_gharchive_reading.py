@@ -109,9 +109,9 @@ def test_comments_pulls_and_other_events(world: Hours, tmp_path: Path) -> None:
     assert rows[0]["comment_body"] == comment["payload"]["comment"]["body"]
     assert rows[0]["comment_id"] == comment["payload"]["comment"]["id"]
     assert rows[0]["title"] == comment["payload"]["issue"]["title"]
-    told = pull["payload"]["pull_request"]
-    assert (rows[1]["title"], rows[1]["body"]) == (told["title"], told["body"])
-    assert (rows[1]["issue_id"], rows[1]["action"]) == (told["id"], "opened")
+    pull_request = pull["payload"]["pull_request"]
+    assert (rows[1]["title"], rows[1]["body"]) == (pull_request["title"], pull_request["body"])
+    assert (rows[1]["issue_id"], rows[1]["action"]) == (pull_request["id"], "opened")
     assert rows[2]["number"] == late["payload"]["number"]
     assert (rows[2]["title"], rows[2]["body"], rows[2]["author"]) == (None, None, None)
     head = ("hour", "line", "event_id", "type", "at", "repo", "repo_id", "actor")
@@ -203,7 +203,7 @@ def test_an_event_cut_off_by_the_next(world: Hours, tmp_path: Path) -> None:
     read = Read(tmp_path, [first[:300] + second, push[:200] + push, first])
     assert read.counts == (5, 2, 2)
     assert [row["line"] for row in read.rows] == [2, 5]
-    assert [told["line"] for told in read.aside] == [1, 3]
+    assert [record["line"] for record in read.aside] == [1, 3]
     assert read.aside[0]["text"] == first[:300].decode()
 
 
@@ -238,9 +238,9 @@ def test_corrupt_lines_are_counted_and_kept_aside(
     read = Read(tmp_path, [good, line, good])
     assert read.counts == (3, 2, 1)
     assert [row["line"] for row in read.rows] == [1, 3]
-    (told,) = read.aside
-    assert (told["line"], told["bytes"]) == (2, len(line))
-    assert told["text"] == line[:16_384].decode("utf-8", "backslashreplace")
+    (record,) = read.aside
+    assert (record["line"], record["bytes"]) == (2, len(line))
+    assert record["text"] == line[:16_384].decode("utf-8", "backslashreplace")
     assert read.report.state == "whole"
 
 
@@ -274,8 +274,8 @@ def test_texts_that_parquet_could_choke_on(world: Hours, tmp_path: Path) -> None
     assert read.counts == (3, 2, 0)
     assert (read.rows[0]["title"], read.rows[0]["body"]) == ("a\ufffdb", "nul\0 \ufffd \U0001f600")
     query = "SELECT title, body FROM read_parquet($path)"
-    found = duckdb.execute(query, {"path": str(read.path)}).fetchall()
-    assert found == [(row["title"], row["body"]) for row in read.rows]
+    values = duckdb.execute(query, {"path": str(read.path)}).fetchall()
+    assert values == [(row["title"], row["body"]) for row in read.rows]
 
 
 def test_a_wanted_name_in_a_text_is_no_event(world: Hours, tmp_path: Path) -> None:

@@ -28,18 +28,18 @@ def histories(draw: st.DrawFn) -> list[Parents]:
 
 
 def ancestors(history: list[Parents], commit: int) -> set[int]:
-    found, waiting = set(), [commit]
+    seen, waiting = set(), [commit]
     while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found.add(one)
-            waiting.extend(history[one])
-    return found
+        current = waiting.pop()
+        if current not in seen:
+            seen.add(current)
+            waiting.extend(history[current])
+    return seen
 
 
 def load(history: list[Parents], trunk: int | None) -> Ancestry:
     newest_first = range(len(history) - 1, -1, -1)
-    rows = [(one, str(one), tuple(map(str, history[one]))) for one in newest_first]
+    rows = [(commit, str(commit), tuple(map(str, history[commit]))) for commit in newest_first]
     return Ancestry(rows, None if trunk is None else str(trunk))
 
 
@@ -49,7 +49,11 @@ def test_forks_are_what_the_definition_says(history: list[Parents], data: st.Dat
     base, head = data.draw(places), data.draw(places)
     ours, theirs = ancestors(history, base), ancestors(history, head)
     common = ours & theirs
-    best = {one for one in common if not any(one in ancestors(history, x) - {x} for x in common)}
+    best = {
+        candidate
+        for candidate in common
+        if not any(candidate in ancestors(history, x) - {x} for x in common)
+    }
     for trunk in (None, base, len(history) - 1):
         fork = load(history, trunk).fork(str(base), str(head))
         if fork is None:
@@ -62,14 +66,14 @@ def test_forks_are_what_the_definition_says(history: list[Parents], data: st.Dat
 @given(histories())
 def test_before_is_the_last_commit_of_the_trunk_without_it(history: list[Parents]) -> None:
     tip = len(history) - 1
-    known = load(history, tip)
+    ancestry = load(history, tip)
     trunk = [tip]
     while history[trunk[-1]]:
         trunk.append(history[trunk[-1]][0])
     for commit in range(len(history)):
-        without = [one for one in trunk if commit not in ancestors(history, one)]
-        wanted = str(without[0]) if without and commit in ancestors(history, tip) else None
-        assert known.before(str(commit)) == wanted
+        without = [candidate for candidate in trunk if commit not in ancestors(history, candidate)]
+        expected = str(without[0]) if without and commit in ancestors(history, tip) else None
+        assert ancestry.before(str(commit)) == expected
 
 
 @examples(12)
@@ -80,13 +84,13 @@ def test_forks_are_those_of_git(
     repository = Repository.create(tmp_path_factory.mktemp("history") / "r.git")
     ids: list[str] = []
     for parents in history:
-        ids.append(repository.commit({}, *(ids[one] for one in parents)))
-    more = [one for index, one in enumerate(ids) if index % 2]
+        ids.append(repository.commit({}, *(ids[parent] for parent in parents)))
+    more = [commit_id for index, commit_id in enumerate(ids) if index % 2]
     repository.point("refs/heads/main", ids[-1])
-    known = read_ancestry(repository.path, [*more, *ids], ids[-1])
+    ancestry = read_ancestry(repository.path, [*more, *ids], ids[-1])
     for base in ids[-3:]:
         for head in ids:
-            fork = known.fork(base, head)
+            fork = ancestry.fork(base, head)
             if fork is None:
                 assert not (set(merge_bases(repository, base, head)))
             else:
@@ -107,13 +111,13 @@ def test_walking_back_and_unknown_commits(tmp_path: Path) -> None:
     first = repository.commit({})
     second = repository.commit({}, first)
     third = repository.commit({}, second, first, ref="refs/heads/main")
-    known = read_ancestry(repository.path, [], third)
-    assert known.parents(third) == (second, first)
-    assert [known.back(third, steps) for steps in range(4)] == [third, second, first, None]
-    assert known.is_ancestor(first, third)
-    assert not known.is_ancestor(third, first)
-    assert known.find(third) == third
-    assert known.find("f" * 40) is known.find(None) is None
+    ancestry = read_ancestry(repository.path, [], third)
+    assert ancestry.parents(third) == (second, first)
+    assert [ancestry.back(third, steps) for steps in range(4)] == [third, second, first, None]
+    assert ancestry.is_ancestor(first, third)
+    assert not ancestry.is_ancestor(third, first)
+    assert ancestry.find(third) == third
+    assert ancestry.find("f" * 40) is ancestry.find(None) is None
 
 
 def test_a_history_with_a_hole_is_told(tmp_path: Path) -> None:
@@ -130,17 +134,17 @@ def test_a_hundred_thousand_commits() -> None:
     dice = Random(5)
     history: list[Parents] = [()]
     trunk = [0]
-    wanted: dict[tuple[int, int], tuple[int, int]] = {}
+    expected: dict[tuple[int, int], tuple[int, int]] = {}
     while len(history) < 100_000:
         start = head = trunk[-1 - min(len(trunk) - 1, int(dice.expovariate(1 / 200)))]
         ahead = dice.choice((1, 2, 5))
         for _ in range(ahead):
             history.append((head,))
             head = len(history) - 1
-        wanted[trunk[-1], head] = (start, ahead)
+        expected[trunk[-1], head] = (start, ahead)
         history.append((trunk[-1], head))
         trunk.append(len(history) - 1)
-    known = load(history, trunk[-1])
-    assert len(wanted) > 25_000
-    for (base, head), (start, ahead) in wanted.items():
-        assert known.fork(str(base), str(head)) == Fork(str(start), ahead)
+    ancestry = load(history, trunk[-1])
+    assert len(expected) > 25_000
+    for (base, head), (start, ahead) in expected.items():
+        assert ancestry.fork(str(base), str(head)) == Fork(str(start), ahead)

@@ -53,11 +53,11 @@ def test_every_kind_of_file(case: Case) -> None:
     head = case.head(1, after, base)
     case.tell(1, base_sha=base, head_sha=head, changed_files=13)
     assert case.row()["notes"] == ["path_quoted"]
-    told = {
+    files = {
         row["path"]: (row["kind"], row["encoding"], row["line_ends"], row["final_newline"])
         for row in case.rows("changes")
     }
-    assert told == {
+    assert files == {
         "crlf.bat": ("text", "utf-8", "crlf", True),
         "latin.txt": ("text", "latin-1", "lf", True),
         "bom.cs": ("text", "utf-8-sig", "lf", True),
@@ -84,13 +84,13 @@ def test_a_hostile_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     case.tell(1, base_sha=case.start, head_sha=head)
     bomb = case.repository.raw_tree([("100644", b"f", blob)])
     for _ in range(20):
-        bomb = case.repository.raw_tree([("40000", b"%d" % one, bomb) for one in range(10)])
+        bomb = case.repository.raw_tree([("40000", b"%d" % index, bomb) for index in range(10)])
     monkeypatch.setattr(trees, "MOST_FILES", 1_000)
     head = case.repository.commit(bomb, case.start, ref="refs/pull/2/head")
     case.tell(2, base_sha=case.start, head_sha=head)
     case.read()
-    one, two = case.rows("revisions")
-    assert one["notes"] == ["path_twice", "path_unsafe"]
+    first, second = case.rows("revisions")
+    assert first["notes"] == ["path_twice", "path_unsafe"]
     assert [row["path"] for row in case.rows("changes")] == [
         "..",
         "/etc/passwd",
@@ -99,7 +99,7 @@ def test_a_hostile_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
         "b\nc",
         "b.py",
     ]
-    assert (two["state"], two["problem"]) == ("none", UNREADABLE)
+    assert (second["state"], second["problem"]) == ("none", UNREADABLE)
 
 
 def test_a_partial_clone_gives_the_same_tables(case: Case, tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ def test_files_that_nobody_has_are_missing(case: Case) -> None:
     blob = case.repository.git("rev-parse", f"{head}:a.py")
     (case.repository.path / "objects" / blob[:2] / blob[2:]).unlink()
     history = case.read()
-    one, two = case.rows("revisions")
-    assert (one["state"], one["agrees"], one["notes"]) == ("base", None, ["files_missing"])
-    assert (two["state"], two["agrees"]) == ("base", True)
+    first, second = case.rows("revisions")
+    assert (first["state"], first["agrees"], first["notes"]) == ("base", None, ["files_missing"])
+    assert (second["state"], second["agrees"]) == ("base", True)
     kinds = [(row["path"], row["kind"], row["additions"]) for row in case.rows("changes")]
     assert kinds == [("a.py", "missing", None), ("b.py", "text", None), ("b.py", "text", 1)]
     assert history.fetched == 4

@@ -86,8 +86,8 @@ def test_a_server_that_cannot_leave_files_out_gives_all(
 ) -> None:
     source.git("config", "uploadpack.allowFilter", "false")
     main = source.git("rev-parse", "main")
-    told = "".join(f"create refs/pull/{number}/head {main}\n" for number in range(10, 400))
-    source.git("update-ref", "--stdin", stdin=told.encode())
+    commands = "".join(f"create refs/pull/{number}/head {main}\n" for number in range(10, 400))
+    source.git("update-ref", "--stdin", stdin=commands.encode())
     made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
     assert not made.partial
     assert has(made.path, source.git("rev-parse", "main:a.py")) == [True]
@@ -273,9 +273,9 @@ def test_what_cannot_be_read_is_told_in_one_sentence(
 
 
 def test_a_folder_that_is_no_clone_is_not_touched(source: Repository, workspace: Workspace) -> None:
-    place = workspace.clone(REPO)
-    place.mkdir(parents=True)
-    (place / "mine.txt").write_text("mine")
+    directory = workspace.clone(REPO)
+    directory.mkdir(parents=True)
+    (directory / "mine.txt").write_text("mine")
     with pytest.raises(GitError, match="is not a clone"):
         clone(workspace, REPO, Notes(), source=source.path)
-    assert (place / "mine.txt").read_text() == "mine"
+    assert (directory / "mine.txt").read_text() == "mine"

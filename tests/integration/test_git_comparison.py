@@ -40,12 +40,14 @@ def test_every_kind_of_change(source: Repository) -> None:
         },
         before,
     )
-    ((*found,),) = (one or () for one in compare(source.path, [Pair(before, after)], Depth.FILES))
-    told = {
-        one.path: (one.letter, one.previous, one.additions, one.deletions, one.mode_after)
-        for one in found
+    ((*files,),) = (
+        group or () for group in compare(source.path, [Pair(before, after)], Depth.FILES)
+    )
+    facts = {
+        file.path: (file.letter, file.previous, file.additions, file.deletions, file.mode_after)
+        for file in files
     }
-    assert told == {
+    assert facts == {
         b"a.py": ("M", None, 1, 0, "100644"),
         b"new.py": ("R", b"old.py", 1, 0, "100644"),
         b"gone": ("D", None, 0, 1, None),
@@ -57,10 +59,10 @@ def test_every_kind_of_change(source: Repository) -> None:
         b"empty": ("A", None, 0, 0, "100644"),
     }
     ((*shallow,),) = (
-        one or () for one in compare(source.path, [Pair(before, after)], Depth.FOLDERS)
+        group or () for group in compare(source.path, [Pair(before, after)], Depth.FOLDERS)
     )
-    assert {(one.path, one.letter) for one in shallow} == {
-        *((one.path, one.letter) for one in found if one.letter != "R"),
+    assert {(file.path, file.letter) for file in shallow} == {
+        *((file.path, file.letter) for file in files if file.letter != "R"),
         (b"new.py", "A"),
         (b"old.py", "D"),
     }
@@ -74,9 +76,9 @@ def test_pairs_without_difference_and_the_same_head_twice(source: Repository, de
     pairs = [
         Pair(*pair) for pair in ((first, second), (first, third), (second, third), (first, second))
     ]
-    found = [tuple(touched or ()) for touched in compare(source.path, pairs, depth)]
-    assert [len(touched) for touched in found] == [1, 0, 1, 1]
-    assert found[0] == found[3]
+    results = [tuple(touched or ()) for touched in compare(source.path, pairs, depth)]
+    assert [len(touched) for touched in results] == [1, 0, 1, 1]
+    assert results[0] == results[3]
     assert list(compare(source.path, [], depth)) == []
 
 
@@ -96,16 +98,16 @@ def broken_history(source: Repository) -> tuple[list[Pair], set[int]]:
 
 def test_a_missing_file_costs_its_own_pair_alone(source: Repository) -> None:
     pairs, lost = broken_history(source)
-    found = list(compare(source.path, pairs, Depth.FILES))
-    assert {index for index, touched in enumerate(found) if touched is None} == lost
-    assert [one and one[0].additions for one in found] == [
+    results = list(compare(source.path, pairs, Depth.FILES))
+    assert {index for index, touched in enumerate(results) if touched is None} == lost
+    assert [group and group[0].additions for group in results] == [
         None if index in lost else 1 for index in range(9)
     ]
     assert all(compare(source.path, pairs, Depth.FOLDERS))
-    told = list(patches(source.path, [(n, *pair(one)) for n, one in enumerate(pairs)]))
-    assert [one.number for one in told] == list(range(9))
-    assert {one.number for one in told if one.text is None} == lost
-    assert all(f"+{one.number}!" in one.text for one in told if one.text is not None)
+    patched = list(patches(source.path, [(n, *pair(change)) for n, change in enumerate(pairs)]))
+    assert [patch.number for patch in patched] == list(range(9))
+    assert {patch.number for patch in patched if patch.text is None} == lost
+    assert all(f"+{patch.number}!" in patch.text for patch in patched if patch.text is not None)
 
 
 @BOTH
@@ -116,8 +118,8 @@ def test_a_missing_folder_costs_its_own_pair_alone(source: Repository, depth: De
     third = source.commit({**FILES, b"a.py": b"3\n"}, second)
     (source.path / "objects" / tree[:2] / tree[2:]).unlink()
     pairs = [Pair(first, third), Pair(first, second), Pair(first, third)]
-    found = list(compare(source.path, pairs, depth))
-    assert [one is not None for one in found] == [True, False, True]
+    results = list(compare(source.path, pairs, depth))
+    assert [group is not None for group in results] == [True, False, True]
 
 
 def test_a_change_of_very_many_files_is_not_read(
@@ -131,16 +133,20 @@ def test_a_change_of_very_many_files_is_not_read(
     )
     pairs = [Pair(first, many), Pair(first, some), Pair(first, many)]
     for depth in Depth:
-        assert [one and len(one) for one in compare(source.path, pairs, depth)] == [None, 100, None]
+        assert [group and len(group) for group in compare(source.path, pairs, depth)] == [
+            None,
+            100,
+            None,
+        ]
 
 
 def test_attributes_of_the_repository_change_no_counts(source: Repository) -> None:
     files = {**FILES, b".gitattributes": b"*.py binary -diff\n* text=auto eol=crlf filter=x\n"}
     first = source.commit(files)
     second = source.commit({**files, b"a.py": b"a = 2\r\n"}, first, ref="refs/heads/main")
-    ((found,),) = (one or () for one in compare(source.path, [Pair(first, second)], Depth.FILES))
-    assert isinstance(found, Touched)
-    assert (found.additions, found.deletions) == (1, 1)
+    ((file,),) = (group or () for group in compare(source.path, [Pair(first, second)], Depth.FILES))
+    assert isinstance(file, Touched)
+    assert (file.additions, file.deletions) == (1, 1)
 
 
 def test_patches_are_those_of_git(source: Repository) -> None:
@@ -150,12 +156,14 @@ def test_patches_are_those_of_git(source: Repository) -> None:
         {b"a.py": sha, b"new.py": LINES + sha, b"u": b"caf\xe9s\n", b"n": b"no end!"}, first
     )
     third = source.commit({}, second)
-    wanted = [(7, first, second), (3, second, second), (5, second, third), (9, second, first)]
-    for patch, (number, before, after) in zip(patches(source.path, wanted), wanted, strict=True):
+    requests = [(7, first, second), (3, second, second), (5, second, third), (9, second, first)]
+    for patch, (number, before, after) in zip(
+        patches(source.path, requests), requests, strict=True
+    ):
         shown = git(f"--git-dir={source.path}", "diff", "--full-index", before, after)
         assert patch == Patch(number, shown.decode("utf-8", "replace"))
     assert list(patches(source.path, [])) == []
 
 
-def pair(one: Pair) -> tuple[str, str]:
-    return one.before, one.after
+def pair(change: Pair) -> tuple[str, str]:
+    return change.before, change.after

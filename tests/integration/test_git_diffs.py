@@ -51,14 +51,14 @@ class Sluice:
         table = pq.read_table(path)
         chosen = pc.equal(table["number"], self.number)
         lost = pc.if_else(chosen, pa.scalar(LOST), table["merge_sha"])
-        place = table.column_names.index("merge_sha")
-        pq.write_table(table.set_column(place, "merge_sha", lost), path)
+        index = table.column_names.index("merge_sha")
+        pq.write_table(table.set_column(index, "merge_sha", lost), path)
         (self.workspace.tables(SLUICE) / "normalize.json").unlink()  # the table is another now
 
     def row(self, table: str) -> dict[str, object]:
         """Return the row of the lost pull in a table."""
         return next(
-            one for one in rows(self.workspace.root, table, SLUICE) if one["number"] == self.number
+            row for row in rows(self.workspace.root, table, SLUICE) if row["number"] == self.number
         )
 
     def read(self, twin: Twin | None = None, notes: Notes | None = None) -> History:
@@ -107,8 +107,8 @@ def test_the_diff_is_asked_for_once_and_gives_the_files(sluice: Sluice) -> None:
     assert row["notes"] == ["head_missing"]
     change = sluice.row("changes")
     inside = f"--git-dir={sluice.source}"
-    wanted = git(inside, "rev-parse", f"{sluice.squash}:{change['path']}").decode().strip()
-    assert (change["blob_after"], change["status"]) == (wanted, "added")
+    blob = git(inside, "rev-parse", f"{sluice.squash}:{change['path']}").decode().strip()
+    assert (change["blob_after"], change["status"]) == (blob, "added")
     assert sluice.written() == written
     assert table_bytes(sluice.workspace.root, SLUICE) == before
     clone(Workspace(sluice.workspace.root / "x"), SLUICE, Notes(), source=sluice.source)
@@ -144,9 +144,9 @@ def test_archived_diffs_disturb_neither_status_nor_mining(sluice: Sluice) -> Non
         assert replace(measure_coverage(sluice.workspace, SLUICE), mined_at="") == replace(
             before, mined_at=""
         )
-        found = archive(sluice.workspace.root).records
-        assert [record.meta["part"] for record in found[-2:]] == ["end", PART]
-        assert found[-1].run == found[-2].run
+        records = archive(sluice.workspace.root).records
+        assert [record.meta["part"] for record in records[-2:]] == ["end", PART]
+        assert records[-1].run == records[-2].run
         again = mine_twin(twin, sluice.workspace.root)
     assert again.failure is None
     assert again.coverage is not None
@@ -209,9 +209,9 @@ AFTER: dict[bytes, bytes | Odd] = {
 
 
 def record_of(directory: Path, body: bytes, status: int = 200) -> Record:
-    with Archive(directory) as kept:
-        kept.begin(resume=False)
-        return kept.append({"part": PART, "keys": [], "status": status}, body)
+    with Archive(directory) as archive:
+        archive.begin(resume=False)
+        return archive.append({"part": PART, "keys": [], "status": status}, body)
 
 
 def build(tmp_path: Path, after: dict[bytes, bytes | Odd]) -> tuple[Repository, Path, str, str]:
@@ -232,17 +232,19 @@ def build(tmp_path: Path, after: dict[bytes, bytes | Odd]) -> tuple[Repository, 
 def test_a_diff_gives_what_git_would_have_told(tmp_path: Path, options: tuple[str, ...]) -> None:
     source, path, before, after = build(tmp_path, AFTER)
     diff = git(f"--git-dir={source.path}", "diff", "-M", *options, before, after)
-    ((*wanted,),) = (one or () for one in compare(source.path, [Pair(before, after)], Depth.FILES))
+    ((*expected,),) = (
+        group or () for group in compare(source.path, [Pair(before, after)], Depth.FILES)
+    )
     with Objects(path) as objects:
-        found = rebuild(path, record_of(tmp_path / "raw", diff), [LOST, before], objects)
-        assert found.before == before
+        rebuilt = rebuild(path, record_of(tmp_path / "raw", diff), [LOST, before], objects)
+        assert rebuilt.before == before
 
-        def order(one: Touched) -> bytes:
-            return one.path
+        def order(file: Touched) -> bytes:
+            return file.path
 
-        assert sorted(found.touched, key=order) == sorted(wanted, key=order)
+        assert sorted(rebuilt.touched, key=order) == sorted(expected, key=order)
         kinds = {
-            row.path: row.kind for row in describe([(1, one) for one in found.touched], objects)
+            row.path: row.kind for row in describe([(1, file) for file in rebuilt.touched], objects)
         }
     assert kinds.pop("vendor") == "submodule"
     assert set(kinds.values()) == {"text"}
@@ -252,10 +254,10 @@ def test_a_binary_file_in_a_diff_is_missing_after_it(tmp_path: Path) -> None:
     source, path, before, after = build(tmp_path, {**BEFORE, b"gone": b"\0"})
     diff = git(f"--git-dir={source.path}", "diff", before, after)
     with Objects(path) as objects:
-        found = rebuild(path, record_of(tmp_path / "raw", diff), [before], objects)
+        rebuilt = rebuild(path, record_of(tmp_path / "raw", diff), [before], objects)
         (row,) = (
             row
-            for row in describe([(1, one) for one in found.touched], objects)
+            for row in describe([(1, file) for file in rebuilt.touched], objects)
             if row.path == "gone"
         )
     assert (row.kind, row.blob_after, row.additions) == ("missing", None, None)

@@ -38,7 +38,7 @@ def test_reads_blobs_trees_and_commits(source: Repository) -> None:
         assert objects.find(commit, b"src/none") is objects.find(commit, b"a.py/b") is None
         folder = objects.find(commit, b"src")
         assert folder is not None
-        assert [one.name for one in objects.tree(folder.id) or ()] == [b"b.py", b"deep"]
+        assert [entry.name for entry in objects.tree(folder.id) or ()] == [b"b.py", b"deep"]
         assert objects.root(commit) == source.git("rev-parse", f"{commit}^{{tree}}")
         assert [file.path for file in objects.files(commit)] == ["a.py", "src/b.py", "src/deep/c"]
 
@@ -49,24 +49,24 @@ def test_many_are_read_in_the_order_asked(source: Repository) -> None:
     ids = [source.object("blob", content) for content in contents[:50]] * 30
     ids[70], ids[900] = NOWHERE, "no id at all\n" + ids[0]
     with Objects(source.path) as objects:
-        found = list(objects.read(ids))
+        objects_read = list(objects.read(ids))
         kinds = list(objects.info(ids))
-    for index, (one, info) in enumerate(zip(found, kinds, strict=True)):
+    for index, (blob, info) in enumerate(zip(objects_read, kinds, strict=True)):
         if index in (70, 900):
-            assert one is None
+            assert blob is None
             assert info is None
         else:
             content = contents[index % 50]
-            assert one is not None
-            assert (one.id, one.data, one.size) == (ids[index], content, len(content))
+            assert blob is not None
+            assert (blob.id, blob.data, blob.size) == (ids[index], content, len(content))
             assert info == Info("blob", len(content))
 
 
 def test_reading_within_reading(source: Repository) -> None:
     ids = [source.object("blob", b"%d" % index) for index in range(20)]
     with Objects(source.path) as objects:
-        for index, one in enumerate(objects.read(ids)):
-            assert one is not None
+        for index, content in enumerate(objects.read(ids)):
+            assert content is not None
             assert objects.blob(ids[-1 - index]) == b"%d" % (19 - index)
             if index == 10:
                 break
@@ -79,13 +79,13 @@ def test_a_large_file_is_known_and_never_read(source: Repository) -> None:
     commit = source.commit({b"large": Odd("100644", large)})
     with Objects(source.path, most_bytes=100) as objects:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        found = list(objects.read([large, small]))
+        contents = list(objects.read([large, small]))
         assert objects.blob(large) is None
         assert objects.blob(small) == b"y" * 100
         assert [file.path for file in objects.files(commit)] == ["large"]
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert found[0] is not None
-    assert (found[0].data, found[0].size) == (None, 100 << 20)
+    assert contents[0] is not None
+    assert (contents[0].data, contents[0].size) == (None, 100 << 20)
     assert grown < 40_000  # kilobytes
 
 
@@ -109,9 +109,9 @@ def test_names_are_told_as_they_can_be(source: Repository) -> None:
             entry = objects.find(commit, b"d/" + name)
             assert entry is not None
             assert objects.blob(entry.id) == name
-    told = {f"d/{text}" if not text.startswith('"') else f'"d/{text[1:]}' for text in odd.values()}
-    told = told - {'"d/\\"begins"'} | {'d/"begins'}
-    assert set(listed) == told
+    names = {f"d/{text}" if not text.startswith('"') else f'"d/{text[1:]}' for text in odd.values()}
+    names = names - {'"d/\\"begins"'} | {'d/"begins'}
+    assert set(listed) == names
 
 
 def test_paths_that_no_checkout_may_hold_are_left_out(source: Repository) -> None:
@@ -161,7 +161,9 @@ def test_objects_that_are_missing_damaged_or_malformed(source: Repository) -> No
     no_tree = source.object("commit", b"hello")
     with Objects(source.path) as objects:
         assert objects.blob(bad) is None
-        assert [one and one.data for one in objects.read([good, bad, NOWHERE, good])] == [
+        assert [
+            content and content.data for content in objects.read([good, bad, NOWHERE, good])
+        ] == [
             b"good",
             None,
             None,
@@ -204,10 +206,10 @@ def test_listing_shares_what_commits_share(source: Repository) -> None:
     first = source.commit({b"a/x": b"1", b"b/y": b"1"})
     second = source.commit({b"a/x": b"2", b"b/y": b"1"}, first)
     with Objects(source.path) as objects:
-        one, two = objects.files(first), objects.files(second)
-        assert one[1] is two[1]
-        assert isinstance(one[0], TreeFile)
-        assert one[0].id != two[0].id
+        first_files, second_files = objects.files(first), objects.files(second)
+        assert first_files[1] is second_files[1]
+        assert isinstance(first_files[0], TreeFile)
+        assert first_files[0].id != second_files[0].id
 
 
 def test_a_history_that_is_not_there(tmp_path: Path) -> None:
@@ -234,7 +236,7 @@ def test_prefetch_fetches_all_at_once(source: Repository, tmp_path: Path) -> Non
         assert prefetch(path, ids, Notes()) == Prefetched(0, 0, 0)
         assert server.posts == posts + 1
     with Objects(path) as objects:
-        assert [one and one.data for one in objects.read(ids)] == list(files.values())
+        assert [content and content.data for content in objects.read(ids)] == list(files.values())
 
 
 def test_prefetch_goes_around_what_the_server_lacks(source: Repository, tmp_path: Path) -> None:

@@ -114,8 +114,8 @@ def test_a_base_that_holds_the_head(case: Case, by_hand: bool) -> None:
     before = case.main(edited(b="b = 2\n"))
     merge = case.main(edited(a="a = 2\n", b="b = 2\n"), before, head)
     after = case.main(edited(a="a = 3\n", b="b = 2\n"))
-    told = LOST if by_hand else merge  # merged by hand, GitHub names a commit that nobody has
-    case.tell(1, base_sha=after, head_sha=head, merge_sha=told, **ONE)
+    merge_sha = LOST if by_hand else merge  # merged by hand, GitHub names a commit that nobody has
+    case.tell(1, base_sha=after, head_sha=head, merge_sha=merge_sha, **ONE)
     row = case.row()
     assert (row["state"], row["before_sha"], row["after_sha"]) == ("merge_base", case.start, head)
     assert row["notes"] == ["base_moved_on", "base_sha_unusable"]
@@ -164,10 +164,10 @@ def test_a_lost_head_whose_ref_holds_the_same_change(case: Case) -> None:
     case.head(2, edited(a="a = 2\n", b="b = 2\n"))
     case.tell(2, base_sha=case.start, head_sha=LOST, **ONE)
     case.read()
-    one, two = case.rows("revisions")
-    assert (one["state"], one["after_sha"]) == ("base", ref)
-    assert one["notes"] == ["head_from_ref", "head_missing"]
-    assert (two["state"], two["problem"], two["agrees"]) == ("none", NOWHERE, None)
+    first, second = case.rows("revisions")
+    assert (first["state"], first["after_sha"]) == ("base", ref)
+    assert first["notes"] == ["head_from_ref", "head_missing"]
+    assert (second["state"], second["problem"], second["agrees"]) == ("none", NOWHERE, None)
 
 
 def test_a_lost_head_that_was_squashed(case: Case) -> None:
@@ -177,11 +177,15 @@ def test_a_lost_head_that_was_squashed(case: Case) -> None:
     case.tell(2, base_sha=case.start, head_sha=LOST, merge_sha=squash, changed_files=2)
     case.tell(3, base_sha=case.start, head_sha=LOST, merge_sha=squash)
     case.read(commits={1: 1, 3: 1})
-    one, two, three = case.rows("revisions")
-    assert (one["state"], one["before_sha"], one["after_sha"]) == ("merge_parent", before, squash)
-    assert (one["merge_base"], one["notes"]) == (before, ["head_missing"])
-    assert two["state"] == "none"
-    assert three["state"] == "none"  # nobody announced how large it is, so nothing vouches for it
+    first, second, third = case.rows("revisions")
+    assert (first["state"], first["before_sha"], first["after_sha"]) == (
+        "merge_parent",
+        before,
+        squash,
+    )
+    assert (first["merge_base"], first["notes"]) == (before, ["head_missing"])
+    assert second["state"] == "none"
+    assert third["state"] == "none"  # nobody announced how large it is, so nothing vouches for it
 
 
 def test_a_lost_head_that_was_rebased(case: Case) -> None:
@@ -215,11 +219,11 @@ def test_another_branch_and_no_common_ancestor(case: Case) -> None:
     squash = case.main(edited(b="b = 7\n"))
     case.tell(3, base_sha=case.start, head_sha=alone, merge_sha=squash, **ONE)
     case.read()
-    one, two, three = case.rows("revisions")
-    assert (three["state"], three["after_sha"]) == ("merge_parent", squash)
-    assert three["notes"] == []
-    assert (one["state"], one["before_sha"], one["agrees"]) == ("base", release, True)
-    assert (two["state"], two["problem"]) == ("none", NOWHERE)
+    first, second, third = case.rows("revisions")
+    assert (third["state"], third["after_sha"]) == ("merge_parent", squash)
+    assert third["notes"] == []
+    assert (first["state"], first["before_sha"], first["agrees"]) == ("base", release, True)
+    assert (second["state"], second["problem"]) == ("none", NOWHERE)
 
 
 def test_merged_pulls_and_those_of_pairs_are_read(case: Case) -> None:
@@ -257,7 +261,7 @@ def test_histories_brought_at_once_give_the_same_tables(case: Case, tmp_path: Pa
         (name, 1) for name in names
     ]
     for table in ("revisions", "changes"):
-        wanted = case.workspace.table(REPO, table).read_bytes()
-        assert all(workspace.table(name, table).read_bytes() == wanted for name in names)
+        expected = case.workspace.table(REPO, table).read_bytes()
+        assert all(workspace.table(name, table).read_bytes() == expected for name in names)
     with pytest.raises(UsageError, match=r"holds one repository.*\{owner\}"):
         goldpan.Workspace(workspace.root).clone(*names, source="/mirrors/first.git")

@@ -51,7 +51,9 @@ def test_the_token_opens_the_door_and_is_seen_nowhere(
     source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = next(
-        found for place in os.environ["PATH"].split(":") if (found := Path(place) / "git").exists()
+        program
+        for directory in os.environ["PATH"].split(":")
+        if (program := Path(directory) / "git").exists()
     )
     log = tmp_path / "arguments"
     script(tmp_path / "bin" / "git", _SPY.format(log=log, git=real))
@@ -78,13 +80,13 @@ def files(root: Path) -> list[Path]:
 
 
 def test_the_token_goes_to_its_host_alone_and_never_in_the_clear() -> None:
-    def told(source: str | None) -> bool:
+    def sends_token(source: str | None) -> bool:
         remote = find_remote(REPO, source, TOKEN, "git.example.org")
         return any(name.endswith("extraHeader") for name, _ in remote.reach.settings)
 
-    assert told(None)
-    assert told("https://git.example.org/o/n.git")
-    assert told("https://GIT.example.org:443/o/n.git")
+    assert sends_token(None)
+    assert sends_token("https://git.example.org/o/n.git")
+    assert sends_token("https://GIT.example.org:443/o/n.git")
     for source in (
         "http://git.example.org/o/n.git",
         "https://example.org/o/n.git",
@@ -94,7 +96,7 @@ def test_the_token_goes_to_its_host_alone_and_never_in_the_clear() -> None:
         "git@git.example.org:o/n.git",
         "git://git.example.org/o/n.git",
     ):
-        assert not told(source)
+        assert not sends_token(source)
     assert TOKEN not in repr(find_remote(REPO, None, TOKEN))
     assert TOKEN not in repr(find_remote(REPO, None, TOKEN).reach)
 
@@ -104,12 +106,12 @@ def test_a_renamed_repository_is_followed_on_its_own_host(
 ) -> None:
     with GitServer(source.path.parent, token=TOKEN) as server:
         server.renamed = {"old.git": "/older.git", "older.git": server.url("n.git")}
-        given = {"source": server.url("old.git"), "token": TOKEN, "host": server.host}
-        made = clone(workspace, REPO, Notes(), **given)
+        options = {"source": server.url("old.git"), "token": TOKEN, "host": server.host}
+        made = clone(workspace, REPO, Notes(), **options)
         assert (made.refs, promisor(made.path)) == (1, server.url("n.git"))
         server.renamed["n.git"] = server.url("old.git")
         with pytest.raises(GitError, match="redirects again and again"):
-            clone(workspace, REPO, Notes(), **given)
+            clone(workspace, REPO, Notes(), **options)
 
 
 def test_a_redirect_takes_the_token_to_no_other_place(
@@ -117,8 +119,8 @@ def test_a_redirect_takes_the_token_to_no_other_place(
 ) -> None:
     with GitServer(source.path.parent) as server, GitServer(source.path.parent) as other:
         _, _, port = server.host.partition(":")
-        for place in (other.url("n.git"), f"http://localhost:{port}/n.git", "file:///etc"):
-            server.renamed = {"old.git": place}
+        for target in (other.url("n.git"), f"http://localhost:{port}/n.git", "file:///etc"):
+            server.renamed = {"old.git": target}
             with pytest.raises(GitError, match="redirects to another place") as caught:
                 clone(
                     workspace,
@@ -128,7 +130,7 @@ def test_a_redirect_takes_the_token_to_no_other_place(
                     token=TOKEN,
                     host=server.host,
                 )
-            assert place in str(caught.value)
+            assert target in str(caught.value)
         assert other.authorizations == []
         # Without a token there is nothing to take along.
         server.renamed = {"old.git": other.url("n.git")}
@@ -150,12 +152,12 @@ def test_neither_proxies_nor_helpers_nor_children_get_the_token(
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
     with GitServer(source.path.parent, token=TOKEN) as server, Server() as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)
-        given = {"source": server.url("n.git"), "host": server.host}
-        assert clone(workspace, REPO, Notes(), token=TOKEN, **given).refs == 1
+        options = {"source": server.url("n.git"), "host": server.host}
+        assert clone(workspace, REPO, Notes(), token=TOKEN, **options).refs == 1
         assert proxy.got == []
         monkeypatch.delenv("http_proxy")
         with pytest.raises(GitError, match="needs a token"):
-            clone(workspace, REPO, Notes(), token="ghp_wrong0123456789", **given)
+            clone(workspace, REPO, Notes(), token="ghp_wrong0123456789", **options)
     assert not asked.exists()
     assert TOKEN not in str(environment(find_remote(REPO, source.path).reach))
 
@@ -163,10 +165,10 @@ def test_neither_proxies_nor_helpers_nor_children_get_the_token(
 def test_what_a_server_says_cannot_show_secrets_or_move_the_cursor() -> None:
     said = f"fatal: no {TOKEN} \x1b[2J\u202e here\n".encode() + b"x" * 9_000
     register(TOKEN)
-    told = str(failure("https://h/x", said, 128))
-    assert TOKEN not in told
-    assert told.isprintable()
-    assert len(told) < 500
+    message = str(failure("https://h/x", said, 128))
+    assert TOKEN not in message
+    assert message.isprintable()
+    assert len(message) < 500
 
 
 def test_settings_and_hooks_of_the_user_take_no_part(

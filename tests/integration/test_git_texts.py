@@ -69,27 +69,27 @@ def test_safe_paths(path: str) -> None:
 
 @given(BYTES)
 def test_an_encoding_gives_the_bytes_back(data: bytes) -> None:
-    found = encodings(data)
-    for name in found:
+    names = encodings(data)
+    for name in names:
         assert data.decode(name).encode(name) == data
-    assert (found == ()) == (b"\0" in data and not found)
-    for name in found[:1]:
+    assert (names == ()) == (b"\0" in data and not names)
+    for name in names[:1]:
         line_ends(data, name)
         ends_its_line(data, name)
 
 
 @given(BYTES, BYTES)
-def test_a_shared_encoding_gives_both_back(one: bytes, other: bytes) -> None:
-    name = shared_encoding(one, other)
+def test_a_shared_encoding_gives_both_back(first: bytes, second: bytes) -> None:
+    name = shared_encoding(first, second)
     if name is None:
-        assert not set(encodings(one)) & set(encodings(other))
+        assert not set(encodings(first)) & set(encodings(second))
     else:
-        for data in (one, other):
+        for data in (first, second):
             assert data.decode(name).encode(name) == data
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "wanted"),
+    ("first", "second", "expected"),
     [
         (b"", b"a\n", "utf-8"),
         ("é".encode(), b"a", "utf-8"),
@@ -103,12 +103,12 @@ def test_a_shared_encoding_gives_both_back(one: bytes, other: bytes) -> None:
         (b"a\0", b"a", None),
     ],
 )
-def test_encodings_of_two_versions(one: bytes, other: bytes, wanted: str | None) -> None:
-    assert shared_encoding(one, other) == wanted
+def test_encodings_of_two_versions(first: bytes, second: bytes, expected: str | None) -> None:
+    assert shared_encoding(first, second) == expected
 
 
 @pytest.mark.parametrize(
-    ("data", "wanted", "ended"),
+    ("data", "expected", "final_newline"),
     [
         (b"", "none", True),
         (b"a", "none", False),
@@ -120,10 +120,13 @@ def test_encodings_of_two_versions(one: bytes, other: bytes, wanted: str | None)
         (b"a\r\r\n", "mixed", True),
     ],
 )
-def test_line_ends(data: bytes, wanted: str, ended: bool) -> None:
-    assert (line_ends(data, "utf-8"), ends_its_line(data, "utf-8")) == (wanted, ended)
+def test_line_ends(data: bytes, expected: str, final_newline: bool) -> None:
+    assert (line_ends(data, "utf-8"), ends_its_line(data, "utf-8")) == (expected, final_newline)
     wide = codecs.BOM_UTF16_LE + data.decode().encode("utf-16-le")
-    assert (line_ends(wide, "utf-16-le"), ends_its_line(wide, "utf-16-le")) == (wanted, ended)
+    assert (line_ends(wide, "utf-16-le"), ends_its_line(wide, "utf-16-le")) == (
+        expected,
+        final_newline,
+    )
 
 
 def test_pointers_of_lfs() -> None:

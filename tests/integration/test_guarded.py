@@ -36,16 +36,16 @@ def test_results_come_in_order(workers: int) -> None:
 
 
 def test_a_hard_file_is_given_up_and_the_rest_goes_on() -> None:
-    found = list(map_in_sandbox(read_file, [EASY, HARD, EASY], 2, 0.5))
-    assert found[1] == Failed("timeout")
-    assert found[0] == found[2]
-    assert isinstance(found[0], FileRead)
+    results = list(map_in_sandbox(read_file, [EASY, HARD, EASY], 2, 0.5))
+    assert results[1] == Failed("timeout")
+    assert results[0] == results[2]
+    assert isinstance(results[0], FileRead)
 
 
 def test_a_file_that_takes_too_much_memory_is_given_up() -> None:
-    found = list(map_in_sandbox(read_file, [HUNGRY, EASY], 1, 60.0))
-    assert isinstance(found[0], Failed)
-    assert isinstance(found[1], FileRead)
+    results = list(map_in_sandbox(read_file, [HUNGRY, EASY], 1, 60.0))
+    assert isinstance(results[0], Failed)
+    assert isinstance(results[1], FileRead)
 
 
 def test_a_process_that_dies_costs_one_result() -> None:
@@ -69,10 +69,10 @@ def test_nothing_is_read_far_ahead() -> None:
 
 
 def test_what_needs_no_process_starts_none() -> None:
-    found = map_in_sandbox(double, range(5), 2, 20.0, at_once=lambda number: -number or None)
-    assert next(found) == 0
+    results = map_in_sandbox(double, range(5), 2, 20.0, at_once=lambda number: -number or None)
+    assert next(results) == 0
     assert len(multiprocessing.active_children()) == 2
-    assert list(found) == [-1, -2, -3, -4]
+    assert list(results) == [-1, -2, -3, -4]
     assert list(map_in_sandbox(die, [1, 1], 1, 1.0, at_once=lambda number: number)) == [1, 1]
     assert multiprocessing.active_children() == []
 

@@ -85,7 +85,7 @@ def test_posts_come_with_merged_kinds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("stackoverflow_all.txt", POSTS, "none of the splits"),
         ("stackoverflow_dev.txt", "use\tO\n\n", "begins with no Question_ID"),
@@ -93,9 +93,11 @@ def test_posts_come_with_merged_kinds(tmp_path: Path) -> None:
         ("stackoverflow_dev.txt", POSTS + "x\n", "line 20: a word has no tag"),
     ],
 )
-def test_other_files_of_posts_are_refused(tmp_path: Path, name: str, text: str, told: str) -> None:
+def test_other_files_of_posts_are_refused(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
     path = written(tmp_path / name, text)
-    with pytest.raises((DatasetError, UsageError), match=told):
+    with pytest.raises((DatasetError, UsageError), match=message):
         list(stackoverflow_ner.read(find_task("se_entities"), [path]))
 
 

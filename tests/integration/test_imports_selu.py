@@ -26,8 +26,8 @@ OPINIONS: list[list[str | float]] = [
 
 
 def rows_of(task: str, *paths: Path) -> list[dict[str, Any]]:
-    known = find_task(task)
-    return list(find_reader(known)(known, paths))
+    shipped = find_task(task)
+    return list(find_reader(shipped)(shipped, paths))
 
 
 def labels(rows: Iterable[dict[str, Any]]) -> Counter[str]:

@@ -31,27 +31,27 @@ def test_constraints_of_our_environment_do_not_count(
     constraints = tmp_path / "constraints.txt"
     constraints.write_text("mdurl==0.0.1\n", encoding="utf-8")
     monkeypatch.setenv("PIP_CONSTRAINT", str(constraints))
-    place = tmp_path / "environment"
-    small.install(place, QUIET)
-    assert small.is_installed(place)
-    (place / "goldpan-begun").unlink()  # as if a user had installed it
-    assert small.is_installed(place)
+    environment = tmp_path / "environment"
+    small.install(environment, QUIET)
+    assert small.is_installed(environment)
+    (environment / "goldpan-begun").unlink()  # as if a user had installed it
+    assert small.is_installed(environment)
 
 
 def test_a_failed_installation_is_told_repaired_and_deletes_nothing(
     small: IsolatedEnv, tmp_path: Path
 ) -> None:
-    place = tmp_path / "environment"
-    place.mkdir()
-    (place / "thesis.txt").write_text("all of it", encoding="utf-8")
+    environment = tmp_path / "environment"
+    environment.mkdir()
+    (environment / "thesis.txt").write_text("all of it", encoding="utf-8")
     other = tmp_path / "other.txt"
     other.write_text(LOCK.replace("sha256:84", "sha256:85"), encoding="utf-8")
     with pytest.raises(GoldpanError, match="Mdurl cannot be installed"):
-        replace(small, lock=other).install(place, QUIET)
-    assert not small.is_installed(place)
-    small.install(place, QUIET)
-    assert small.is_installed(place)
-    assert (place / "thesis.txt").read_text(encoding="utf-8") == "all of it"
+        replace(small, lock=other).install(environment, QUIET)
+    assert not small.is_installed(environment)
+    small.install(environment, QUIET)
+    assert small.is_installed(environment)
+    assert (environment / "thesis.txt").read_text(encoding="utf-8") == "all of it"
 
 
 def test_a_package_without_a_wheel_is_built_by_the_setuptools_of_the_lock(
@@ -60,10 +60,10 @@ def test_a_package_without_a_wheel_is_built_by_the_setuptools_of_the_lock(
     entries = (LOCKS / "label-studio.txt").read_text(encoding="utf-8").split("\nordered-set")[1]
     own = tmp_path / "own.txt"
     own.write_text("ordered-set" + "\n".join(entries.split("\n")[:2]) + "\n", encoding="utf-8")
-    place = tmp_path / "environment"
-    replace(small, lock=own).install(place, QUIET)
+    environment = tmp_path / "environment"
+    replace(small, lock=own).install(environment, QUIET)
     (version,) = re.findall(r"^setuptools==(\S+)", (LOCKS / "build.txt").read_text(), re.M)
-    packages = {path.name for path in place.glob("lib/python*/site-packages/*")}
+    packages = {path.name for path in environment.glob("lib/python*/site-packages/*")}
     assert {"ordered_set.py", f"setuptools-{version}.dist-info"} <= packages
 
 

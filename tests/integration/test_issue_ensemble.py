@@ -32,10 +32,10 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(bert(tmp_path_factory.mktemp("weights") / "tiny"))
 
 
-def _run(place: Path, data: TaskData, weights: str, **settings: Any) -> RunResult:
+def _run(root: Path, data: TaskData, weights: str, **settings: Any) -> RunResult:
     chosen = {"weights": weights, "tokens": 32, "layers": 2, "folds": 2, **settings}
     model = find_model("issue-ensemble", chosen)
-    return run(Workspace(place), data, model, find_protocol("default"), 0, QUIET)
+    return run(Workspace(root), data, model, find_protocol("default"), 0, QUIET)
 
 
 def _issues(count: int) -> list[tuple[str, str]]:
@@ -43,8 +43,8 @@ def _issues(count: int) -> list[tuple[str, str]]:
     sections = {"bug": "Steps to reproduce", "feature": "Your wish", "question": "Where you looked"}
     labels = list(sections)
     return [
-        (f"Title {place}\n### {sections[labels[place % 3]]}\nword {place}", labels[place % 3])
-        for place in range(count)
+        (f"Title {index}\n### {sections[labels[index % 3]]}\nword {index}", labels[index % 3])
+        for index in range(count)
     ]
 
 

@@ -55,7 +55,7 @@ def test_portions_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_small_repositories_go_together(tmp_path: Path) -> None:
-    place = build(tmp_path, entries())
-    (portion,) = deal_out(place, [REPO, REPO])
+    workspace = build(tmp_path, entries())
+    (portion,) = deal_out(workspace, [REPO, REPO])
     assert len(portion.ranges) == 2
-    assert deal_out(place, []) == []
+    assert deal_out(workspace, []) == []

@@ -30,22 +30,22 @@ def build(
     repos: tuple[str, ...] = (),
     origin: Origin = "gharchive",
     processes: int = 1,
-    **given: Any,
+    **options: Any,
 ) -> IssueTypeResult:
-    place = EventSource(Workspace(root), origin, repos)
-    request = make_request(place, load_profile(profile), **given)
+    source = EventSource(Workspace(root), origin, repos)
+    request = make_request(source, load_profile(profile), **options)
     with open_engine("local", processes) as engine:
         return build_issue_types(request, engine, Reporter(quiet=True))
 
 
 def rows(built: IssueTypeResult, which: int = 0) -> Rows:
     files = sorted((built.written[which].directory / "data").glob("*.parquet"))
-    found = [
+    examples = [
         {**row, "split": file.name.split("-")[0]}
         for file in files
         for row in pq.read_table(file).to_pylist()
     ]
-    return sorted(found, key=lambda row: str(row["id"]))
+    return sorted(examples, key=lambda row: str(row["id"]))
 
 
 def files(directory: Path) -> dict[str, bytes]:
@@ -178,14 +178,16 @@ def test_near_duplicates_are_on_one_side_or_not(tmp_path: Path) -> None:
         for row in rows(build(tmp_path, profile, split="random:0.5,0.5")):
             sides.setdefault(row["number"] % 100, set()).add(row["split"])
         assert len(sides) == 60
-        return sum(len(found) > 1 for found in sides.values())
+        return sum(len(group) > 1 for group in sides.values())
 
     assert parted("default") == 0
     assert parted("nlbse23") > 10
     own = tmp_path / "first.toml"
     own.write_text('extends = "default"\nnear_duplicates = "first"', encoding="utf-8")
     built = build(tmp_path, str(own))
-    assert [row["number"] for row in rows(built)] == sorted(range(60), key=lambda one: f"{one}@")
+    assert [row["number"] for row in rows(built)] == sorted(
+        range(60), key=lambda number: f"{number}@"
+    )
     assert built.dropped == {"near-duplicate": 60}
 
 
@@ -220,15 +222,15 @@ def test_hostile_texts(tmp_path: Path) -> None:
 def test_the_bytes_depend_on_the_hours_alone(tmp_path: Path) -> None:
     write_hours(tmp_path, made_up_hours(5, 60))
     directory = tmp_path / "datasets" / "issue_type"
-    found = []
+    contents = []
     for processes in (1, 2, 1):
         build(tmp_path, "default", balance="project:20", processes=processes)
-        found.append(files(directory))
-    assert found[0] == found[1] == found[2]
-    assert len(found[0]) == 6
+        contents.append(files(directory))
+    assert contents[0] == contents[1] == contents[2]
+    assert len(contents[0]) == 6
     assert not list((tmp_path / "tmp").iterdir())
     build(tmp_path, "default", balance="project:20", seed=1)
-    assert files(directory) != found[0]
+    assert files(directory) != contents[0]
 
 
 def test_the_card_tells_how_it_was_made(tmp_path: Path) -> None:
@@ -248,7 +250,7 @@ def test_the_rows_are_the_task_s(tmp_path: Path) -> None:
         built = build(tmp_path, profile)
         task = find_task(load_profile(profile).task)
         data = read_task_data(built.written[0].directory, task)
-        labels = {one for split in data.splits.values() for one in split["label"].to_pylist()}
+        labels = {label for split in data.splits.values() for label in split["label"].to_pylist()}
         assert labels == set(task.label_names)
 
 

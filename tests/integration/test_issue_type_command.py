@@ -42,16 +42,16 @@ def test_programs_get_json(folder: Path) -> None:
         folder=folder,
     )
     assert done.code == 0, done.err
-    found = json.loads(done.out)
-    assert found["units"] == 3
-    assert sum(found["labels"].values()) + sum(found["dropped"].values()) == found["closings"]
-    assert [Path(one["directory"]).name for one in found["datasets"]] == [
+    output = json.loads(done.out)
+    assert output["units"] == 3
+    assert sum(output["labels"].values()) + sum(output["dropped"].values()) == output["closings"]
+    assert [Path(dataset["directory"]).name for dataset in output["datasets"]] == [
         "nlbse23_issue_type-without-owner1+project1",
         "nlbse23_issue_type-without-owner2+project2",
     ]
-    for one in found["datasets"]:
-        assert set(one["splits"]) == {"train", "test"}
-        assert sum(one["splits"].values()) == one["examples"]
+    for dataset in output["datasets"]:
+        assert set(dataset["splits"]) == {"train", "test"}
+        assert sum(dataset["splits"].values()) == dataset["examples"]
 
 
 def test_every_setting_is_recorded(folder: Path) -> None:
@@ -84,9 +84,9 @@ def test_every_setting_is_recorded(folder: Path) -> None:
 
 def test_mined_repositories(folder: Path) -> None:
     entry = closing(1)
-    kept = ("number", "kind", "state", "title", "body", "labels", "author_association")
+    columns = ("number", "kind", "state", "title", "body", "labels", "author_association")
     write_mined(
-        folder / "goldpan-workspace", "sluice/pan", "MIT", [{name: entry[name] for name in kept}]
+        folder / "goldpan-workspace", "sluice/pan", "MIT", [{name: entry[name] for name in columns}]
     )
     done = run("build", "issue-type", "--from", "mined", "--split", "none", folder=folder)
     assert done.code == 0, done.err
@@ -125,9 +125,9 @@ def test_from_the_archive_s_files_to_a_dataset(tmp_path: Path) -> None:
     mine_archive(Settings(workspace=tmp_path / "goldpan-workspace"), request, Reporter(quiet=True))
     done = run("build", "issue-type", "--profile", "nlbse22", "--json", folder=tmp_path)
     assert done.code == 0, done.err
-    found = json.loads(done.out)
-    assert (found["units"], found["gaps"], found["closings"]) == (3, {"missing": 1}, 90)
-    assert found["labels"] == {"bug": 30, "question": 30}
-    assert found["dropped"] == {"no-class": 30}
+    output = json.loads(done.out)
+    assert (output["units"], output["gaps"], output["closings"]) == (3, {"missing": 1}, 90)
+    assert output["labels"] == {"bug": 30, "question": 30}
+    assert output["dropped"] == {"no-class": 30}
     card = tmp_path / "goldpan-workspace/datasets/nlbse22_issue_type/README.md"
     assert "1 of the hours that were asked for are missing" in card.read_text("utf-8")

@@ -116,10 +116,10 @@ def test_each_project_is_left_out_once(projects: Path) -> None:
         "nlbse23_issue_type-without-c+tiny",
     ]
     for which, tested in enumerate(("a/large", "b/Small", "c/tiny")):
-        found = rows(built, which)
-        assert len(found) == 45
-        assert {row["repo"] for row in found if row["split"] == "test"} == {tested}
-        assert tested not in {row["repo"] for row in found if row["split"] == "train"}
+        examples = rows(built, which)
+        assert len(examples) == 45
+        assert {row["repo"] for row in examples if row["split"] == "test"} == {tested}
+        assert tested not in {row["repo"] for row in examples if row["split"] == "train"}
 
 
 def test_near_duplicates_in_other_projects_are_left_out(projects: Path) -> None:

@@ -31,17 +31,17 @@ pytest.importorskip("sklearn")
 
 def test_planted_wrong_labels_come_first() -> None:
     data, wrong = planted(two_labels(train=200, test=100), 0.05)
-    found = find_label_errors(data)
-    assert (found.task, found.rows, len(found.ranked)) == ("requirement_type", 300, 300)
-    top = found.ranked[:30]
+    errors = find_label_errors(data)
+    assert (errors.task, errors.rows, len(errors.ranked)) == ("requirement_type", 300, 300)
+    top = errors.ranked[:30]
     assert sum(row.id in wrong for row in top) >= 0.9 * len(wrong)
-    assert {row.split for row in found.ranked} == {"train", "test"}
-    assert found.ranked[0].suspect
-    assert found.ranked[0].given != found.ranked[0].suggested
-    margins = [row.margin for row in found.ranked]
+    assert {row.split for row in errors.ranked} == {"train", "test"}
+    assert errors.ranked[0].suspect
+    assert errors.ranked[0].given != errors.ranked[0].suggested
+    margins = [row.margin for row in errors.ranked]
     assert margins == sorted(margins)
-    assert 0.85 < found.right_out_of_fold < 1
-    assert find_label_errors(data) == found
+    assert 0.85 < errors.right_out_of_fold < 1
+    assert find_label_errors(data) == errors
 
 
 def test_rows_of_one_text_are_judged_by_models_that_have_not_seen_it() -> None:
@@ -73,8 +73,8 @@ def test_a_row_of_several_labels_is_ranked_by_its_least_probable_one() -> None:
         words = {first: "compute display store", second: "call wash leaks"}
         pairs.append((f"{' '.join(words[name] for name in kinds)} gravel {number}", kinds))
     pairs[17] = (f"{words[first]} gravel 17", [second])
-    found = find_label_errors(split_rows(task, pairs, 150))
-    worst = found.ranked[0]
+    errors = find_label_errors(split_rows(task, pairs, 150))
+    worst = errors.ranked[0]
     assert worst.id == f"{task.name}:00017"
     assert worst.given == (second,)
     assert worst.suggested in ((), (first, second))
@@ -88,15 +88,15 @@ def test_what_has_no_labels_to_judge_is_refused() -> None:
     with pytest.raises(UsageError, match="has no labels to judge"):
         find_label_errors(other)
     names = data.task.label_names
-    one = {
+    only = {
         name: table.filter(pa.compute.equal(table["label"], names[0]))
         for name, table in data.splits.items()
     }
     with pytest.raises(EvaluationError, match="bear the same labels"):
-        find_label_errors(replace(data, splits=one))
+        find_label_errors(replace(data, splits=only))
 
 
-def told(path: Path) -> list[dict[str, Any]]:
+def table_rows(path: Path) -> list[dict[str, Any]]:
     return list(pq.read_table(path).to_pylist())
 
 
@@ -109,11 +109,13 @@ def test_the_command_names_the_rows_and_writes_all(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert "of 120 rows are suspect" in done.out
     assert done.out.count("requirement_type:") == 4
-    found = json.loads(goldpan(*command, "--json", "--output", table).out)
-    assert len(found["ranked"]) == 20
-    assert [row["id"] for row in told(table)][:20] == [row["id"] for row in found["ranked"]]
+    output = json.loads(goldpan(*command, "--json", "--output", table).out)
+    assert len(output["ranked"]) == 20
+    assert [row["id"] for row in table_rows(table)][:20] == [row["id"] for row in output["ranked"]]
     with rows.open(newline="") as file:
-        assert [row["id"] for row in csv.DictReader(file)] == [row["id"] for row in told(table)]
+        assert [row["id"] for row in csv.DictReader(file)] == [
+            row["id"] for row in table_rows(table)
+        ]
     missing = goldpan(*command[:3], "issue_type", "--workspace", tmp_path)
     assert missing.code == 1
     assert "There are no rows of issue_type" in missing.err

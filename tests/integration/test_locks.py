@@ -24,16 +24,16 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 def versions(*locks: Path) -> dict[str, set[Version]]:
     """Return what locks install, after checking that each file has a hash."""
-    found: dict[str, set[Version]] = {}
+    pinned: dict[str, set[Version]] = {}
     for lock in locks:
         text = re.sub(r"^#.*\n", "", lock.read_text(encoding="utf-8"), flags=re.M)
         assert not PINNED.sub("", text).strip(), lock
         for name, version in PINNED.findall(text):
-            found.setdefault(canonicalize_name(name), set()).add(Version(version))
-    return found
+            pinned.setdefault(canonicalize_name(name), set()).add(Version(version))
+    return pinned
 
 
-def wanted(*extras: str) -> list[Requirement]:
+def requirements(*extras: str) -> list[Requirement]:
     """Return what the project needs with these extras, for the building too."""
     project = PROJECT["project"]
     lines = [*project["dependencies"], *PROJECT["dependency-groups"]["build"]]
@@ -53,9 +53,9 @@ def wanted(*extras: str) -> list[Requirement]:
     ("locks", "extras"), [(["demo"], []), (["test", "torch"], ["dev"])], ids=["demo", "test"]
 )
 def test_the_locks_hold_what_the_project_needs(locks: list[str], extras: list[str]) -> None:
-    found = versions(*(REQUIREMENTS / f"{lock}.txt" for lock in locks))
-    for needed in wanted(*extras):
-        pinned = found[canonicalize_name(needed.name)]
+    locked = versions(*(REQUIREMENTS / f"{lock}.txt" for lock in locks))
+    for needed in requirements(*extras):
+        pinned = locked[canonicalize_name(needed.name)]
         assert all(version in needed.specifier for version in pinned), needed
 
 

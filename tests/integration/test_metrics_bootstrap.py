@@ -70,8 +70,8 @@ def test_a_metric_that_most_draws_leave_undefined_has_no_interval() -> None:
     answers = ["bug"] * 200 + ["question"]
     scores = [[0.9, 0.1, 0.0]] * 200 + [[0.1, 0.0, 0.9]]
     table = make_predictions("multi-class", truths, answers, scores=scores)
-    found = score(make_task("multi-class", LABELS), table, resamples=200)
-    recall = found.metric("recall", "question")
+    result = score(make_task("multi-class", LABELS), table, resamples=200)
+    recall = result.metric("recall", "question")
     assert recall.value == 1 and recall.interval  # 63 % of draws hold the one question
     rare = score(
         make_task("multi-class", LABELS),
@@ -88,9 +88,9 @@ def test_a_metric_that_most_draws_leave_undefined_has_no_interval() -> None:
 
 def test_one_example_has_no_interval() -> None:
     task = make_task("multi-class", LABELS)
-    one = score(task, make_predictions("multi-class", ["bug"], ["bug"])).metric("accuracy")
-    assert (one.value, one.interval) == (1, None)
-    assert one.reason == "no interval: fewer than two units"
+    metric = score(task, make_predictions("multi-class", ["bug"], ["bug"])).metric("accuracy")
+    assert (metric.value, metric.interval) == (1, None)
+    assert metric.reason == "no interval: fewer than two units"
 
 
 def test_ten_thousand_rows_take_seconds() -> None:
@@ -99,8 +99,8 @@ def test_ten_thousand_rows_take_seconds() -> None:
     scores = generator.random((10_000, 3)).tolist()
     table = make_predictions("multi-class", names, names[::-1], scores=scores)
     start = time.process_time()
-    found = score(make_task("multi-class", LABELS), table, resamples=1_000)
+    result = score(make_task("multi-class", LABELS), table, resamples=1_000)
     assert time.process_time() - start < 60  # it takes about 4
-    metric = found.metric("macro_f1")
+    metric = result.metric("macro_f1")
     assert metric.interval and metric.value
     assert metric.interval.low < metric.value < metric.interval.high

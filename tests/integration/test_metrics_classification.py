@@ -42,7 +42,7 @@ def test_single_labels_agree_with_scikit_learn(
     case: tuple[list[str], list[str | None]],
 ) -> None:
     truths, answers = case
-    found = scored(truths, answers)
+    scores = scored(truths, answers)
     given_labels = [answer or OTHER for answer in answers]
     for average in ("macro", "micro", "weighted"):
         if average == "weighted":
@@ -55,23 +55,23 @@ def test_single_labels_agree_with_scikit_learn(
                 "jaccard": sklearn.jaccard_score,
             }
         for name, peer in names.items():
-            wanted = peer(truths, given_labels, labels=LABELS, average=average, zero_division=0)
-            value = found.value(f"{average}_{name}")
-            assert (value or 0.0) == pytest.approx(wanted), (average, name)
+            expected = peer(truths, given_labels, labels=LABELS, average=average, zero_division=0)
+            value = scores.value(f"{average}_{name}")
+            assert (value or 0.0) == pytest.approx(expected), (average, name)
     for beta in (0.5, 2.0):
-        wanted = sklearn.fbeta_score(
+        expected = sklearn.fbeta_score(
             truths, given_labels, beta=beta, labels=LABELS, average="macro", zero_division=0
         )
-        assert found.value(f"macro_f{beta:g}") == pytest.approx(wanted)
-    assert found.value("accuracy") == pytest.approx(sklearn.accuracy_score(truths, given_labels))
+        assert scores.value(f"macro_f{beta:g}") == pytest.approx(expected)
+    assert scores.value("accuracy") == pytest.approx(sklearn.accuracy_score(truths, given_labels))
     hamming = sklearn.hamming_loss(truths, given_labels)
-    assert found.value("hamming_loss") == pytest.approx(hamming)
+    assert scores.value("hamming_loss") == pytest.approx(hamming)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mcc = sklearn.matthews_corrcoef(truths, given_labels)
-    assert (found.value("mcc") or 0.0) == pytest.approx(mcc)
+    assert (scores.value("mcc") or 0.0) == pytest.approx(mcc)
     matrix = sklearn.confusion_matrix(truths, given_labels, labels=[*LABELS, OTHER])
-    assert found.confusion and np.array_equal(matrix[:4], np.array(found.confusion.counts))
+    assert scores.confusion and np.array_equal(matrix[:4], np.array(scores.confusion.counts))
 
 
 @examples(40)
@@ -83,9 +83,9 @@ def test_values_are_bounded_and_the_order_of_rows_does_not_matter(
     order = list(range(len(case[0])))
     random.shuffle(order)
     task = make_task("multi-class", LABELS)
-    found = score(task, table, resamples=50)
-    assert score(task, table.take(order), resamples=50) == found
-    for metric in found.metrics:
+    scores = score(task, table, resamples=50)
+    assert score(task, table.take(order), resamples=50) == scores
+    for metric in scores.metrics:
         if metric.value is not None:
             assert (-1 if metric.name == "mcc" else 0) <= metric.value <= 1
         if metric.interval:
@@ -93,41 +93,41 @@ def test_values_are_bounded_and_the_order_of_rows_does_not_matter(
 
 
 def test_right_answers_to_every_label_are_perfect() -> None:
-    found = scored(list(LABELS), list(LABELS))
-    assert found.value("hamming_loss") == 0
-    for metric in found.metrics:
+    scores = scored(list(LABELS), list(LABELS))
+    assert scores.value("hamming_loss") == 0
+    for metric in scores.metrics:
         if metric.name != "hamming_loss" and "au" not in metric.name:
             assert metric.value == 1, metric.name
 
 
 def test_an_answer_that_is_none_misses_its_label_and_finds_no_other() -> None:
-    found = scored(["bug", "bug", "feature"], ["bug", None, None])
-    assert found.invalid == 2
-    assert found.value("accuracy") == pytest.approx(1 / 3)
-    assert found.value("precision", "bug") == 1
-    assert found.value("recall", "bug") == 0.5
+    scores = scored(["bug", "bug", "feature"], ["bug", None, None])
+    assert scores.invalid == 2
+    assert scores.value("accuracy") == pytest.approx(1 / 3)
+    assert scores.value("precision", "bug") == 1
+    assert scores.value("recall", "bug") == 0.5
     # The feature was not told from a bug: the label bug has no true negative.
-    assert found.value("specificity", "bug") == 0
-    assert found.metric("precision", "feature").reason == "the label was never answered"
-    assert found.value("f1", "feature") == 0
-    assert found.confusion and found.confusion.counts[0] == (1, 0, 0, 0, 1)
-    bug = found.label_confusions[0]
+    assert scores.value("specificity", "bug") == 0
+    assert scores.metric("precision", "feature").reason == "the label was never answered"
+    assert scores.value("f1", "feature") == 0
+    assert scores.confusion and scores.confusion.counts[0] == (1, 0, 0, 0, 1)
+    bug = scores.label_confusions[0]
     assert (bug.tp, bug.fp, bug.tn, bug.fn, bug.invalid) == (1, 0, 0, 1, 1)
     unknown = scored(["bug", "bug", "feature"], ["bug", "Bug", "a bug"])
     assert unknown.invalid == 2
 
 
 def test_labels_that_no_example_has_count_in_the_macro_average() -> None:
-    found = scored(["bug", "bug"], ["bug", "bug"])
-    assert found.value("macro_f1") == 0.25
-    assert found.value("f1", "never") is None
+    scores = scored(["bug", "bug"], ["bug", "bug"])
+    assert scores.value("macro_f1") == 0.25
+    assert scores.value("f1", "never") is None
 
 
 def test_the_positive_label_of_a_binary_task_is_its_first() -> None:
     table = make_predictions("binary", ["yes", "no", "no"], ["yes", "yes", "no"])
-    found = score(make_task("binary", ("yes", "no")), table, resamples=0)
-    assert (found.value("precision"), found.value("recall")) == (0.5, 1)
-    assert found.value("precision") == found.value("precision", "yes")
+    scores = score(make_task("binary", ("yes", "no")), table, resamples=0)
+    assert (scores.value("precision"), scores.value("recall")) == (0.5, 1)
+    assert scores.value("precision") == scores.value("precision", "yes")
     other = make_task("binary", ("yes", "no"), settings={"positive": "no"})
     assert score(other, table, resamples=0).value("precision") == 1
 
@@ -135,7 +135,7 @@ def test_the_positive_label_of_a_binary_task_is_its_first() -> None:
 @examples(40)
 @given(
     st.lists(
-        st.tuples(st.booleans(), st.integers(0, 4).map(lambda place: place / 4)),
+        st.tuples(st.booleans(), st.integers(0, 4).map(lambda step: step / 4)),
         min_size=2,
         max_size=30,
     )
@@ -144,16 +144,16 @@ def test_areas_agree_with_scikit_learn(rows: list[tuple[bool, float]]) -> None:
     truths = ["yes" if positive else "no" for positive, _ in rows]
     scores = [[value, 1 - value] for _, value in rows]
     table = make_predictions("binary", truths, truths, scores=scores)
-    found = score(make_task("binary", ("yes", "no")), table, resamples=0)
+    result = score(make_task("binary", ("yes", "no")), table, resamples=0)
     positive = np.array([truth == "yes" for truth in truths])
     values = np.array([value for _, value in rows])
     drawn = curves(positive, values)
     if positive.all() or not positive.any():
-        assert found.value("auc") is None and drawn is None
+        assert result.value("auc") is None and drawn is None
         return
-    assert found.value("auc") == pytest.approx(sklearn.roc_auc_score(positive, values))
-    wanted = sklearn.average_precision_score(positive, values)
-    assert found.value("auprc") == pytest.approx(wanted)
+    assert result.value("auc") == pytest.approx(sklearn.roc_auc_score(positive, values))
+    expected = sklearn.average_precision_score(positive, values)
+    assert result.value("auprc") == pytest.approx(expected)
     assert drawn
     rates = sklearn.roc_curve(positive, values, drop_intermediate=False)
     assert drawn.false_positive_rates == pytest.approx(rates[0][1:])
@@ -166,9 +166,9 @@ def test_areas_of_several_labels_are_the_mean_of_one_vs_rest() -> None:
     truths = [LABELS[number] for number in generator.integers(0, 3, 60)]
     task = make_task("multi-class", LABELS[:3])
     table = make_predictions("multi-class", truths, truths, scores=scores.tolist())
-    found = score(task, table, resamples=0).value("macro_auc")
-    wanted = sklearn.roc_auc_score(truths, scores, multi_class="ovr", labels=LABELS[:3])
-    assert found == pytest.approx(wanted)
+    area = score(task, table, resamples=0).value("macro_auc")
+    expected = sklearn.roc_auc_score(truths, scores, multi_class="ovr", labels=LABELS[:3])
+    assert area == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +184,6 @@ def test_areas_without_scores_are_undefined_with_the_reason(
     scores: list[list[float] | None], reason: str
 ) -> None:
     table = make_predictions("binary", ["yes", "no"], ["yes", "no"], scores=scores)
-    found = score(make_task("binary", ("yes", "no")), table, resamples=0)
+    result = score(make_task("binary", ("yes", "no")), table, resamples=0)
     for name in ("auc", "auprc", "macro_auc", "macro_auprc"):
-        assert (found.value(name), found.metric(name).reason) == (None, reason)
+        assert (result.value(name), result.metric(name).reason) == (None, reason)

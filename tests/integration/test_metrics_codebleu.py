@@ -38,7 +38,7 @@ SNIPPETS = st.lists(
 ).map("\n".join)
 
 
-def one(path: str, reference: str, answer: str) -> float:
+def codebleu_of(path: str, reference: str, answer: str) -> float:
     return next(codebleu([CodePair(path, reference, answer)])).score
 
 
@@ -46,16 +46,16 @@ def one(path: str, reference: str, answer: str) -> float:
 def test_parts_are_those_of_the_package(
     path: str, reference: str, answer: str, printed: tuple[float, float, float]
 ) -> None:
-    found = next(codebleu([CodePair(path, reference, answer)]))
-    parts = (found.package_ngram, found.package_weighted_ngram, found.trees.package_syntax)
+    scores = next(codebleu([CodePair(path, reference, answer)]))
+    parts = (scores.package_ngram, scores.package_weighted_ngram, scores.trees.package_syntax)
     assert parts == pytest.approx(printed, abs=1e-12)
 
 
 def test_the_package_gives_a_quarter_for_nothing() -> None:
-    found = next(codebleu([CodePair("x.py", ADD, "print('no')")]))
-    assert found.trees.data_flow == 0
-    assert found.package_score >= 0.25
-    assert found.score < 0.1
+    scores = next(codebleu([CodePair("x.py", ADD, "print('no')")]))
+    assert scores.trees.data_flow == 0
+    assert scores.package_score >= 0.25
+    assert scores.score < 0.1
 
 
 @examples(3)  # each starts processes; the pairs are many
@@ -63,11 +63,11 @@ def test_the_package_gives_a_quarter_for_nothing() -> None:
 def test_values_are_bounded_and_a_text_is_perfect_with_itself(pairs: list[tuple[str, str]]) -> None:
     both = [CodePair("x.py", *pair) for pair in pairs]
     same = [CodePair("x.py", pair[0], pair[0]) for pair in pairs]
-    for found in codebleu(both):
-        assert 0 <= found.score <= 1 + 1e-12
-        assert 0 <= found.package_score <= 1 + 1e-12
-        assert (found.trees.syntax or 0) <= (found.trees.package_syntax or 0)
-    assert [found.score for found in codebleu(same)] == pytest.approx([1] * len(same))
+    for scores in codebleu(both):
+        assert 0 <= scores.score <= 1 + 1e-12
+        assert 0 <= scores.package_score <= 1 + 1e-12
+        assert (scores.trees.syntax or 0) <= (scores.trees.package_syntax or 0)
+    assert [scores.score for scores in codebleu(same)] == pytest.approx([1] * len(same))
 
 
 def test_renaming_keeps_syntax_and_data_flow_and_comments_do_not_count() -> None:
@@ -89,7 +89,7 @@ def test_keywords_weigh_more_than_names() -> None:
 def test_what_the_reference_lacks_is_left_out() -> None:
     assert match_trees(CodePair("notes.txt", "a b", "a b")) == TreeMatch()
     assert match_trees(CodePair("x.py", "pass", "pass")).data_flow is None
-    assert one("notes.txt", "one two three four", "one two three four") == pytest.approx(1)
+    assert codebleu_of("notes.txt", "one two three four", "one two three four") == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -113,11 +113,11 @@ def test_what_the_reference_lacks_is_left_out() -> None:
 def test_the_same_flow_is_seen_in_every_language(path: str, code: str) -> None:
     reading = read_code(path, code)
     assert reading and reading.clean
-    found = data_flow(reading)
-    assert found[Flow("var_1", "computed", ("var_0",))] == 1
-    assert found[Flow("var_1", "computed", ("var_1",))] == 1
-    assert found[Flow("var_1", "comes", ("var_1",))] >= 1
-    assert set(found) <= {
+    flow = data_flow(reading)
+    assert flow[Flow("var_1", "computed", ("var_0",))] == 1
+    assert flow[Flow("var_1", "computed", ("var_1",))] == 1
+    assert flow[Flow("var_1", "comes", ("var_1",))] >= 1
+    assert set(flow) <= {
         Flow("var_0", "comes", ("var_0",)),
         Flow("var_1", "computed", ("var_0",)),
         Flow("var_1", "computed", ("var_1",)),

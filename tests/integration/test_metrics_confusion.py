@@ -41,18 +41,20 @@ TEST = [
 
 @pytest.mark.parametrize(("counts", "printed"), TABLE_5)
 def test_table_5(counts: tuple[int, int, int, int], printed: tuple[float | None, ...]) -> None:
-    found = BinaryConfusion(*counts)
+    confusion = BinaryConfusion(*counts)
     values = (
-        found.precision,
-        found.recall,
-        found.specificity,
-        found.accuracy,
-        found.f1,
-        found.f_beta(2),
+        confusion.precision,
+        confusion.recall,
+        confusion.specificity,
+        confusion.accuracy,
+        confusion.f1,
+        confusion.f_beta(2),
     )
-    for value, wanted in zip(values, printed, strict=True):
-        assert (value is None) == (wanted is None)
-        assert value == (wanted if wanted is None else pytest.approx(wanted, abs=0.005 + 1e-9))
+    for value, expected in zip(values, printed, strict=True):
+        assert (value is None) == (expected is None)
+        assert value == (
+            expected if expected is None else pytest.approx(expected, abs=0.005 + 1e-9)
+        )
 
 
 # Two cells do not follow from Table 9, by 0.032 and, beyond rounding, by 0.001.
@@ -63,14 +65,14 @@ F1_NOT_PRINTED = {"isQ ling17": (0.832, 0.80), "isQ norbert": (0.966, 0.96)}
 def test_training_columns_of_table_10_follow_from_table_9(
     name: str, counts: tuple[int, int, int, int], printed: tuple[float, float, float]
 ) -> None:
-    found = BinaryConfusion(*counts)
-    values = [found.precision, found.recall, found.f1]
-    wanted = list(printed)
+    confusion = BinaryConfusion(*counts)
+    values = [confusion.precision, confusion.recall, confusion.f1]
+    expected = list(printed)
     if name in F1_NOT_PRINTED:
         f1, said = F1_NOT_PRINTED[name]
         assert values.pop() == pytest.approx(f1, abs=0.0005)
-        assert wanted.pop() == said
-    assert values == pytest.approx(wanted, abs=0.005 + 1e-9)
+        assert expected.pop() == said
+    assert values == pytest.approx(expected, abs=0.005 + 1e-9)
 
 
 @pytest.mark.parametrize(("name", "counts", "means", "pooled"), TEST)
@@ -81,8 +83,8 @@ def test_pooled_metrics_of_table_9(
     pooled: tuple[float, float, float],
 ) -> None:
     """Table 10 prints means over 13 data sets; pooled, larger sets weigh more, up to 0.10."""
-    found = BinaryConfusion(*counts)
-    values = [found.precision, found.recall, found.f1]
+    confusion = BinaryConfusion(*counts)
+    values = [confusion.precision, confusion.recall, confusion.f1]
     assert values == pytest.approx(list(pooled), abs=0.0005)
     gaps = [abs(value - mean) for value, mean in zip(pooled, means, strict=True)]
     assert max(gaps) == pytest.approx(GAPS[name], abs=0.001)

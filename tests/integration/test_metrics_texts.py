@@ -32,15 +32,15 @@ def test_bleu_agrees_with_sacrebleu(pairs: list[tuple[str, str]]) -> None:
     peer: Any = pytest.importorskip("sacrebleu")
     counts = [bleu_counts(tokenize(reference), tokenize(answer)) for reference, answer in pairs]
     corpus = float(bleu_of_counts(np.array([counts], float).sum(axis=1))[0])
-    references, answers = [one for one, _ in pairs], [other for _, other in pairs]
+    references, answers = [reference for reference, _ in pairs], [other for _, other in pairs]
     if any(count[0] or count[1] for count in counts):  # without tokens it is 1 here, 0 there
-        wanted = peer.corpus_bleu(answers, [references]).score / 100
-        assert corpus == pytest.approx(wanted, abs=1e-9)
+        expected = peer.corpus_bleu(answers, [references]).score / 100
+        assert corpus == pytest.approx(expected, abs=1e-9)
     singles = bleu_of_counts(np.array(counts, float), effective_order=True)
     for single, (reference, answer), count in zip(singles, pairs, counts, strict=True):
         if count[0] or count[1]:
-            wanted = peer.sentence_bleu(answer, [reference]).score / 100
-            assert single == pytest.approx(wanted, abs=1e-9)
+            expected = peer.sentence_bleu(answer, [reference]).score / 100
+            assert single == pytest.approx(expected, abs=1e-9)
 
 
 def test_bleu_agrees_with_nltk_where_nothing_has_to_be_smoothed() -> None:
@@ -55,19 +55,19 @@ def test_bleu_agrees_with_nltk_where_nothing_has_to_be_smoothed() -> None:
 @given(WORDS, WORDS)
 def test_rouge_agrees_with_rouge_score(reference: str, answer: str) -> None:
     peer: Any = pytest.importorskip("rouge_score.rouge_scorer")
-    wanted = peer.RougeScorer(["rouge1", "rougeL"]).score(reference, answer)
+    expected = peer.RougeScorer(["rouge1", "rougeL"]).score(reference, answer)
     tokens = rouge_tokens(reference), rouge_tokens(answer)
-    assert rouge_1(*tokens) == pytest.approx(wanted["rouge1"].fmeasure)
-    assert rouge_l(*tokens) == pytest.approx(wanted["rougeL"].fmeasure)
+    assert rouge_1(*tokens) == pytest.approx(expected["rouge1"].fmeasure)
+    assert rouge_l(*tokens) == pytest.approx(expected["rougeL"].fmeasure)
 
 
-def plain_distance(one: str, other: str) -> int:
-    row = list(range(len(other) + 1))
-    for number, sign in enumerate(one, start=1):
+def plain_distance(first: str, second: str) -> int:
+    row = list(range(len(second) + 1))
+    for number, sign in enumerate(first, start=1):
         last, row[0] = row[0], number
-        for place, wanted in enumerate(other, start=1):
-            best = min(row[place] + 1, row[place - 1] + 1, last + (sign != wanted))
-            last, row[place] = row[place], best
+        for column, target in enumerate(second, start=1):
+            best = min(row[column] + 1, row[column - 1] + 1, last + (sign != target))
+            last, row[column] = row[column], best
     return row[-1]
 
 
@@ -77,9 +77,9 @@ def test_edit_similarity_is_one_less_the_distance_by_the_longer_length(
     reference: str, answer: str
 ) -> None:
     longest = max(len(reference), len(answer))
-    wanted = 1 - plain_distance(reference, answer) / longest if longest else 1
-    assert edit_similarity(reference, answer) == pytest.approx(wanted)
-    assert edit_similarity(answer, reference) == pytest.approx(wanted)
+    expected = 1 - plain_distance(reference, answer) / longest if longest else 1
+    assert edit_similarity(reference, answer) == pytest.approx(expected)
+    assert edit_similarity(answer, reference) == pytest.approx(expected)
 
 
 @examples(60)
@@ -89,11 +89,11 @@ def test_texts_are_bounded_and_perfect_only_with_themselves(reference: str, answ
     assert (same.exact_match, same.rouge_1, same.rouge_l, same.edit_similarity) == (1, 1, 1, 1)
     counts = np.array([same.bleu_counts], float)
     assert bleu_of_counts(counts, effective_order=True)[0] == pytest.approx(1)
-    found = compare_text(reference, answer)
-    assert found.exact_match == (reference == answer)
-    for value in (found.rouge_1, found.rouge_l, found.edit_similarity):
+    agreement = compare_text(reference, answer)
+    assert agreement.exact_match == (reference == answer)
+    for value in (agreement.rouge_1, agreement.rouge_l, agreement.edit_similarity):
         assert 0 <= value <= 1
-    assert (found.edit_similarity == 1) == (reference == answer)
+    assert (agreement.edit_similarity == 1) == (reference == answer)
     none = compare_text(reference, None)
     assert (none.exact_match, none.rouge_1, none.edit_similarity) == (0, 0, 0)
 
@@ -110,8 +110,8 @@ def test_a_text_beyond_the_bound_gets_a_lower_bound_and_its_ends_are_free() -> N
 def test_long_answers_do_not_hang(unit: str) -> None:
     answer = unit * (200_000 // len(unit))
     reference = "Set the timeout in config/app.py to 30.\n" * 1_000
-    found = compare_text(reference, answer)
-    assert 0 <= found.edit_similarity < 1 and 0 <= found.rouge_l < 1
+    agreement = compare_text(reference, answer)
+    assert 0 <= agreement.edit_similarity < 1 and 0 <= agreement.rouge_l < 1
     assert extract_path(answer) in (None, "a/b.py")
     assert mentions_path(answer, "a" * 4_000) is False
 
@@ -166,18 +166,18 @@ def test_a_mentioned_path_stands_as_a_whole() -> None:
 def test_prose_around_a_path_fails_the_papers_exact_match_only() -> None:
     answers = [PATH, f"It is {PATH}.", f"{PATH} or a/b.py", "a/b.py", None]
     table = make_predictions("text-generation", [PATH] * 5, answers)
-    found = score(PATH_TASK, table, resamples=0)
+    scores = score(PATH_TASK, table, resamples=0)
     names = ("exact_match", "exact_match_normalized", "path_mentioned")
-    assert [found.value(name) for name in names] == pytest.approx([0.2, 0.4, 0.6])
-    assert found.invalid == 1
+    assert [scores.value(name) for name in names] == pytest.approx([0.2, 0.4, 0.6])
+    assert scores.invalid == 1
 
 
 def test_faun_average_is_the_mean_of_four() -> None:
     table = make_predictions("text-generation", ["set the flag to 1"], ["set a flag"])
-    found = score(TASK, table, resamples=0)
-    four = [found.value(name) for name in ("sentence_bleu", "rouge_l", "rouge_1")]
-    four.append(found.value("edit_similarity"))
-    assert found.value("faun_average") == pytest.approx(sum(one or 0 for one in four) / 4)
+    scores = score(TASK, table, resamples=0)
+    four = [scores.value(name) for name in ("sentence_bleu", "rouge_l", "rouge_1")]
+    four.append(scores.value("edit_similarity"))
+    assert scores.value("faun_average") == pytest.approx(sum(value or 0 for value in four) / 4)
 
 
 def test_faun_averages_of_table_4() -> None:

@@ -38,22 +38,22 @@ def test_smape_by_hand() -> None:
 def test_smape_is_bounded_symmetric_and_0_only_for_equal_numbers(
     pairs: list[tuple[float, float]],
 ) -> None:
-    truths, answers = [one for one, _ in pairs], [other for _, other in pairs]
-    found = value("smape", truths, list(answers))
-    assert found is not None and 0 <= found <= 2 + 1e-12
-    assert value("smape", answers, list(truths)) == found
+    truths, answers = [truth for truth, _ in pairs], [other for _, other in pairs]
+    smape = value("smape", truths, list(answers))
+    assert smape is not None and 0 <= smape <= 2 + 1e-12
+    assert value("smape", answers, list(truths)) == smape
     assert value("smape", truths, list(truths)) == 0
-    assert (found == 0) == (truths == answers)
+    assert (smape == 0) == (truths == answers)
 
 
 def test_numbers_that_are_none_are_as_wrong_as_can_be() -> None:
     for none in (None, math.nan, math.inf):
         table = make_predictions("regression", [2.0, 2.0], [none, 2.0])
-        found = score(REGRESSION, table, resamples=0)
-        assert (found.invalid, found.value("smape")) == (1, 1)
-        assert found.value("mae") is None
-        assert found.metric("mae").reason == "1 of 2 answers are not valid"
-        assert found.value("valid_mae") == 0
+        scores = score(REGRESSION, table, resamples=0)
+        assert (scores.invalid, scores.value("smape")) == (1, 1)
+        assert scores.value("mae") is None
+        assert scores.metric("mae").reason == "1 of 2 answers are not valid"
+        assert scores.value("valid_mae") == 0
 
 
 def test_the_two_readings_of_tags() -> None:
@@ -79,36 +79,36 @@ def sentences(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
 def test_entities_agree_with_seqeval(case: tuple[list[list[str]], list[list[str]]]) -> None:
     peer: Any = pytest.importorskip("seqeval.metrics")
     scheme: Any = pytest.importorskip("seqeval.scheme")
-    found = score(make_task("ner"), make_predictions("ner", *case), resamples=0)
+    scores = score(make_task("ner"), make_predictions("ner", *case), resamples=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for share in ("f1", "precision", "recall"):
-            wanted = getattr(peer, f"{share}_score")
-            assert (found.value(f"seqeval_{share}") or 0) == pytest.approx(wanted(*case))
-            strict = wanted(*case, mode="strict", scheme=scheme.IOB2)
-            assert (found.value(f"strict_seqeval_{share}") or 0) == pytest.approx(strict)
+            expected = getattr(peer, f"{share}_score")
+            assert (scores.value(f"seqeval_{share}") or 0) == pytest.approx(expected(*case))
+            strict = expected(*case, mode="strict", scheme=scheme.IOB2)
+            assert (scores.value(f"strict_seqeval_{share}") or 0) == pytest.approx(strict)
         tokens = peer.accuracy_score(*case)
-    assert found.value("token_accuracy") == pytest.approx(tokens)
+    assert scores.value("token_accuracy") == pytest.approx(tokens)
 
 
 def test_tags_that_are_none_or_too_few_find_nothing() -> None:
     truths = [["B-app", "O"], ["B-app", "O"], ["B-app", "I-app"]]
     table = make_predictions("ner", truths, [None, ["B-app"], ["B-app", "I-app"]])
-    found = score(make_task("ner"), table, resamples=0)
-    assert found.invalid == 2
-    assert found.value("seqeval_recall") == pytest.approx(1 / 3)
-    assert found.value("seqeval_precision") == 1
-    assert found.value("token_accuracy") == pytest.approx(2 / 6)
+    scores = score(make_task("ner"), table, resamples=0)
+    assert scores.invalid == 2
+    assert scores.value("seqeval_recall") == pytest.approx(1 / 3)
+    assert scores.value("seqeval_precision") == 1
+    assert scores.value("token_accuracy") == pytest.approx(2 / 6)
     # By tokens (SELU, Equation 3): 2 of 4 tokens in entities are found, and no wrong one.
-    assert found.value("token_micro_f1") == pytest.approx(2 * 2 / (2 + 4))
+    assert scores.value("token_micro_f1") == pytest.approx(2 * 2 / (2 + 4))
 
 
 def test_masked_words_count_alike_whatever_their_text() -> None:
     table = make_predictions(
         "mlm", [["send", "store"], ["log"], ["Log"]], [["send"], None, ["log", "x"]]
     )
-    found = score(make_task("mlm"), table, resamples=0)
-    assert found.value("mlm_accuracy") == 0.25
-    assert found.invalid == 1
+    scores = score(make_task("mlm"), table, resamples=0)
+    assert scores.value("mlm_accuracy") == 0.25
+    assert scores.invalid == 1
     perfect = make_predictions("mlm", [["send"], []], [["send"], []])
     assert score(make_task("mlm"), perfect, resamples=0).value("mlm_accuracy") == 1

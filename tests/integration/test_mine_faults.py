@@ -132,8 +132,8 @@ def test_an_entry_that_cannot_be_had(how: str, title: str, tmp_path: Path) -> No
         mined = mine_twin(twin, tmp_path)
         assert gaps(mined) == [(number, "entry")]
         assert twin.count <= 60
-        found = {row["number"] for row in rows(tmp_path, "entries")}
-        assert found == set(world.main.entries) - {number}
+        numbers = {row["number"] for row in rows(tmp_path, "entries")}
+        assert numbers == set(world.main.entries) - {number}
         assert mined.coverage is not None
         (gap,) = mined.coverage.gaps
         assert ("502" if how == "poison" else "SOMETHING_WENT_WRONG") in gap.reason
@@ -276,9 +276,9 @@ def test_a_renamed_repository(via: Via, tmp_path: Path) -> None:
     assert mined.repo == "prospectors/sieve"
     assert gaps(mined) == []
     assert "prospector/sluice is now called prospectors/sieve" in notes
-    found = rows(tmp_path, "entries", "prospectors/sieve")
-    assert {row["repo"] for row in found} == {"prospectors/sieve"}
-    assert len(found) == 60
+    entries = rows(tmp_path, "entries", "prospectors/sieve")
+    assert {row["repo"] for row in entries} == {"prospectors/sieve"}
+    assert len(entries) == 60
     assert not (tmp_path / "tables" / "prospector").exists()
 
 
@@ -336,8 +336,8 @@ def test_anonymous_mining_says_so_before_it_starts(tmp_path: Path) -> None:
     assert mined.via == "rest"
     assert notes.asked == 1
     assert "GitHub allows 60 requests an hour" in notes
-    found, wanted = table_bytes(tmp_path), undisturbed("rest")
-    assert_current({**found, "repositories": b""}, {**wanted, "repositories": b""})
+    tables, expected = table_bytes(tmp_path), undisturbed("rest")
+    assert_current({**tables, "repositories": b""}, {**expected, "repositories": b""})
 
 
 @both
@@ -381,8 +381,8 @@ def test_rest_lists_longer_than_the_wall(tmp_path: Path) -> None:
     assert gaps(mined) == []
     with Twin(world) as twin:
         mine_twin(twin, tmp_path / "open", "rest", repo="prospector/pan")
-    found = {name: table_bytes(tmp_path / name, "prospector/pan") for name in ("walled", "open")}
-    assert_same(found["walled"], found["open"])
+    tables = {name: table_bytes(tmp_path / name, "prospector/pan") for name in ("walled", "open")}
+    assert_same(tables["walled"], tables["open"])
     assert len(rows(tmp_path / "walled", "entries", "prospector/pan")) == len(
         world.repository("prospector/pan").entries  # type: ignore[union-attr]
     )

@@ -83,7 +83,9 @@ def test_a_list_read_in_pages_of_two_lengths_is_whole(tmp_path: Path) -> None:
     ]
     with Twin(matrix_world(), Faults(chosen=breaks)) as twin:
         assert gaps(mine_twin(twin, tmp_path / "w", "rest")) == []
-        failed = [one.status for one in twin.requests if f"/{LONG}/timeline" in one.path]
+        failed = [
+            request.status for request in twin.requests if f"/{LONG}/timeline" in request.path
+        ]
     assert failed[:8] == [502, 200, 502, 200, 502, 502, 502, 200]
     assert_current(table_bytes(tmp_path / "w", RIFFLE), clean("rest", tmp_path / "clean"))
 
@@ -160,9 +162,9 @@ def listed(twin: Twin, directory: Path) -> tuple[bool, int, list[str]]:
             journal = Journal(archive)
             journal.begin({"via": "rest"})
             async with GitHub(twin.url, f"{twin.url}/graphql", pool, pace=PACE) as github:
-                found = await Lists(github, journal, "prospector/crowd").whole(ISSUES)
+                listing = await Lists(github, journal, "prospector/crowd").whole(ISSUES)
             failed = [record.meta["reason"] for record in journal.of_run("failed")]
-        return found.is_whole, len({item[0] for item in found.items}), failed
+        return listing.is_whole, len({item[0] for item in listing.items}), failed
 
     return asyncio.run(walk())
 

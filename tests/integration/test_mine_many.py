@@ -81,7 +81,7 @@ def test_no_more_requests_are_under_way_than_of_one(tmp_path: Path) -> None:
 def test_a_secondary_limit_slows_all_and_fails_none(twin: Twin, tmp_path: Path) -> None:
     twin.trip_secondary(3)
     results = mined(twin_settings(twin, tmp_path, "graphql"), MILLS)
-    assert all(isinstance(one, MineResult) and not one.failure for one in results.values())
+    assert all(isinstance(result, MineResult) and not result.failure for result in results.values())
 
 
 def test_what_fails_stops_no_other(twin: Twin, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_two_former_names_of_one_repository_take_turns(tmp_path: Path) -> None:
     with Twin(mills_world(1, issues=3, pulls=1)) as twin:
         twin.world.add_former_name("workload/old", MILLS[0])
         results = mined(twin_settings(twin, tmp_path, "graphql"), ["workload/old", MILLS[0]])
-    assert all(isinstance(one, MineResult) for one in results.values())
+    assert all(isinstance(result, MineResult) for result in results.values())
 
 
 def test_settings_that_cannot_work_are_told_before_anything_is_asked(
@@ -118,7 +118,7 @@ def test_killed_in_the_middle_nothing_is_fetched_twice(tmp_path: Path) -> None:
     """As of one repository: what was under way is asked again, and what each begins with."""
     arguments = [word for name in MILLS for word in ("--repo", name)]
     with Twin(mills_world(3, issues=8, pulls=4), limits=SOFT) as twin:
-        place = ["--workspace", str(tmp_path), "--api-url", twin.url, "--via", "rest"]
+        common = ["--workspace", str(tmp_path), "--api-url", twin.url, "--via", "rest"]
         running: list[Running] = []
 
         def kill(count: int) -> None:
@@ -126,7 +126,7 @@ def test_killed_in_the_middle_nothing_is_fetched_twice(tmp_path: Path) -> None:
                 running.pop().kill()
 
         twin.requests = Watched(kill)
-        with start("mine", *place, *arguments, environment={"GITHUB_TOKEN": TOKEN}) as first:
+        with start("mine", *common, *arguments, environment={"GITHUB_TOKEN": TOKEN}) as first:
             running.append(first)
             assert first.wait().code == -signal.SIGKILL
         again = command_line(twin, tmp_path, "--via", "rest", *arguments, "--json")
@@ -136,7 +136,7 @@ def test_killed_in_the_middle_nothing_is_fetched_twice(tmp_path: Path) -> None:
         assert_same(table_bytes(tmp_path, MILLS[0]), alone)
     for name in MILLS:
         assert keys_kept_twice(tmp_path, name) == []
-    assert [one["repo"] for one in json.loads(again.out)] == MILLS
+    assert [result["repo"] for result in json.loads(again.out)] == MILLS
 
 
 def test_a_log_of_json_lines(twin: Twin, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_log_of_json_lines(twin: Twin, tmp_path: Path) -> None:
     assert any(line["said"].startswith(f"{MILLS[0]}: Predicted: ") for line in lines)
     (error,) = (line for line in lines if line["event"] == "error")
     assert error["problem"].startswith("workload/gone is not there")
-    assert [one["repo"] for one in json.loads(done.out)] == [MILLS[0], "workload/gone"]
+    assert [result["repo"] for result in json.loads(done.out)] == [MILLS[0], "workload/gone"]
 
 
 def test_the_command_line_tells_of_all(twin: Twin, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def written(entry: Entry) -> list[Comment]:
 
 
 def entry_row(entry: Entry) -> Row:
-    people = [entry.author, *(one.author for one in written(entry))]
+    people = [entry.author, *(comment.author for comment in written(entry))]
     row = {
         "repo": entry.repo,
         "number": entry.number,
@@ -88,7 +88,7 @@ def entry_row(entry: Entry) -> Row:
         "pinned_comment_id": entry.pinned_comment,
         "duplicate_of_repo": entry.duplicate_of.repo if entry.duplicate_of else None,
         "duplicate_of_number": entry.duplicate_of.number if entry.duplicate_of else None,
-        "participants": sorted({login(one) for one in people if one}),
+        "participants": sorted({login(person) for person in people if person}),
         "timeline_items": len(entry.timeline),
         "comment_count": len(entry.comments),
     }
@@ -102,29 +102,33 @@ def entry_row(entry: Entry) -> Row:
     }
 
 
-def comment_row(entry: Entry, one: Comment) -> Row:
+def comment_row(entry: Entry, comment: Comment) -> Row:
     row: Row = {
         "repo": entry.repo,
         "number": entry.number,
-        "comment_id": one.id,
+        "comment_id": comment.id,
         "kind": "comment",
-        **person(one.author),
-        "author_association": one.association.lower(),
-        "created_at": one.created_at,
-        "updated_at": one.updated_at,
-        "body": read(one.body),
+        **person(comment.author),
+        "author_association": comment.association.lower(),
+        "created_at": comment.created_at,
+        "updated_at": comment.updated_at,
+        "body": read(comment.body),
         "path": None,
         "review_id": None,
         "reply_to": None,
         "review_state": None,
     }
-    match one:
+    match comment:
         case Review():
-            state = {"kind": "review", "review_state": one.state.lower()}
-            row |= {**state, "created_at": one.submitted_at}
+            state = {"kind": "review", "review_state": comment.state.lower()}
+            row |= {**state, "created_at": comment.submitted_at}
         case ReviewComment():
-            place = {"path": one.path, "review_id": one.review, "reply_to": one.reply_to}
-            row |= {"kind": "review_comment", **place}
+            anchor = {
+                "path": comment.path,
+                "review_id": comment.review,
+                "reply_to": comment.reply_to,
+            }
+            row |= {"kind": "review_comment", **anchor}
     return row
 
 
@@ -132,7 +136,7 @@ def entries(world: World) -> list[Entry]:
     return [entry for _, entry in sorted(world.main.entries.items())]
 
 
-def found(via: Via, table: str, number: int | None = None) -> list[Row]:
+def mined_rows(via: Via, table: str, number: int | None = None) -> list[Row]:
     rows = rows_of(undisturbed(via), table)
     return rows if number is None else [row for row in rows if row["number"] == number]
 
@@ -144,7 +148,7 @@ def test_both_paths_tell_the_same() -> None:
 @both
 def test_the_repository(via: Via, world: World) -> None:
     main = world.main
-    (row,) = found(via, "repositories")
+    (row,) = mined_rows(via, "repositories")
     assert row == {
         "repo": SLUICE,
         "description": main.description,
@@ -160,26 +164,28 @@ def test_the_repository(via: Via, world: World) -> None:
         "created_at": main.created_at,
         "pushed_at": main.pushed_at,
         "former_names": [],
-        "issues_announced": sum(not one.pull for one in entries(world)),
-        "pulls_announced": sum(bool(one.pull) for one in entries(world)),
+        "issues_announced": sum(not entry.pull for entry in entries(world)),
+        "pulls_announced": sum(bool(entry.pull) for entry in entries(world)),
     }
 
 
 @both
 def test_every_entry(via: Via, world: World) -> None:
-    wanted = list(map(entry_row, entries(world)))
+    expected = list(map(entry_row, entries(world)))
     if via == "rest":  # which tells of no entry what it is a duplicate of
-        wanted = [row | {"duplicate_of_repo": None, "duplicate_of_number": None} for row in wanted]
-    assert_rows(found(via, "entries"), wanted, "entries")
-    assert {row["state"] for row in found(via, "ledger")} <= {"complete", "unseen"}
-    assert found(via, "unknown") == []
+        expected = [
+            row | {"duplicate_of_repo": None, "duplicate_of_number": None} for row in expected
+        ]
+    assert_rows(mined_rows(via, "entries"), expected, "entries")
+    assert {row["state"] for row in mined_rows(via, "ledger")} <= {"complete", "unseen"}
+    assert mined_rows(via, "unknown") == []
 
 
 @both
 def test_every_event(via: Via, world: World) -> None:
     def row(event: Event) -> Row:
-        told: Any = event.details
-        rename = told.get("rename") or {}
+        details: Any = event.details
+        rename = details.get("rename") or {}
         actor = person(event.actor)
         return {
             "repo": SLUICE,
@@ -187,44 +193,44 @@ def test_every_event(via: Via, world: World) -> None:
             "event": event.kind,
             "at": event.created_at,
             **{name.replace("author", "actor"): value for name, value in actor.items()},
-            "label": told["label"]["name"] if "label" in told else None,
-            "milestone": told["milestone"]["title"] if "milestone" in told else None,
+            "label": details["label"]["name"] if "label" in details else None,
+            "milestone": details["milestone"]["title"] if "milestone" in details else None,
             "assignee": login(event.assignee) if event.assignee else None,
             "title_before": rename.get("from"),
             "title_after": rename.get("to"),
         }
 
     kinds = set(EVENTS.values())
-    wanted = [
+    expected = [
         row(item)
         for entry in entries(world)
         for item in entry.timeline
         if isinstance(item, Event) and item.kind in kinds
     ]
-    assert {one["event"] for one in wanted} == kinds
-    events = found(via, "events")
-    assert sorted(map(repr, events)) == sorted(map(repr, wanted))
-    assert [(one["number"], one["at"]) for one in events] == sorted(
-        (one["number"], one["at"]) for one in wanted
+    assert {row["event"] for row in expected} == kinds
+    events = mined_rows(via, "events")
+    assert sorted(map(repr, events)) == sorted(map(repr, expected))
+    assert [(row["number"], row["at"]) for row in events] == sorted(
+        (row["number"], row["at"]) for row in expected
     )
 
 
 @both
 def test_parts_and_blockers(via: Via, world: World) -> None:
-    wanted = {
+    expected = {
         (signal, entry.number, other.number, on)
         for entry in entries(world)
         for signal, others in (("sub_issue", entry.sub_issues), ("blocked_by", entry.blocked_by))
         for other in others
         for on in (entry.number, other.number)
     }
-    told = [
+    references = [
         (row["signal"], row["number"], row["target_number"], row["observed_on"])
-        for row in found(via, "references")
+        for row in mined_rows(via, "references")
         if row["signal"] in ("sub_issue", "blocked_by")
     ]
-    assert len(told) == len(wanted) == 8
-    assert set(told) == wanted
+    assert len(references) == len(expected) == 8
+    assert set(references) == expected
 
 
 def link(signal: str, source: Ref | None, target: Ref | None, event: Event) -> tuple[Any, ...]:
@@ -236,27 +242,27 @@ def told_links(world: World) -> set[tuple[Any, ...]]:
     """Return all links that the events of the world's timelines tell."""
     links = set()
     for entry in entries(world):
-        for one in (item for item in entry.timeline if isinstance(item, Event)):
-            match one.kind:
+        for event in (item for item in entry.timeline if isinstance(item, Event)):
+            match event.kind:
                 case "cross-referenced":
-                    links.add(link("cross_referenced", one.source, one.home, one))
-                    if one.will_close:
-                        links.add(link("will_close", one.source, one.home, one))
+                    links.add(link("cross_referenced", event.source, event.home, event))
+                    if event.will_close:
+                        links.add(link("will_close", event.source, event.home, event))
                 case "connected" | "disconnected":
-                    ends = [ref for ref in (one.source, one.subject) if ref]
+                    ends = [ref for ref in (event.source, event.subject) if ref]
                     ends.sort(key=lambda ref: not world.main.entries[ref.number].pull)
-                    links.add(link(one.kind, ends[0], ends[1], one))
-                case "closed" if isinstance(one.closer, Ref):
-                    links.add(link("closed_by", one.closer, one.home, one))
+                    links.add(link(event.kind, ends[0], ends[1], event))
+                case "closed" if isinstance(event.closer, Ref):
+                    links.add(link("closed_by", event.closer, event.home, event))
                 case "marked_as_duplicate" | "unmarked_as_duplicate":
-                    links.add(link(one.kind, one.duplicate, one.canonical, one))
+                    links.add(link(event.kind, event.duplicate, event.canonical, event))
     return links
 
 
 def test_every_link_that_timelines_tell(world: World) -> None:
     names = ("signal", "repo", "number", "target_repo", "target_number", "observed_on", "at")
-    wanted = told_links(world)
-    signals = {row[0] for row in wanted}
+    expected = told_links(world)
+    signals = {row[0] for row in expected}
     assert signals > {
         "cross_referenced",
         "will_close",
@@ -266,37 +272,37 @@ def test_every_link_that_timelines_tell(world: World) -> None:
     }
     rows = [
         row
-        for row in found("graphql", "references")
+        for row in mined_rows("graphql", "references")
         if row["signal"] in signals and row["number"] is not None
     ]
-    told = {tuple(row[name] for name in names) for row in rows}
-    assert told == wanted
-    assert len(rows) == len(wanted)
-    crossed = {row for row in wanted if row[0] == "cross_referenced"}
-    rest = [row for row in found("rest", "references") if row["signal"] == "cross_referenced"]
+    links = {tuple(row[name] for name in names) for row in rows}
+    assert links == expected
+    assert len(rows) == len(expected)
+    crossed = {row for row in expected if row[0] == "cross_referenced"}
+    rest = [row for row in mined_rows("rest", "references") if row["signal"] == "cross_referenced"]
     assert {tuple(row[name] for name in names) for row in rest} == crossed
     assert len(rest) == len(crossed)
 
 
 @both
 def test_commits_that_closed(via: Via, world: World) -> None:
-    wanted = {
+    expected = {
         (entry.number, item.commit_sha)
         for entry in entries(world)
         for item in entry.timeline
         if isinstance(item, Event) and item.kind == "closed" and isinstance(item.closer, str)
     }
-    rows = [row for row in found(via, "references") if row["commit_sha"]]
-    assert {(row["target_number"], row["commit_sha"]) for row in rows} == wanted
+    rows = [row for row in mined_rows(via, "references") if row["commit_sha"]]
+    assert {(row["target_number"], row["commit_sha"]) for row in rows} == expected
     assert {row["repo"] for row in rows} == {SLUICE}
-    assert len(rows) == len(wanted) == 2
+    assert len(rows) == len(expected) == 2
 
 
 def test_closing_references_and_transfers(world: World) -> None:
-    rows = found("graphql", "references")
+    rows = mined_rows("graphql", "references")
     closing = [row for row in rows if row["signal"] == "closing_reference"]
     pulls = [entry for entry in entries(world) if entry.pull]
-    wanted = {
+    expected = {
         (entry.number, ref.number, where)
         for entry in pulls
         for ref in (entry.pull.closes if entry.pull else ())
@@ -308,15 +314,15 @@ def test_closing_references_and_transfers(world: World) -> None:
         for ref in (entry.pull.closes if entry.pull else ())
     }
     ends = {(row["number"], row["target_number"], row["observed_on"]) for row in closing}
-    assert ends == wanted | foreign
-    assert len(closing) == len(wanted) + len(foreign)
+    assert ends == expected | foreign
+    assert len(closing) == len(expected) + len(foreign)
     (moved,) = [row for row in rows if row["signal"] == "transferred_from"]
     assert (moved["repo"], moved["number"]) == ("prospector/pan", None)
     assert moved["target_number"] == titled(world, "Pan shows no progress")
 
 
 def test_rest_has_no_signal_that_it_cannot_see() -> None:
-    assert not {row["signal"] for row in found("rest", "references")} & GRAPHQL_ONLY
+    assert not {row["signal"] for row in mined_rows("rest", "references")} & GRAPHQL_ONLY
 
 
 @both
@@ -325,23 +331,23 @@ def test_long_lists_are_whole(via: Via, world: World) -> None:
     nightly = titled(world, "Nightly builds of pan fail")
     wide = titled(world, "Add licence headers")
     labelled = titled(world, "Labelled by an eager hand")
-    bodies = {row["body"] for row in found(via, "comments", discussion)}
+    bodies = {row["body"] for row in mined_rows(via, "comments", discussion)}
     assert bodies == {f"Idea {turn}: sieve number {turn}." for turn in range(120)}
-    kinds = [row["kind"] for row in found(via, "comments", wide)]
+    kinds = [row["kind"] for row in mined_rows(via, "comments", wide)]
     assert (kinds.count("review"), kinds.count("review_comment")) == (60, 110)
-    assert len(found(via, "files", wide)) == 120
-    references = found(via, "references")
+    assert len(mined_rows(via, "files", wide)) == 120
+    references = mined_rows(via, "references")
     crossed = [row for row in references if row["target_number"] == nightly]
     assert [row["signal"] for row in crossed] == ["cross_referenced"] * 130
     assert len({row["number"] for row in crossed}) == 130
-    (row,) = found(via, "entries", labelled)
+    (row,) = mined_rows(via, "entries", labelled)
     assert row["labels"] == [f"area/{index:02}" for index in range(55)]
 
 
 @both
 def test_odd_people(via: Via, world: World) -> None:
     def author(title: str) -> tuple[str | None, str | None]:
-        (row,) = found(via, "entries", titled(world, title))
+        (row,) = mined_rows(via, "entries", titled(world, title))
         return row["author"], row["author_type"]
 
     assert author("Update ruff to 0.14") == ("renovator[bot]", "bot")
@@ -349,30 +355,30 @@ def test_odd_people(via: Via, world: World) -> None:
     assert author("Last words") == (None, None)
     assert author("Imported: ticket 12") == ("tess-from-svn", "mannequin")
     assert author("We would like to sponsor this") == ("prospector", "organization")
-    ghosts = found(via, "comments", titled(world, "Last words"))
+    ghosts = mined_rows(via, "comments", titled(world, "Last words"))
     assert [(row["kind"], row["author"]) for row in ghosts] == [
         ("review", None),
         ("review_comment", None),
     ]
-    (bot,) = found(via, "comments", titled(world, "Update ruff to 0.14"))
+    (bot,) = mined_rows(via, "comments", titled(world, "Update ruff to 0.14"))
     assert (bot["author"], bot["author_type"]) == ("pebble-ci[bot]", "bot")
-    (entry,) = found(via, "entries", titled(world, "Where did my account go?"))
+    (entry,) = mined_rows(via, "entries", titled(world, "Where did my account go?"))
     assert entry["participants"] == []
 
 
 @both
 def test_odd_texts(via: Via, world: World) -> None:
     def body(title: str) -> str:
-        (row,) = found(via, "entries", titled(world, title))
+        (row,) = mined_rows(via, "entries", titled(world, title))
         return str(row["body"])
 
     assert body("No body at all") == ""
     assert body("Odd characters") == "A NUL \x00 and half an emoji \ufffd in one body."
     assert body("Windows line ends") == "First line\r\nSecond line\r\n\r\n* a list\r\n"
     assert body("Überläufe bei ∑ und 日本語 🦀") == "Zero\u200bwidth, עברית, e\u0301."
-    (comment,) = found(via, "comments", titled(world, "Odd characters"))
+    (comment,) = mined_rows(via, "comments", titled(world, "Odd characters"))
     assert comment["body"] == "Me too: \ufffd \x00 \x1b[31m"
-    (gone,) = found(via, "entries", titled(world, "Read from HTTP"))
+    (gone,) = mined_rows(via, "entries", titled(world, "Read from HTTP"))
     assert (gone["head_repo"], gone["head_ref"]) == (None, "topic")
 
 

@@ -78,10 +78,10 @@ def mine_and_kill(
         killer.arm(twin, *moment)
         with start_miner(twin, workspace, via) as miner:
             killer.miner = miner
-            ended = miner.wait()
-        if ended.code == 0:
+            done = miner.wait()
+        if done.code == 0:
             return killed
-        assert ended.code == -signal.SIGKILL, ended.err
+        assert done.code == -signal.SIGKILL, done.err
         for path in workspace.rglob("tables/**/*.parquet"):
             pq.read_table(path)  # whole, or not there
     raise AssertionError("no miner lived to the end")
@@ -124,10 +124,10 @@ def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
             killer.miner.wait()
     made = goldpan("normalize", "--workspace", tmp_path)
     assert made.code == 0, made.err
-    told = goldpan("status", "--workspace", tmp_path)
-    assert told.code == 3, told.err
-    assert "The last run did not finish: run the same goldpan mine command again." in told.out
-    assert "not fetched yet" in told.out
+    done = goldpan("status", "--workspace", tmp_path)
+    assert done.code == 3, done.err
+    assert "The last run did not finish: run the same goldpan mine command again." in done.out
+    assert "not fetched yet" in done.out
 
 
 def test_a_resumed_run_says_so(tmp_path: Path) -> None:
@@ -214,9 +214,9 @@ def test_the_command_line_tells_what_is_missing_and_exits_with_3(tmp_path: Path)
         assert done.code == 3, done.err
         assert "1 missing:" in done.out
         assert f"#{number} entry failed: " in done.out
-        told = command_line(twin, tmp_path, "--repo", SLUICE, "--json")
-        (gap,) = json.loads(told.out)[0]["coverage"]["gaps"]
-        assert (told.code, gap["number"], gap["part"]) == (3, number, "entry")
+        result = command_line(twin, tmp_path, "--repo", SLUICE, "--json")
+        (gap,) = json.loads(result.out)[0]["coverage"]["gaps"]
+        assert (result.code, gap["number"], gap["part"]) == (3, number, "entry")
         twin.faults = Faults()
         done = command_line(twin, tmp_path, "--repo", SLUICE)
         assert done.code == 0, done.err

@@ -123,10 +123,10 @@ def test_without_a_token_what_an_update_cannot_see_is_told(tmp_path: Path) -> No
         notes = Notes()
         blind = mine_twin(twin, tmp_path, "rest", tokens=(), notes=notes)
         assert blind.coverage is not None
-        (told,) = blind.coverage.unseen
-        assert told.startswith("references from other repositories since 20")
-        assert any(told in line for line in notes.lines)
-        end = f"Nothing is missing, except what cannot be seen without a token:\n  {told}"
+        (message,) = blind.coverage.unseen
+        assert message.startswith("references from other repositories since 20")
+        assert any(message in line for line in notes.lines)
+        end = f"Nothing is missing, except what cannot be seen without a token:\n  {message}"
         assert status_of(tmp_path).endswith(end)
         assert not [row for row in rows(tmp_path, "references") if refers(row, number)]
         seen = mine_twin(twin, tmp_path, "rest")
@@ -193,7 +193,9 @@ def merged(editor: Editor) -> set[int]:
 def reviewed(editor: Editor) -> set[int]:
     pull = titled(editor.world, "Still open")
     review = editor.review(pull, "CHANGES_REQUESTED", "No.", [("a.py", "Why?"), ("b.py", "Hm.")])
-    first = next(one for one in editor.entry(pull).review_comments() if one.review == review)
+    first = next(
+        comment for comment in editor.entry(pull).review_comments() if comment.review == review
+    )
     editor.reply(pull, first.id, "Because.")
     editor.edit_comment(review, "No, thanks.")
     return {pull}
@@ -239,9 +241,9 @@ def test_one_edit(via: Via, edit: Callable[[Editor], set[int]], tmp_path: Path) 
             files = {int(r.path.split("/")[-2]) for r in twin.requests if "/files" in r.path}
             assert files <= touched
         assert whole(mined)
-        found = table_bytes(tmp_path)
-        assert found != before
-        assert_current(found, fresh(twin, tmp_path, via))
+        tables = table_bytes(tmp_path)
+        assert tables != before
+        assert_current(tables, fresh(twin, tmp_path, via))
 
 
 @both
@@ -337,19 +339,24 @@ def test_graphql_after_rest_is_as_graphql_alone(tmp_path: Path) -> None:
     copy_mined(tmp_path, "rest")
     with Twin(synthetic_world()) as twin:
         assert whole(mine_twin(twin, tmp_path, "graphql"))
-        found = table_bytes(tmp_path)
-    wanted = undisturbed("graphql")
-    assert_current({**found, "files": b""}, {**wanted, "files": b""})
-    assert_alike(found, wanted)
+        tables = table_bytes(tmp_path)
+    expected = undisturbed("graphql")
+    assert_current({**tables, "files": b""}, {**expected, "files": b""})
+    assert_alike(tables, expected)
 
 
 def test_a_rest_run_loses_nothing_that_graphql_saw(tmp_path: Path) -> None:
     copy_mined(tmp_path, "graphql")
     with Twin(synthetic_world()) as twin:
         mine_twin(twin, tmp_path, "rest")
-    found, wanted = rows(tmp_path, "references"), rows_of(undisturbed("graphql"), "references")
-    assert {row["signal"] for row in found} == {row["signal"] for row in wanted}
-    counts = [[row["signal"] for row in some].count("will_close") for some in (found, wanted)]
+    references, expected = (
+        rows(tmp_path, "references"),
+        rows_of(undisturbed("graphql"), "references"),
+    )
+    assert {row["signal"] for row in references} == {row["signal"] for row in expected}
+    counts = [
+        [row["signal"] for row in some].count("will_close") for some in (references, expected)
+    ]
     assert counts[0] == counts[1] > 0
 
 
@@ -358,8 +365,8 @@ def test_since(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
     text = sorted(entry.updated_at for entry in world.main.entries.values())[30]
     since = datetime.fromisoformat(text)
-    wanted = {n for n, entry in world.main.entries.items() if entry.updated_at >= text}
-    assert 10 < len(wanted) < 50
+    expected = {n for n, entry in world.main.entries.items() if entry.updated_at >= text}
+    assert 10 < len(expected) < 50
     with Twin(world) as twin:
         mined = mine_twin(twin, tmp_path, via, since=since)
         assert whole(mined)
@@ -367,10 +374,10 @@ def test_since(via: Via, tmp_path: Path) -> None:
         assert mined.coverage.since == text
         if via == "rest":
             timelines = {r.path.split("/")[-2] for r in twin.requests if "timeline" in r.path}
-            assert timelines == {str(number) for number in wanted}
+            assert timelines == {str(number) for number in expected}
     clean = undisturbed(via)
     for name in ("entries", "comments", "commits", "files"):
-        part = [row for row in rows_of(clean, name) if row["number"] in wanted]
+        part = [row for row in rows_of(clean, name) if row["number"] in expected]
         assert rows(tmp_path, name) == part
 
 
@@ -400,16 +407,16 @@ def test_a_cross_reference_that_is_taken_back_vanishes(tmp_path: Path) -> None:
     world = synthetic_world()
     target, source = (
         number
-        for number, one in sorted(world.main.entries.items())
-        if not one.pull and number in (1, 3)
+        for number, entry in sorted(world.main.entries.items())
+        if not entry.pull and number in (1, 3)
     )
     before = world.main.entries[target]
     copy_mined(tmp_path)
-    wanted = table_bytes(tmp_path)
+    expected = table_bytes(tmp_path)
     with Twin(world) as twin:
         people(world).refer(target, Ref(world.main.full_name, source))
         mine_twin(twin, tmp_path)
-        assert table_bytes(tmp_path)["references"] != wanted["references"]
+        assert table_bytes(tmp_path)["references"] != expected["references"]
         world.put(before)
         mine_twin(twin, tmp_path)
-    assert_current(table_bytes(tmp_path), wanted)
+    assert_current(table_bytes(tmp_path), expected)

@@ -50,10 +50,10 @@ def test_chunks_and_processes_do_not_show(
     mined: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, chunk: int
 ) -> None:
     shutil.copytree(mined, tmp_path / "w")
-    wanted = table_bytes(mined)
+    expected = table_bytes(mined)
     monkeypatch.setattr(module, "_CHUNK_BYTES", chunk)
     shutil.rmtree(tmp_path / "w" / "tables")
-    assert again(tmp_path / "w", workers) == wanted
+    assert again(tmp_path / "w", workers) == expected
 
 
 def test_repositories_made_at_once_have_the_same_tables(
@@ -67,8 +67,8 @@ def test_repositories_made_at_once_have_the_same_tables(
         counts = normalize_all(Workspace(tmp_path), names, reporter, 2, None)
     assert list(counts) == names
     assert all(rows == counts[REPO] for rows in counts.values())
-    wanted = table_bytes(mined)
-    assert all(table_bytes(tmp_path, name) == wanted for name in names)
+    expected = table_bytes(mined)
+    assert all(table_bytes(tmp_path, name) == expected for name in names)
 
 
 def test_rows_cross_ranges_whole(
@@ -89,8 +89,8 @@ def test_rows_cross_ranges_whole(
 
 def test_a_reply_of_another_shape_costs_its_row(mined: Path, tmp_path: Path) -> None:
     shutil.copytree(mined, tmp_path / "w")
-    place = Workspace(tmp_path / "w").raw(REPO)
-    with Archive(place) as archive:
+    raw = Workspace(tmp_path / "w").raw(REPO)
+    with Archive(raw) as archive:
         archive.begin(resume=True)
         meta = {"part": "timeline", "run": 3, "keys": [], "at": "", "number": 1, "items": 1}
         archive.append(

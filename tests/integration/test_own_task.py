@@ -15,8 +15,8 @@ from goldpan.datasets.task_checks import check_files
 from goldpan.datasets.task_file import read_task
 
 
-def say(place: Path, *arguments: str) -> Result:
-    return CliRunner().invoke(app, [*arguments, "--workspace", str(place)])
+def say(root: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(app, [*arguments, "--workspace", str(root)])
 
 
 @pytest.fixture
@@ -32,13 +32,13 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_text_label_and_file_make_a_task_that_runs(tmp_path: Path, table: Path) -> None:
-    place = tmp_path / "lab"
+    root = tmp_path / "lab"
     columns = ("--text", "title", "--text", "body", "--label", "urgent", "--repo", "team")
-    done = say(place, "tasks", "add", "urgent", "--file", str(table), *columns)
+    done = say(root, "tasks", "add", "urgent", "--file", str(table), *columns)
     assert done.exit_code == 0, done.output
     assert "binary, the positive class is 1, the other 0" in done.stdout
-    assert not check_files(tasks_directory(place)).problems
-    ran = say(place, "evaluate", "run", "--task", "urgent", "--model", "majority", "--json")
+    assert not check_files(tasks_directory(root)).problems
+    ran = say(root, "evaluate", "run", "--task", "urgent", "--model", "majority", "--json")
     (result,) = orjson.loads(ran.stdout)
     assert result["scores"]["examples"] == 12
     assert set(result["scores_by"]) == {"repo"}
@@ -51,12 +51,12 @@ def test_text_label_and_file_make_a_task_that_runs(tmp_path: Path, table: Path) 
 def test_the_column_says_what_kind_of_task_it_is(
     tmp_path: Path, table: Path, label: str, kind: str, labels: int
 ) -> None:
-    place = tmp_path / "lab"
+    root = tmp_path / "lab"
     made = say(
-        place, "tasks", "add", "mine", "--file", str(table), "--text", "title", "--label", label
+        root, "tasks", "add", "mine", "--file", str(table), "--text", "title", "--label", label
     )
     assert made.exit_code == 0, made.output
-    task = load_tasks(tasks_directory(place))["mine"]
+    task = load_tasks(tasks_directory(root))["mine"]
     assert (task.type, len(task.labels)) == (kind, labels)
 
 
@@ -96,22 +96,22 @@ def test_a_task_file_says_all_that_is_wrong_with_it() -> None:
 
 
 def test_rows_that_do_not_fit_are_all_named(tmp_path: Path, table: Path) -> None:
-    place = tmp_path / "lab"
-    say(place, "tasks", "add", "mine", "--file", str(table), "--text", "title", "--label", "team")
+    root = tmp_path / "lab"
+    say(root, "tasks", "add", "mine", "--file", str(table), "--text", "title", "--label", "team")
     text = table.read_text(encoding="utf-8")
     table.write_text(text.replace(",alpha", ",gamma").replace(",beta", ",delta"), encoding="utf-8")
-    failed = say(place, "tasks", "import", "mine", str(table))
+    failed = say(root, "tasks", "import", "mine", str(table))
     assert isinstance(failed.exception, DatasetError)
     for part in ("2 things", "'gamma', in 40 rows, first in row 1", "'delta', in 20 rows"):
         assert part in str(failed.exception)
 
 
 def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path) -> None:
-    place, own = tmp_path / "lab", tmp_path / "tasks"
+    root, own = tmp_path / "lab", tmp_path / "tasks"
     own.mkdir()
-    there = ("--tasks", str(own))
+    options = ("--tasks", str(own))
     columns = ("--file", str(table), "--text", "title", "--label", "urgent")
-    assert say(place, "tasks", "add", "mine", *columns, *there).exit_code == 0
+    assert say(root, "tasks", "add", "mine", *columns, *options).exit_code == 0
     assert (own / "mine.toml").exists()
     runs = [
         ("evaluate", "run", "--task", "mine", "--model", "majority"),
@@ -122,11 +122,11 @@ def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path)
         ("tasks", "import", "mine", str(table)),
     ]
     for arguments in runs:
-        done = say(place, *arguments, *there)
+        done = say(root, *arguments, *options)
         assert done.exit_code == 0, (arguments, done.output, done.exception)
-    typo = say(place, "evaluate", "score", "--task", "mind", *there)
+    typo = say(root, "evaluate", "score", "--task", "mind", *options)
     assert "'mind' (did you mean mine?)" in str(typo.exception)
-    unknown = say(place, "evaluate", "run", "--task", "mine", "--model", "majority")
+    unknown = say(root, "evaluate", "run", "--task", "mine", "--model", "majority")
     assert "no task 'mine'" in str(unknown.exception)
-    missing = say(place, "evaluate", "score", "--tasks", str(tmp_path / "nowhere"))
+    missing = say(root, "evaluate", "score", "--tasks", str(tmp_path / "nowhere"))
     assert "is not a directory" in str(missing.exception)

@@ -75,7 +75,7 @@ def test_a_second_run_does_nothing_and_asks_nothing(folder: Path, twin: Twin) ->
 
 
 def test_the_tables_are_those_of_the_commands(folder: Path, twin: Twin) -> None:
-    place = ("--workspace", "other")
+    options = ("--workspace", "other")
     shutil.copytree(folder / "lab" / "raw", folder / "other" / "raw")
     for words in (
         ("normalize",),
@@ -84,8 +84,8 @@ def test_the_tables_are_those_of_the_commands(folder: Path, twin: Twin) -> None:
         ("filter",),
         ("build", "qa", "--split", "random:0.5,0.5"),
     ):
-        ended = goldpan(*words, *place, folder=folder, environment=environment(twin))
-        assert ended.code == 0, ended.err
+        done = goldpan(*words, *options, folder=folder, environment=environment(twin))
+        assert done.code == 0, done.err
     datasets = folder / "other" / "datasets"
     (datasets / "qa").rename(datasets / "questions")
     assert made(folder / "lab") == made(folder / "other")
@@ -94,8 +94,8 @@ def test_the_tables_are_those_of_the_commands(folder: Path, twin: Twin) -> None:
 def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, twin: Twin) -> None:
     write_plan(folder, SMALL.replace("[clone]", '[pair]\nrules = "unconfirmed"\n[clone]'))
     asked = twin.count
-    told = json.loads(run(twin, folder, "--dry-run", "--json").out)
-    judged = {one["unit"]: one for one in told}
+    units = json.loads(run(twin, folder, "--dry-run", "--json").out)
+    judged = {unit["unit"]: unit for unit in units}
     assert judged[f"mine/{SLUICE}"]["state"] == "fresh"
     why = {change["what"]: change for change in judged[f"pair/{SLUICE}"]["why"]}
     assert why["setting rules"] == {
@@ -158,12 +158,12 @@ def test_another_version_of_goldpan_runs_all_again(folder: Path, twin: Twin) -> 
         text = path.read_text(encoding="utf-8")
         lines = [line for line in text.splitlines() if "goldpan.sha256" not in line]
         path.write_text("\n".join(lines).replace('"version": "0.1.0"', '"version": "0.0.9"'))
-    told = json.loads(run(twin, folder, "--dry-run", "--json").out)
-    assert [one["why"][0] for one in told] == [
+    units = json.loads(run(twin, folder, "--dry-run", "--json").out)
+    assert [unit["why"][0] for unit in units] == [
         {"what": "Goldpan's version", "old": "0.0.9", "new": "0.1.0"}
-    ] * len(told)
-    assert told[0]["cost"]["requests"] > 0
-    assert told[0]["cost"]["seconds"] is not None
+    ] * len(units)
+    assert units[0]["cost"]["requests"] > 0
+    assert units[0]["cost"]["seconds"] is not None
 
 
 def test_a_repository_that_fails_stops_no_other(tmp_path: Path, twin: Twin) -> None:
@@ -172,12 +172,12 @@ def test_a_repository_that_fails_stops_no_other(tmp_path: Path, twin: Twin) -> N
     second = '[[dataset]]\nname = "there"\nfamily = "qa"\nleave_out = true\n'
     write_plan(tmp_path, text + second)
     result = run_json(twin, tmp_path, code=3)
-    found = states(result)
-    assert found["mine/prospector/none"] == "failed"
-    assert found["pair/prospector/none"] == found["filter/prospector/none"] == "skipped"
-    assert found[f"filter/{PAN}"] == found[f"filter/{SLUICE}"] == "done"
-    assert found["dataset/questions"] == "skipped"
-    assert found["dataset/there"] == "partial"
+    outcomes = states(result)
+    assert outcomes["mine/prospector/none"] == "failed"
+    assert outcomes["pair/prospector/none"] == outcomes["filter/prospector/none"] == "skipped"
+    assert outcomes[f"filter/{PAN}"] == outcomes[f"filter/{SLUICE}"] == "done"
+    assert outcomes["dataset/questions"] == "skipped"
+    assert outcomes["dataset/there"] == "partial"
     units = {unit["unit"]: unit for unit in result["units"]}
     assert units["dataset/questions"]["because"] == "mine/prospector/none"
     assert units["dataset/there"]["lacks"] == ["prospector/none is left out"]
@@ -186,9 +186,9 @@ def test_a_repository_that_fails_stops_no_other(tmp_path: Path, twin: Twin) -> N
     assert "mine/prospector/none failed: prospector/none is not there" in again.out
     assert "Skipped for it: 3 units." in again.out
     assert f"mine/{SLUICE}" not in again.err
-    told = goldpan("status", "--plan", "plan.toml", folder=tmp_path, environment=environment(twin))
-    assert told.code == 3
-    assert "failed" in told.out
+    done = goldpan("status", "--plan", "plan.toml", folder=tmp_path, environment=environment(twin))
+    assert done.code == 3
+    assert "failed" in done.out
 
 
 def test_only_some_units(folder: Path, twin: Twin) -> None:
@@ -226,11 +226,11 @@ def test_refresh_and_update_ask_for_what_changed(folder: Path, twin: Twin) -> No
 def test_events_are_json_lines(folder: Path, twin: Twin) -> None:
     shutil.rmtree(folder / "lab" / "plans")
     (folder / "lab" / "datasets" / "questions" / "provenance.json").write_text("{")
-    ended = run(twin, folder, "--log-format", "json", "--only", "dataset", "--only", "filter")
-    events = [json.loads(line) for line in ended.err.splitlines()]
+    done = run(twin, folder, "--log-format", "json", "--only", "dataset", "--only", "filter")
+    events = [json.loads(line) for line in done.err.splitlines()]
     assert {event["event"] for event in events} <= {"begin", "end", "fail", "skip"}
-    ended = run(twin, folder, "--log-format", "json")
-    events = [json.loads(line) for line in ended.err.splitlines()]
+    done = run(twin, folder, "--log-format", "json")
+    events = [json.loads(line) for line in done.err.splitlines()]
     assert [event["event"] for event in events[:2]] == ["begin", "end"]
     assert events[0]["why"] == ["never run by this plan"]
     assert events[1]["unit"] == f"mine/{SLUICE}"
@@ -283,13 +283,13 @@ def test_killed_again_and_again_it_goes_on_and_repeats_nothing(
             running.until(moment)
             running.kill()
             assert running.wait().code in (0, -9)
-    ended = run_json(twin, tmp_path)
-    assert ended["complete"]
-    assert states(ended)[f"filter/{SLUICE}"] == "fresh"
+    result = run_json(twin, tmp_path)
+    assert result["complete"]
+    assert states(result)[f"filter/{SLUICE}"] == "fresh"
     assert twin.count - asked < 40  # 16 undisturbed, and a few at each new start of mining
-    kept, wanted = made(lab), made(whole / "lab")
-    assert {name: kept[name] for name in kept if not name.startswith("datasets")} == {
-        name: wanted[name] for name in wanted if not name.startswith("datasets")
+    resumed, expected = made(lab), made(whole / "lab")
+    assert {name: resumed[name] for name in resumed if not name.startswith("datasets")} == {
+        name: expected[name] for name in expected if not name.startswith("datasets")
     }
     assert rows(lab, "questions") == rows(whole / "lab", "questions")
     again = run(twin, tmp_path)

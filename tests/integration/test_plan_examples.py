@@ -28,7 +28,7 @@ LIVE = "your-name/live-questions"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
+def project(tmp_path: Path) -> Iterator[Place]:
     with local_place(tmp_path, history_world(tmp_path / "sluice.git")) as made:
         yield made
 
@@ -37,20 +37,20 @@ def place(tmp_path: Path) -> Iterator[Place]:
 def test_examples_are_plans(name: str) -> None:
     plan = load_plan(EXAMPLES / name).plan
     selected = sum(select.limit for select in plan.repositories.select)
-    wanted = {"answers.toml": 3, "faun-eval.toml": 30, "monthly.toml": 5}[name]
-    assert len(plan.repositories.listed) + selected == wanted
+    expected = {"answers.toml": 3, "faun-eval.toml": 30, "monthly.toml": 5}[name]
+    assert len(plan.repositories.listed) + selected == expected
 
 
-def test_answers_are_the_replies_that_the_review_names_for_sure(place: Place) -> None:
-    place.plan("answers.toml")
-    plan = place.folder / "answers.toml"
+def test_answers_are_the_replies_that_the_review_names_for_sure(project: Place) -> None:
+    project.plan("answers.toml")
+    plan = project.folder / "answers.toml"
     with OpenAIServer(judge) as server:
         model = f'models = ["judge"]\nbase_url = "{server.url}"'
         text = plan.read_text(encoding="utf-8").replace('models = ["gpt-4o"]', model)
         plan.write_text(text.replace('"gpt-4o"', '"judge"'), encoding="utf-8")
-        done = place.run("run", "answers.toml", "--json", OPENAI_API_KEY=server.key or "")
+        done = project.run("run", "answers.toml", "--json", OPENAI_API_KEY=server.key or "")
     assert done.code == 0, done.out + done.err
-    table = pq.read_table(place.folder / "answers-workspace" / "datasets" / "answers" / "data")
+    table = pq.read_table(project.folder / "answers-workspace" / "datasets" / "answers" / "data")
     rows = table.to_pylist()
     assert len(rows) == 15
     (answer,) = (row["answer"] for row in rows if row["title"].startswith("UnicodeDecodeError"))
@@ -58,63 +58,63 @@ def test_answers_are_the_replies_that_the_review_names_for_sure(place: Place) ->
     assert not any("our mirror" in row["title"] for row in rows), "the model was not sure of it"
 
 
-def test_faun_eval_from_nothing_to_the_hub(place: Place) -> None:
-    place.plan("faun-eval.toml")
-    first = place.run("run", "faun-eval.toml", "--json")
+def test_faun_eval_from_nothing_to_the_hub(project: Place) -> None:
+    project.plan("faun-eval.toml")
+    first = project.run("run", "faun-eval.toml", "--json")
     assert first.code == 0, first.out + first.err
-    told = json.loads(first.out)
-    assert told["repositories"] == [SLUICE]
-    assert set(states(told).values()) == {"done"}
+    output = json.loads(first.out)
+    assert output["repositories"] == [SLUICE]
+    assert set(states(output).values()) == {"done"}
     for name in ("qa", "fault-localization", "code-edit"):
-        state = place.hub.repo(f"your-name/faun-eval-{name}")
+        state = project.hub.repo(f"your-name/faun-eval-{name}")
         assert state is not None
         assert state["private"]
         (tag,) = state["tags"]
         assert re.fullmatch(r"v\d{4}\.\d\d\.\d\d", tag)
-    asked, sent = place.twin.count, len(place.hub.requests)
-    again = place.run("run", "faun-eval.toml")
+    asked, sent = project.twin.count, len(project.hub.requests)
+    again = project.run("run", "faun-eval.toml")
     assert again.out.startswith("Nothing to do: all "), again.out
-    assert (place.twin.count, len(place.hub.requests)) == (asked, sent)
-    shown = place.run("status", "--plan", "faun-eval.toml", "--html", "overview.html")
+    assert (project.twin.count, len(project.hub.requests)) == (asked, sent)
+    shown = project.run("status", "--plan", "faun-eval.toml", "--html", "overview.html")
     assert shown.code == 0, shown.out + shown.err
-    page = (place.folder / "overview.html").read_text(encoding="utf-8")
+    page = (project.folder / "overview.html").read_text(encoding="utf-8")
     assert SLUICE in page
     assert "faun-eval-qa" in page
 
 
-def test_the_workflow_keeps_a_live_dataset_up_to_date(place: Place) -> None:
-    place.plan("monthly.toml")
-    plan = place.folder / "monthly.toml"  # whose months are of one day here
+def test_the_workflow_keeps_a_live_dataset_up_to_date(project: Place) -> None:
+    project.plan("monthly.toml")
+    plan = project.folder / "monthly.toml"  # whose months are of one day here
     plan.write_text(plan.read_text("utf-8").replace("{day}", "{day}-{content}"), "utf-8")
     workflow = yaml.safe_load((EXAMPLES / "monthly-update.yml").read_text(encoding="utf-8"))
     steps = [step.get("run", "") for step in workflow["jobs"]["update"]["steps"]]
     commands = [step.removesuffix(" || true") for step in steps if step.startswith("goldpan ")]
     assert len(commands) == 3
 
-    def run(*wanted: str) -> None:
-        for command in wanted:
-            done = place.run(*shlex.split(command)[1:])
+    def run(*commands: str) -> None:
+        for command in commands:
+            done = project.run(*shlex.split(command)[1:])
             assert done.code == 0, command + done.out + done.err
 
     run(*commands)
     (update,) = (command for command in commands if "--update" in command)
     assert update in (ROOT / "docs" / "plans.md").read_text("utf-8")  # the line for cron
-    first = place.hub.repo(LIVE)
+    first = project.hub.repo(LIVE)
     assert first is not None
     assert len(first["tags"]) == 1
     run(update)
-    assert place.hub.repo(LIVE) == first
-    Editor(place.twin.world).edit_entry(5, title="How is a sieve run twice over one stream?")
+    assert project.hub.repo(LIVE) == first
+    Editor(project.twin.world).edit_entry(5, title="How is a sieve run twice over one stream?")
     run(update)
-    lab = place.folder / "monthly-workspace"
+    lab = project.folder / "monthly-workspace"
     changes = (lab / "plans" / "monthly" / "changes" / "live-questions.md").read_text("utf-8")
     assert "0 added, 0 gone, 1 changed" in changes
-    second = place.hub.repo(LIVE)
+    second = project.hub.repo(LIVE)
     assert second is not None
     assert set(second["tags"]) > set(first["tags"])
-    card = place.hub.content(place.hub.files(LIVE)["README.md"]).decode()
+    card = project.hub.content(project.hub.files(LIVE)["README.md"]).decode()
     assert changes.removeprefix("## Changes").strip() in card
-    compared = place.run(
+    compared = project.run(
         "diff",
         str(lab / "plans" / "monthly" / "previous" / "live-questions"),
         str(lab / "datasets" / "live-questions"),
@@ -128,24 +128,24 @@ def test_three_repositories_killed_and_resumed(tmp_path: Path) -> None:
     """The thirty of tests/scale, in small: what was fetched before the end is not asked again."""
     names = [f"prospector/{name}" for name in ("cradle", "dredge", "rocker")]
     world = copied_world(demo_world(), [Copy(name, "Python", 400) for name in names])
-    with local_place(tmp_path, world) as place:
-        place.plan("monthly.toml")
-        place.killed("run", "monthly.toml", after=25)
-        done = place.run("run", "monthly.toml", "--json")
+    with local_place(tmp_path, world) as project:
+        project.plan("monthly.toml")
+        project.killed("run", "monthly.toml", after=25)
+        done = project.run("run", "monthly.toml", "--json")
         assert done.code == 0, done.out + done.err
         assert set(states(json.loads(done.out)).values()) <= {"done", "fresh"}
         assert json.loads(done.out)["repositories"] == names
         lab = tmp_path / "monthly-workspace"
         assert not any(keys_kept_twice(lab, name) for name in names)
-        published = place.hub.repo(LIVE)
+        published = project.hub.repo(LIVE)
         assert published is not None
         assert len(published["tags"]) == 1
-        asked, sent = place.twin.count, len(place.hub.requests)
+        asked, sent = project.twin.count, len(project.hub.requests)
         plan = tmp_path / "monthly.toml"
         plan.write_text(plan.read_text("utf-8").replace('"always"', '"never"'), "utf-8")
-        again = place.run("run", "monthly.toml")
+        again = project.run("run", "monthly.toml")
         assert again.out.startswith("Nothing to do: all "), again.out
-        assert (place.twin.count, len(place.hub.requests)) == (asked, sent)
+        assert (project.twin.count, len(project.hub.requests)) == (asked, sent)
 
 
 @pytest.mark.parametrize("name", ["ray/submit.sh", "slurm/plan.sbatch"])

@@ -66,18 +66,18 @@ def github(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Twin, Pat
 def test_they_are_built_once(github: tuple[Twin, Path]) -> None:
     twin, folder = github
     first = run_json(twin, folder)
-    ended = states(first)
+    outcomes = states(first)
     names = {f"dataset/{name}" for name in ("types", "comments", "unseen")}
-    assert {name: ended[name] for name in names} == dict.fromkeys(names, "done")
+    assert {name: outcomes[name] for name in names} == dict.fromkeys(names, "done")
     files = made(folder / "lab")
     ran = {unit["unit"]: unit["said"] for unit in first["units"]}
     assert "fix pairs by default" in ran[f"pair/{SLUICE}"]
     assert "pairs by unconfirmed" in ran[f"filter/{SLUICE}"]
-    told = [
+    provenances = [
         (folder / "lab" / "datasets" / name / "provenance.json").read_text("utf-8")
         for name in ("edits", "more-edits")
     ]
-    assert ["unconfirmed" in text for text in told] == [False, True]
+    assert ["unconfirmed" in text for text in provenances] == [False, True]
     for name in ("types", "comments", "unseen"):
         assert any(path.startswith(f"datasets/{name}/") for path in files)
     again = run(twin, folder)
@@ -102,22 +102,22 @@ def test_a_repository_that_lacks_is_left_out_where_the_plan_says_so(
     listed = f'[repositories]\nlisted = ["prospector/none", "{SLUICE}"]\n'
     write_plan(tmp_path, f'{listed}[clone]\nsource = "{{name}}.git"\n{datasets}')
     result = run_json(twin, tmp_path, code=3)
-    ended = states(result)
-    assert ended["mine/prospector/none"] == "failed"
-    assert ended["clone/prospector/none"] == "skipped"
+    outcomes = states(result)
+    assert outcomes["mine/prospector/none"] == "failed"
+    assert outcomes["clone/prospector/none"] == "skipped"
     for family in ("issue-type", "code-comments"):
-        assert ended[f"dataset/{family}-all"] == "skipped"
-        assert ended[f"dataset/{family}-rest"] == "partial"
+        assert outcomes[f"dataset/{family}-all"] == "skipped"
+        assert outcomes[f"dataset/{family}-rest"] == "partial"
     lacks = {unit["unit"]: unit["lacks"] for unit in result["units"]}
     assert lacks["dataset/issue-type-rest"] == ["prospector/none is left out"]
     path = tmp_path / "lab" / "datasets" / "code-comments-rest" / "provenance.json"
     assert [source["repo"] for source in json.loads(path.read_bytes())["sources"]] == [SLUICE]
 
 
-@pytest.mark.parametrize(("text", "told"), BAD.items(), ids=list(BAD.values()))
-def test_what_means_nothing_is_refused(text: str, told: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "message"), BAD.items(), ids=list(BAD.values()))
+def test_what_means_nothing_is_refused(text: str, message: str, tmp_path: Path) -> None:
     path = write_plan(
         tmp_path, f'[repositories]\nlisted = ["{SLUICE}"]\n[[dataset]]\nname = "x"\n{text}\n'
     )
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         check_plan(load_plan(path))

@@ -69,7 +69,7 @@ def test_nothing_sticks_out(browser: Browser, page: Path, width: int) -> None:
     wide = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
     assert browser.ask(wide) == 0
     assert browser.told("Page.javascriptDialogOpening") == []
-    assert [one["request"]["url"] for one in browser.told("Network.requestWillBeSent")] == [
+    assert [message["request"]["url"] for message in browser.told("Network.requestWillBeSent")] == [
         page.as_uri()
     ]
     assert browser.ask(OUTLINE) == ONE_OUTLINE

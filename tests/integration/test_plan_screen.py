@@ -19,22 +19,24 @@ AT = "2026-01-01T00:00:00+00:00"
 
 def events() -> list[Event]:
     """Return what a run with two repositories tells, one of which fails."""
-    told = []
+    sequence = []
     stages: tuple[Stage, ...] = ("mine", "pair")
     units = [Unit(stage, repo) for stage in stages for repo in ("a/good", "a/bad")]
     for number, unit in enumerate(units, 1):
-        place = (unit, number, 4, 2, AT)
+        common = (unit, number, 4, 2, AT)
         if unit.name == "pair/a/bad":
             skipped = UnitResult(unit, "skipped", False, said="needs mine/a/bad, which failed")
-            told.append(Event("skip", *place, result=skipped))
+            sequence.append(Event("skip", *common, result=skipped))
             continue
-        told.append(Event("begin", *place, (Change("setting rules", "old", "new"),)))
+        sequence.append(Event("begin", *common, (Change("setting rules", "old", "new"),)))
         if unit.name == "mine/a/bad":
             failed = UnitResult(unit, "failed", True, problem="It is gone", remedy="Look elsewhere")
-            told.append(Event("fail", *place, result=failed))
+            sequence.append(Event("fail", *common, result=failed))
         else:
-            told.append(Event("end", *place, result=UnitResult(unit, "done", True, said="9 rows")))
-    return told
+            sequence.append(
+                Event("end", *common, result=UnitResult(unit, "done", True, said="9 rows"))
+            )
+    return sequence
 
 
 def test_lines() -> None:

@@ -45,9 +45,12 @@ def twin() -> Iterator[Twin]:
 
 
 def find(twin: Twin, folder: Path, *selects: Select, listed: tuple[str, ...] = ()) -> list[str]:
-    wanted = Repositories(listed=listed, select=selects)
+    selection = Repositories(listed=listed, select=selects)
     settings = twin_settings(twin, folder, "graphql")
-    return [one.repo for one in select_repositories(settings, wanted, Notes()).repositories]
+    return [
+        repository.repo
+        for repository in select_repositories(settings, selection, Notes()).repositories
+    ]
 
 
 def test_the_most_starred_are_selected_once_each(twin: Twin, tmp_path: Path) -> None:
@@ -65,8 +68,8 @@ def test_the_most_starred_are_selected_once_each(twin: Twin, tmp_path: Path) -> 
 
 
 def test_a_selection_goes_over_pages(twin: Twin, tmp_path: Path) -> None:
-    found = find(twin, tmp_path, Select(min_stars=100, limit=102))
-    assert len(set(found)) == 102
+    names = find(twin, tmp_path, Select(min_stars=100, limit=102))
+    assert len(set(names)) == 102
     assert len([request for request in twin.requests if "page=2" in request.path]) == 1
 
 
@@ -97,25 +100,25 @@ def test_a_plan_keeps_what_was_selected(
     def repositories(*, select: bool = False, keep: bool = True) -> tuple[str, ...]:
         file = load_plan(path)
         opened = OpenPlan(file, open_workspace(file), Notes(), select=select, keep=keep)
-        assert [one.unit.subject for one in opened.assess(Wish(("mine",)))] == [
+        assert [assessment.unit.subject for assessment in opened.assess(Wish(("mine",)))] == [
             *opened.repositories
         ]
         return opened.repositories
 
     path = write_plan(tmp_path, PLAN)
-    wanted = ("prospector/listed", SLUICE, "prospector/claim-100")
-    assert repositories(keep=False) == wanted
+    expected = ("prospector/listed", SLUICE, "prospector/claim-100")
+    assert repositories(keep=False) == expected
     assert not (tmp_path / "lab").exists()
-    assert repositories() == wanted
+    assert repositories() == expected
     asked = twin.count
     twin.world.put_repository(replace(twin.world.repositories[5], stars=10_000))
     newest = twin.world.repositories[5].full_name
-    assert repositories() == wanted
+    assert repositories() == expected
     assert twin.count == asked
     assert repositories(select=True) == ("prospector/listed", newest, SLUICE)
     write_plan(tmp_path, PLAN.replace("limit = 2", "limit = 1"))
     assert repositories() == ("prospector/listed", newest)
-    kept = tmp_path / "lab" / "plans" / "plan" / "selection.json"
-    kept.write_bytes(kept.read_bytes().replace(b"10000", b"20000"))
+    stored = tmp_path / "lab" / "plans" / "plan" / "selection.json"
+    stored.write_bytes(stored.read_bytes().replace(b"10000", b"20000"))
     with pytest.raises(WorkspaceError, match=r"selection\.json is damaged"):
         repositories()

@@ -25,7 +25,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(demo: Path, tmp_path: Path) -> Path:
+def root(demo: Path, tmp_path: Path) -> Path:
     """Return a copy that a test may change."""
     return shutil.copytree(demo, tmp_path / "lab")
 
@@ -39,58 +39,58 @@ def write(path: Path, text: str) -> str:
     return str(path)
 
 
-def test_a_criterion_decides_and_a_changed_one_judges_anew(place: Path, tmp_path: Path) -> None:
+def test_a_criterion_decides_and_a_changed_one_judges_anew(root: Path, tmp_path: Path) -> None:
     plugin = Path(shutil.copy(PLUGINS / "code_blocks.py", tmp_path))
     profile = write(tmp_path / "with_code.toml", 'decide = ["has-code"]\n[has-code]\nlines = 2\n')
     command = ("--plugin", str(plugin), "filter", "--profile", profile, "--json")
-    told = json.loads(goldpan(*command, "--workspace", str(place)))[0]
-    (step,) = (one for one in told["issues"]["steps"] if one["decides"])
+    output = json.loads(goldpan(*command, "--workspace", str(root)))[0]
+    (step,) = (step for step in output["issues"]["steps"] if step["decides"])
     assert step["criterion"] == "has-code"
-    assert 0 < told["issues"]["kept"] < told["issues"]["rows"] == 68
-    assert step["reasons"] == {"no-code": told["issues"]["rows"] - told["issues"]["kept"]}
-    again = json.loads(goldpan(*command, "--workspace", str(place)))[0]
+    assert 0 < output["issues"]["kept"] < output["issues"]["rows"] == 68
+    assert step["reasons"] == {"no-code": output["issues"]["rows"] - output["issues"]["kept"]}
+    again = json.loads(goldpan(*command, "--workspace", str(root)))[0]
     assert "has-code" in again["reused"]
     plugin.write_text(plugin.read_text() + "\n# changed\n")
-    again = json.loads(goldpan(*command, "--workspace", str(place)))[0]
+    again = json.loads(goldpan(*command, "--workspace", str(root)))[0]
     assert "has-code" in again["judged"]
-    build = ("build", "qa", "--profile", profile, "--workspace", str(place))
+    build = ("build", "qa", "--profile", profile, "--workspace", str(root))
     done = attempt(*build)
     assert done.code == 2
     assert "there is no criterion 'has-code'" in done.err
     goldpan("--plugin", str(plugin), *build)
-    provenance = json.loads((place / "datasets" / "qa" / "provenance.json").read_text())
+    provenance = json.loads((root / "datasets" / "qa" / "provenance.json").read_text())
     assert provenance["plugins"] == digest(plugin)
 
 
-def test_a_build_without_the_plugin_of_the_filter_is_refused(place: Path) -> None:
+def test_a_build_without_the_plugin_of_the_filter_is_refused(root: Path) -> None:
     plugin = str(PLUGINS / "code_blocks.py")
-    goldpan("--plugin", plugin, "filter", "--workspace", str(place))
-    done = attempt("build", "qa", "--workspace", str(place))
+    goldpan("--plugin", plugin, "filter", "--workspace", str(root))
+    done = attempt("build", "qa", "--workspace", str(root))
     assert done.code == 1
     assert "filtered with the criterion has-code, which is not known" in done.err
-    goldpan("build", "qa", "--workspace", str(place), GOLDPAN_PLUGINS=plugin)
+    goldpan("build", "qa", "--workspace", str(root), GOLDPAN_PLUGINS=plugin)
 
 
-def test_a_model_is_run_and_another_version_is_another_run(place: Path, tmp_path: Path) -> None:
+def test_a_model_is_run_and_another_version_is_another_run(root: Path, tmp_path: Path) -> None:
     plugin = Path(shutil.copy(PLUGINS / "label_words.py", tmp_path))
     assert "label-words" in goldpan("--plugin", str(plugin), "evaluate", "models")
     command = (
         *("--plugin", str(plugin), "evaluate", "run", "--task", "nlbse23_issue_type"),
-        *("--model", "label-words", "--json", "--workspace", str(place)),
+        *("--model", "label-words", "--json", "--workspace", str(root)),
     )
     (result,) = json.loads(goldpan(*command))
     assert result["plugins"] == digest(plugin)
     plugin.write_text(plugin.read_text() + "\n# changed\n")
     (result,) = json.loads(goldpan(*command))
     assert result["plugins"] == digest(plugin)
-    assert len(list((place / "runs/nlbse23_issue_type/label-words").glob("*/result.json"))) == 2
+    assert len(list((root / "runs/nlbse23_issue_type/label-words").glob("*/result.json"))) == 2
     done = attempt(*command, "--set", "depth=3")
     assert "The model label-words has no setting 'depth'" in done.err
 
 
-def test_a_dataset_and_its_task(place: Path) -> None:
+def test_a_dataset_and_its_task(root: Path) -> None:
     plugin = PLUGINS / "issue_titles.py"
-    common = ("--workspace", str(place), "--json")
+    common = ("--workspace", str(root), "--json")
     assert "issue-titles" in goldpan("--plugin", str(plugin), "build", "--help")
     assert "goldpan build issue-titles [OPTIONS]" in goldpan(
         "--plugin", str(plugin), "build", "issue-titles", "--help"
@@ -98,7 +98,7 @@ def test_a_dataset_and_its_task(place: Path) -> None:
     build = ("build", "issue-titles", "--split", "random:0.5,0.5", *common)
     built = json.loads(goldpan("--plugin", str(plugin), *build))
     assert built["examples"] == 16
-    directory = place / "datasets" / "issue-titles"
+    directory = root / "datasets" / "issue-titles"
     provenance = json.loads((directory / "provenance.json").read_text())
     assert provenance["plugins"] == digest(plugin)
     assert "write its title" in (directory / "README.md").read_text()
@@ -108,18 +108,18 @@ def test_a_dataset_and_its_task(place: Path) -> None:
     assert "No such command 'issue-titles'" in attempt(*build).err
 
 
-def test_a_pairing_signal(place: Path) -> None:
+def test_a_pairing_signal(root: Path) -> None:
     plugin = PLUGINS / "branch_names.py"
-    command = ("pair", "--rules", "with-branches", "--workspace", str(place), "--json")
-    (found,) = json.loads(goldpan("--plugin", str(plugin), *command))
-    assert found["by_signal"]["branch_name"] == 9
-    assert found["pairs"] == 32
-    lineage = json.loads((place / "tables" / REPO / "pair.with-branches.json").read_text())
+    command = ("pair", "--rules", "with-branches", "--workspace", str(root), "--json")
+    (output,) = json.loads(goldpan("--plugin", str(plugin), *command))
+    assert output["by_signal"]["branch_name"] == 9
+    assert output["pairs"] == 32
+    lineage = json.loads((root / "tables" / REPO / "pair.with-branches.json").read_text())
     assert lineage["plugins"] == digest(plugin)
-    assert "branch_name" in goldpan("why", f"{REPO}#1", "--workspace", str(place))
-    goldpan("filter", "--workspace", str(place))
-    goldpan("build", "qa", "--workspace", str(place))
-    provenance = json.loads((place / "datasets" / "qa" / "provenance.json").read_text())
+    assert "branch_name" in goldpan("why", f"{REPO}#1", "--workspace", str(root))
+    goldpan("filter", "--workspace", str(root))
+    goldpan("build", "qa", "--workspace", str(root))
+    provenance = json.loads((root / "datasets" / "qa" / "provenance.json").read_text())
     assert provenance["plugins"] == digest(plugin)
     assert "--rules with-branches is unknown" in attempt(*command).err
 
@@ -143,17 +143,17 @@ register(Criterion("long", "issue", "Keeps long ones.", "A test", NoSettings, ju
 """
 
 
-def test_processes_that_a_criterion_starts_know_the_plugin(place: Path, tmp_path: Path) -> None:
+def test_processes_that_a_criterion_starts_know_the_plugin(root: Path, tmp_path: Path) -> None:
     plugin = write(tmp_path / "workers.py", WORKERS)
-    told = json.loads(
-        goldpan("--plugin", plugin, "filter", "--json", "--workspace", str(place), cwd=tmp_path)
+    output = json.loads(
+        goldpan("--plugin", plugin, "filter", "--json", "--workspace", str(root), cwd=tmp_path)
     )
-    (step,) = (one for one in told[0]["issues"]["steps"] if one["criterion"] == "long")
+    (step,) = (step for step in output[0]["issues"]["steps"] if step["criterion"] == "long")
     assert 0 < step["out"] < 68
     assert step["undecided"] == 0
 
 
-def test_an_installed_package_brings_plugins(place: Path, tmp_path: Path) -> None:
+def test_an_installed_package_brings_plugins(root: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     about = site / "nuggets-1.0.dist-info"
     about.mkdir(parents=True)
@@ -164,11 +164,11 @@ def test_an_installed_package_brings_plugins(place: Path, tmp_path: Path) -> Non
     rules = "from goldpan import register\nfrom goldpan.plugins import Rules\n"
     rules += "register(Rules('only-keywords', ('keyword',)))\n"
     write(site / "nuggets" / "rules.py", rules)
-    command = ("pair", "--rules", "only-keywords", "--json", "--workspace", str(place))
+    command = ("pair", "--rules", "only-keywords", "--json", "--workspace", str(root))
     path = f"{ROOT / 'src'}:{site}"
-    (found,) = json.loads(anew(*command, path=path).stdout)
-    assert list(found["by_signal"]) == ["keyword"]
-    lineage = json.loads((place / "tables" / REPO / "pair.only-keywords.json").read_text())
+    (output,) = json.loads(anew(*command, path=path).stdout)
+    assert list(output["by_signal"]) == ["keyword"]
+    lineage = json.loads((root / "tables" / REPO / "pair.only-keywords.json").read_text())
     assert list(lineage["plugins"]) == ["nuggets.rules"]
     write(site / "nuggets" / "rules.py", "1 / 0\n")
     people = [word for word in command if word != "--json"]
@@ -189,32 +189,32 @@ def anew(*arguments: str, path: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_settings_file_names_plugins_for_every_command(place: Path) -> None:
-    write(place / "goldpan.toml", 'plugins = ["plugins/label_words.py", "plugins/issue_titles.py"]')
-    shutil.copytree(PLUGINS, place / "plugins")
-    shutil.copy(PLUGINS / "code_blocks.py", place)
-    common = ("--workspace", str(place))
+def test_the_settings_file_names_plugins_for_every_command(root: Path) -> None:
+    write(root / "goldpan.toml", 'plugins = ["plugins/label_words.py", "plugins/issue_titles.py"]')
+    shutil.copytree(PLUGINS, root / "plugins")
+    shutil.copy(PLUGINS / "code_blocks.py", root)
+    common = ("--workspace", str(root))
     assert "label-words" in goldpan("evaluate", "models", *common)
-    assert "issue-titles" in goldpan("build", "--help", GOLDPAN_WORKSPACE=str(place))
+    assert "issue-titles" in goldpan("build", "--help", GOLDPAN_WORKSPACE=str(root))
     assert "issue-titles" not in goldpan("build", "--help")
     goldpan("filter", *common)
     built = json.loads(goldpan("build", "issue-titles", "--json", *common))
     assert built["examples"] == 16
-    provenance = json.loads((place / "datasets/issue-titles/provenance.json").read_text())
+    provenance = json.loads((root / "datasets/issue-titles/provenance.json").read_text())
     assert provenance["plugins"] == digest(PLUGINS / "issue_titles.py")
     shown = json.loads(goldpan("config", "show", "--json", *common))
-    assert shown["plugins"]["source"] == str(place / "goldpan.toml")
-    write(place / "goldpan.toml", 'plugins = ["code_blocks.py"]')
+    assert shown["plugins"]["source"] == str(root / "goldpan.toml")
+    write(root / "goldpan.toml", 'plugins = ["code_blocks.py"]')
     assert "has-code" in goldpan("filter", "--list", *common)
 
 
-def test_a_settings_file_that_names_no_plugin_is_told(place: Path) -> None:
+def test_a_settings_file_that_names_no_plugin_is_told(root: Path) -> None:
     for text, message in (
         ('plugins = ["gone.py"]', "goldpan.toml: There is no plugin"),
         ('plugins = "gone.py"', "is not a list of files. Write plugins ="),
     ):
-        write(place / "goldpan.toml", text)
-        done = attempt("pair", "--workspace", str(place))
+        write(root / "goldpan.toml", text)
+        done = attempt("pair", "--workspace", str(root))
         assert done.code == 2
         assert message in done.err
 
@@ -249,12 +249,12 @@ CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('key
     ],
 )
 def test_mistakes_in_plugins_are_told(
-    place: Path, tmp_path: Path, name: str, text: str | None, message: str
+    root: Path, tmp_path: Path, name: str, text: str | None, message: str
 ) -> None:
     if text is not None:
         write(tmp_path / name, text)
     done = attempt(
-        "--plugin", str(tmp_path / name), "pair", "--rules", "mine", "--workspace", str(place)
+        "--plugin", str(tmp_path / name), "pair", "--rules", "mine", "--workspace", str(root)
     )
     assert done.code in (1, 2)
     assert message in done.err
@@ -285,18 +285,18 @@ ALL = 'return repository.sql("SELECT number AS issue, {} FROM {}")'
     ],
 )  # fmt: skip
 def test_mistakes_in_criteria_are_told(
-    place: Path, tmp_path: Path, body: str, subject: str, message: str
+    root: Path, tmp_path: Path, body: str, subject: str, message: str
 ) -> None:
     plugin = write(tmp_path / "mine.py", CRITERION.format(body=body, subject=subject))
-    done = attempt("--plugin", plugin, "filter", "--workspace", str(place))
+    done = attempt("--plugin", plugin, "filter", "--workspace", str(root))
     assert done.code == 1
     assert message in done.err, done.err
 
 
-def test_mistakes_in_datasets_and_models_are_told(place: Path, tmp_path: Path) -> None:
+def test_mistakes_in_datasets_and_models_are_told(root: Path, tmp_path: Path) -> None:
     text = (PLUGINS / "issue_titles.py").read_text()
     shutil.copy(PLUGINS / "issue_titles.toml", tmp_path)
-    common = ("--workspace", str(place))
+    common = ("--workspace", str(root))
     titles = write(tmp_path / "titles.py", text)
     done = attempt("--plugin", titles, "build", "issue-titels", *common)
     assert "Did you mean 'issue-titles'" in done.err
@@ -318,7 +318,7 @@ def test_mistakes_in_datasets_and_models_are_told(place: Path, tmp_path: Path) -
     assert "answer returned a list, not Answers" in done.err
 
 
-def test_a_profile_names_what_it_probably_means(place: Path, tmp_path: Path) -> None:
+def test_a_profile_names_what_it_probably_means(root: Path, tmp_path: Path) -> None:
     for text, message in (
         ('decid = ["bots"]', "'decid' (did you mean decide?)"),
         ('decide = ["botts"]', "'botts' (did you mean bots?)"),
@@ -326,12 +326,12 @@ def test_a_profile_names_what_it_probably_means(place: Path, tmp_path: Path) -> 
         ('decide = ["has-code"]', "needs goldpan --plugin FILE.py, before the command"),
     ):
         profile = write(tmp_path / "mine.toml", text)
-        assert message in attempt("filter", "--profile", profile, "--workspace", str(place)).err
-    done = attempt("filter", "--profile", "nowhere.toml", "--workspace", str(place))
+        assert message in attempt("filter", "--profile", profile, "--workspace", str(root)).err
+    done = attempt("filter", "--profile", "nowhere.toml", "--workspace", str(root))
     assert "There is no profile nowhere.toml. Check the path" in done.err
 
 
-def test_two_plugins_with_one_name_are_told(place: Path, tmp_path: Path) -> None:
+def test_two_plugins_with_one_name_are_told(root: Path, tmp_path: Path) -> None:
     files = [write(tmp_path / f"{name}.py", CLASH.format("mine")) for name in ("one", "two")]
-    done = attempt("--plugin", files[0], "--plugin", files[1], "pair", "--workspace", str(place))
+    done = attempt("--plugin", files[0], "--plugin", files[1], "pair", "--workspace", str(root))
     assert "Both one.py and two.py register the rules 'mine'" in done.err

@@ -75,10 +75,10 @@ def test_secrets(kind: str, secret: str) -> None:
         f"({secret})\r\n",
     ):
         assert is_marked(text)
-        found = redact(text)
-        assert found.counts == {f"secret:{kind}": 1}
-        assert f"<SECRET:{kind}>" in found.text
-        assert not any(secret[at : at + 12] in found.text for at in range(12, len(secret) - 12))
+        redacted = redact(text)
+        assert redacted.counts == {f"secret:{kind}": 1}
+        assert f"<SECRET:{kind}>" in redacted.text
+        assert not any(secret[at : at + 12] in redacted.text for at in range(12, len(secret) - 12))
         assert find_private(text, SECRETS_ONLY) == find_private(text)
 
 
@@ -160,17 +160,17 @@ def test_nothing_private(text: str) -> None:
 @pytest.mark.parametrize("email", EMAILS)
 def test_emails(email: str) -> None:
     text = f"write to {email}, please"
-    (found,) = find_private(text)
-    assert found.kind == "email"
+    (finding,) = find_private(text)
+    assert finding.kind == "email"
     assert is_marked(text)
 
 
 @pytest.mark.parametrize("address", IPS)
 def test_ip_addresses(address: str) -> None:
     text = f"it answers from {address} only"
-    (found,) = find_private(text)
+    (finding,) = find_private(text)
     assert is_marked(text)
-    assert (found.kind, found.start, found.end) == ("ip-address", 16, 16 + len(address))
+    assert (finding.kind, finding.start, finding.end) == ("ip-address", 16, 16 + len(address))
 
 
 def test_rules_say_what_counts() -> None:
@@ -184,10 +184,10 @@ def test_rules_say_what_counts() -> None:
 
 
 def test_findings_do_not_tell_the_secret() -> None:
-    found = find_private(f"my key is {GITHUB} or {KEY} of alice@gmail.com")
-    assert len(found) == 3
-    assert all(word not in repr(found) for word in (GITHUB, BASE64, "alice"))
-    assert [finding.start for finding in found] == sorted(finding.start for finding in found)
+    findings = find_private(f"my key is {GITHUB} or {KEY} of alice@gmail.com")
+    assert len(findings) == 3
+    assert all(word not in repr(findings) for word in (GITHUB, BASE64, "alice"))
+    assert [finding.start for finding in findings] == sorted(finding.start for finding in findings)
 
 
 def is_marked(text: str) -> bool:
@@ -196,9 +196,9 @@ def is_marked(text: str) -> bool:
 
 def test_what_a_replacement_uncovers_is_replaced_too() -> None:
     """Without the address, the key is no longer a part of a longer word."""
-    found = redact("SK" + HEX40[:32] + "a" * 64 + "@gmail.com")
-    assert found.text == "<SECRET:twilio-key><EMAIL>"
-    assert found.counts == {"email": 1, "secret:twilio-key": 1}
+    redacted = redact("SK" + HEX40[:32] + "a" * 64 + "@gmail.com")
+    assert redacted.text == "<SECRET:twilio-key><EMAIL>"
+    assert redacted.counts == {"email": 1, "secret:twilio-key": 1}
 
 
 PRIVATE = st.sampled_from([*(secret for _, secret in SECRETS), *EMAILS, *IPS])
@@ -306,8 +306,8 @@ class TestRealTexts:
         marks = may_be_private(pa.array(texts)).to_pylist()
         counts: Counter[str] = Counter()
         for text, mark in zip(texts, marks, strict=True):
-            found = find_private(text)
-            assert mark or not found
-            counts.update(finding.kind for finding in found)
+            findings = find_private(text)
+            assert mark or not findings
+            counts.update(finding.kind for finding in findings)
         assert sum(marks) < 0.01 * len(texts)
         assert counts == {"email": 28, "ip-address": 8}

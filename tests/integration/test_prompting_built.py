@@ -30,7 +30,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def root(tmp_path: Path) -> Path:
     edits = [
         {**row, "file_before": f"int x = 1;\n{'int y;' * at}\n", "patch": RIGHT}
         for at, row in enumerate(examples(CODE_EDIT, 6))
@@ -56,61 +56,59 @@ def _model(body: Body) -> Said:
     return Said("Mend it")
 
 
-def goldpan(place: Path, *words: str) -> Any:
+def goldpan(root: Path, *words: str) -> Any:
     """Run a command of goldpan evaluate and return what it prints as JSON."""
     done = CliRunner().invoke(
-        app, ["evaluate", *words, "--workspace", str(place), "--json"], catch_exceptions=False
+        app, ["evaluate", *words, "--workspace", str(root), "--json"], catch_exceptions=False
     )
     assert done.exit_code == 0, done.output
     return orjson.loads(done.stdout)
 
 
-def evaluate(place: Path, server: OpenAIServer, *words: str) -> Any:
+def evaluate(root: Path, server: OpenAIServer, *words: str) -> Any:
     """Run a prompted model."""
     settings = ["--set", "model=judge", "--set", f"base_url={server.url}"]
-    return goldpan(
-        place, "run", "--model", "prompted", "--protocol", "faun-eval", *settings, *words
-    )
+    return goldpan(root, "run", "--model", "prompted", "--protocol", "faun-eval", *settings, *words)
 
 
 def scores(result: Any) -> dict[str, float | None]:
     """Return the scores of a result by name."""
-    return {one["name"]: one["value"] for one in result["scores"]["metrics"]}
+    return {metric["name"]: metric["value"] for metric in result["scores"]["metrics"]}
 
 
-def test_all_three_run_on_a_test_split_alone(place: Path, server: OpenAIServer) -> None:
+def test_all_three_run_on_a_test_split_alone(root: Path, server: OpenAIServer) -> None:
     tasks = ("--task", "qa", "--task", "fault_localization", "--task", "code_edit")
-    answer, path, edit = evaluate(place, server, *tasks)
+    answer, path, edit = evaluate(root, server, *tasks)
     assert scores(answer)["rouge_l"] == 1.0
     assert scores(path)["exact_match"] == 1.0
     assert scores(edit)["patch_applied"] == pytest.approx(5 / 6)
     assert scores(edit)["file_exact"] == pytest.approx(5 / 6)
     assert all(body["temperature"] == 0.2 for body in server.chats)
-    copied = goldpan(place, "run", "--model", "copy-ins-input", *tasks)
+    copied = goldpan(root, "run", "--model", "copy-ins-input", *tasks)
     assert len(copied) == 3
 
 
-def test_rescoring_finds_the_files_again(place: Path, server: OpenAIServer) -> None:
-    (before,) = evaluate(place, server, "--task", "code_edit")
-    (after,) = goldpan(place, "score", "--task", "code_edit")
+def test_rescoring_finds_the_files_again(root: Path, server: OpenAIServer) -> None:
+    (before,) = evaluate(root, server, "--task", "code_edit")
+    (after,) = goldpan(root, "score", "--task", "code_edit")
     assert after["scores"] == before["scores"]
     assert scores(after)["patch_applied"] == pytest.approx(5 / 6)
 
 
-def test_rescoring_with_other_rows_loses_nothing(place: Path, server: OpenAIServer) -> None:
-    evaluate(place, server, "--task", "code_edit")
-    write(place, CODE_EDIT, examples(CODE_EDIT, 5), name="other")
-    known = find_task("code_edit")
+def test_rescoring_with_other_rows_loses_nothing(root: Path, server: OpenAIServer) -> None:
+    evaluate(root, server, "--task", "code_edit")
+    write(root, CODE_EDIT, examples(CODE_EDIT, 5), name="other")
+    task = find_task("code_edit")
     with pytest.raises(EvaluationError, match="holds other rows"):
-        files_to_score(Workspace(place), known, "0" * 64, place / "datasets" / "other")
-    assert files_to_score(Workspace(place), find_task("issue_type"), "0") == {}
+        files_to_score(Workspace(root), task, "0" * 64, root / "datasets" / "other")
+    assert files_to_score(Workspace(root), find_task("issue_type"), "0") == {}
 
 
-def test_a_part_is_taken_out_of_what_a_model_sees(place: Path, server: OpenAIServer) -> None:
-    (whole,) = evaluate(place, server, "--task", "code_edit")
+def test_a_part_is_taken_out_of_what_a_model_sees(root: Path, server: OpenAIServer) -> None:
+    (whole,) = evaluate(root, server, "--task", "code_edit")
     full = [asked(body) for body in server.chats]
     (part,) = evaluate(
-        place, server, "--task", "code_edit", "--ablate", "title", "--ablate", "pull_body"
+        root, server, "--task", "code_edit", "--ablate", "title", "--ablate", "pull_body"
     )
     without = [asked(body) for body in server.chats[6:]]
     assert all("begin issue title" in text for text in full)
@@ -123,49 +121,53 @@ def test_a_part_is_taken_out_of_what_a_model_sees(place: Path, server: OpenAISer
     assert scores(part)["patch_applied"] == 1.0
 
 
-def test_models_that_read_the_joined_text_see_the_part_gone_too(place: Path) -> None:
-    known, directory = find_task("qa"), place / "datasets" / "qa"
-    whole = read_task_input(directory, known).data.splits["test"]["text"].to_pylist()
-    gone = read_task_input(directory, known, ["title"]).data.splits["test"]["text"].to_pylist()
+def test_models_that_read_the_joined_text_see_the_part_gone_too(root: Path) -> None:
+    task, directory = find_task("qa"), root / "datasets" / "qa"
+    whole = read_task_input(directory, task).data.splits["test"]["text"].to_pylist()
+    gone = read_task_input(directory, task, ["title"]).data.splits["test"]["text"].to_pylist()
     assert [text.partition("\n")[2] for text in whole] == gone
     for words, removed in (("Choose title, body", "tree"), ("no module 'pull_body'", "pull_body")):
         with pytest.raises(UsageError, match=words):
-            read_task_input(directory, known, [removed])
+            read_task_input(directory, task, [removed])
 
 
-def test_the_estimate_of_the_command_sends_nothing(place: Path, server: OpenAIServer) -> None:
-    path = place / "prices.toml"
+def test_the_estimate_of_the_command_sends_nothing(root: Path, server: OpenAIServer) -> None:
+    path = root / "prices.toml"
     path.write_text(PRICES, encoding="utf-8")
-    (told,) = evaluate(place, server, "--task", "qa", "--dry-run", "--set", f"prices={path}")
-    assert told["estimate"]["requests"] == 4
-    assert told["estimate"]["cost"] > 0
+    (result,) = evaluate(root, server, "--task", "qa", "--dry-run", "--set", f"prices={path}")
+    assert result["estimate"]["requests"] == 4
+    assert result["estimate"]["cost"] > 0
     assert not server.chats
-    assert not (place / "runs").exists()
-    (free,) = goldpan(place, "run", "--task", "qa", "--model", "copy-ins-input", "--dry-run")
+    assert not (root / "runs").exists()
+    (free,) = goldpan(root, "run", "--task", "qa", "--model", "copy-ins-input", "--dry-run")
     assert free["estimate"] is None
 
 
-def test_scores_by_the_length_of_the_input(place: Path, server: OpenAIServer) -> None:
-    evaluate(place, server, "--task", "code_edit")
-    (told,) = goldpan(place, "lengths", "--task", "code_edit")
-    thirds = told["thirds"]
+def test_scores_by_the_length_of_the_input(root: Path, server: OpenAIServer) -> None:
+    evaluate(root, server, "--task", "code_edit")
+    (result,) = goldpan(root, "lengths", "--task", "code_edit")
+    thirds = result["thirds"]
     assert [third["name"] for third in thirds] == ["short", "medium", "long"]
     assert [third["scores"]["examples"] for third in thirds] == [2, 2, 2]
     applied = [
-        next(one["value"] for one in third["scores"]["metrics"] if one["name"] == "patch_applied")
+        next(
+            metric["value"]
+            for metric in third["scores"]["metrics"]
+            if metric["name"] == "patch_applied"
+        )
         for third in thirds
     ]
     assert applied == [0.5, 1.0, 1.0], "the one that does not apply is the shortest"
     assert thirds[0]["longest"] <= thirds[1]["shortest"]
-    given = read_task_input(place / "datasets" / "code-edit", find_task("code_edit"))
-    lengths = input_lengths(given)
+    data = read_task_input(root / "datasets" / "code-edit", find_task("code_edit"))
+    lengths = input_lengths(data)
     assert thirds[2]["longest"] == max(lengths.values())
 
 
-def test_what_people_see(place: Path, server: OpenAIServer) -> None:
+def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     server.model = lambda _: Said("")
     words = ["run", "--model", "prompted", "--task", "qa", "--set", "model=judge"]
-    words += ["--set", f"base_url={server.url}", "--workspace", str(place)]
+    words += ["--set", f"base_url={server.url}", "--workspace", str(root)]
     done = CliRunner().invoke(app, ["evaluate", *words], catch_exceptions=False)
     assert "4 answers not valid" in done.stdout
     assert "answers: empty 4" in done.stdout
@@ -173,28 +175,28 @@ def test_what_people_see(place: Path, server: OpenAIServer) -> None:
     dry = CliRunner().invoke(app, ["evaluate", *words, "--dry-run"], catch_exceptions=False)
     assert "0 requests to send" in dry.stdout
     assert "4 are answered already" in dry.stdout
-    lengths = ["evaluate", "lengths", "--task", "qa", "--workspace", str(place)]
+    lengths = ["evaluate", "lengths", "--task", "qa", "--workspace", str(root)]
     assert "short" in CliRunner().invoke(app, lengths, catch_exceptions=False).stdout
 
 
-def test_one_task_that_waits_does_not_keep_the_others(place: Path, server: OpenAIServer) -> None:
+def test_one_task_that_waits_does_not_keep_the_others(root: Path, server: OpenAIServer) -> None:
     server.model = lambda body: Fault(500) if "folder tree" in asked(body) else _model(body)
     words = ["run", "--model", "prompted", "--task", "fault_localization", "--task", "qa"]
     words += ["--set", "model=judge", "--set", f"base_url={server.url}", "--set", "retries=0"]
     done = CliRunner().invoke(
-        app, ["evaluate", *words, "--workspace", str(place), "--json"], catch_exceptions=False
+        app, ["evaluate", *words, "--workspace", str(root), "--json"], catch_exceptions=False
     )
     assert done.exit_code == 3
     assert "0 of 4 rows of fault_localization are answered, 4 requests failed" in done.stderr
     assert [result["task"] for result in orjson.loads(done.stdout)] == ["qa"]
 
 
-def test_the_answer_never_stands_beside_the_input(place: Path) -> None:
+def test_the_answer_never_stands_beside_the_input(root: Path) -> None:
     for name, target in (("code-edit", "patch"), ("qa", "answer")):
         task = find_task(name.replace("-", "_"))
-        rows = read_task_input(place / "datasets" / name, task).data.splits["test"]
+        rows = read_task_input(root / "datasets" / name, task).data.splits["test"]
         others = set(rows.column_names) - {"target"}
         assert target not in others
         assert not {"diff", "edits", "dialogue"} & others
-    stored = pq.read_table(next((place / "datasets" / "code-edit" / "data").glob("*.parquet")))
+    stored = pq.read_table(next((root / "datasets" / "code-edit" / "data").glob("*.parquet")))
     assert "diff" in stored.column_names

@@ -171,25 +171,25 @@ def test_another_prompt_is_another_run(tmp_path: Path) -> None:
 
 
 def test_the_estimate_sends_nothing_and_writes_nothing(tmp_path: Path, prices: str) -> None:
-    data, place = issues(10), Workspace(tmp_path / "place")
+    data, workspace = issues(10), Workspace(tmp_path / "place")
     with OpenAIServer(labels("bug")) as server:
         model = find_model("prompted", {"model": "judge", "base_url": server.url, "prices": prices})
-        found = estimate(place, data, model, find_protocol("default"), 0, QUIET)
+        estimated = estimate(workspace, data, model, find_protocol("default"), 0, QUIET)
         assert not server.chats
-        assert not place.root.exists()
-        assert found is not None
-        assert (found.requests, found.answered, found.cost_before) == (10, 0, 0)
-        assert found.cost is not None
-        assert found.cost_at_most is not None
-        assert 0 < found.cost < found.cost_at_most
-        done = ask(place.root, data, server, prices=prices)
-        assert done.result["costs"]["money"] <= found.cost_at_most
-        after = estimate(place, data, model, find_protocol("default"), 0, QUIET)
+        assert not workspace.root.exists()
+        assert estimated is not None
+        assert (estimated.requests, estimated.answered, estimated.cost_before) == (10, 0, 0)
+        assert estimated.cost is not None
+        assert estimated.cost_at_most is not None
+        assert 0 < estimated.cost < estimated.cost_at_most
+        done = ask(workspace.root, data, server, prices=prices)
+        assert done.result["costs"]["money"] <= estimated.cost_at_most
+        after = estimate(workspace, data, model, find_protocol("default"), 0, QUIET)
     assert after is not None
     assert (after.requests, after.answered) == (0, 10)
     assert after.cost_before == pytest.approx(10 * PRICE)
     majority = find_model("majority", {})
-    assert estimate(place, data, majority, find_protocol("default"), 0, QUIET) is None
+    assert estimate(workspace, data, majority, find_protocol("default"), 0, QUIET) is None
 
 
 def test_a_failing_server_finishes_no_run(tmp_path: Path) -> None:
@@ -223,8 +223,8 @@ def test_refusals_and_requests_that_are_not_taken_are_answers_that_are_wrong(
     with OpenAIServer(lambda body: said.get(number(body)) or labels("bug")(body)) as server:
         done = ask(tmp_path, issues(6), server, concurrency=1)
     assert list(answers(done).values()) == ["bug", None, None, None, None, "feature"]
-    told = done.result["answers"]
-    assert told["notes"] == {
+    summary = done.result["answers"]
+    assert summary["notes"] == {
         "bad-request": 1,
         "empty": 1,
         "no-answer": 1,
@@ -232,7 +232,7 @@ def test_refusals_and_requests_that_are_not_taken_are_answers_that_are_wrong(
         "refused": 1,
         "truncated": 2,
     }
-    raw = {one["raw"] for one in told["invalid"]}
+    raw = {answer["raw"] for answer in summary["invalid"]}
     assert "I will not" in raw
     assert '{"label": "fea' in raw
 
@@ -322,12 +322,15 @@ def test_the_key_is_stored_nowhere(tmp_path: Path) -> None:
 
 def test_models_and_endpoints_keep_archives_of_their_own(tmp_path: Path) -> None:
     data = issues(2)
-    with OpenAIServer(labels("bug")) as one, OpenAIServer(labels("feature")) as other:
-        first = ask(tmp_path, data, one)
-        second = ask(tmp_path, data, other)
+    with (
+        OpenAIServer(labels("bug")) as bug_server,
+        OpenAIServer(labels("feature")) as feature_server,
+    ):
+        first = ask(tmp_path, data, bug_server)
+        second = ask(tmp_path, data, feature_server)
         assert set(answers(first).values()) == {"bug"}
         assert set(answers(second).values()) == {"feature"}
-        ask(tmp_path, data, one, model="org/Big Model:7b")
+        ask(tmp_path, data, bug_server, model="org/Big Model:7b")
     names = sorted(path.name for path in (tmp_path / "prompts" / "kinds").iterdir())
     assert [name.rpartition("-")[0] for name in names] == ["judge", "judge", "org-big-model-7b"]
 
@@ -335,10 +338,10 @@ def test_models_and_endpoints_keep_archives_of_their_own(tmp_path: Path) -> None
 def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
     with OpenAIServer(labels("bug")) as server:
         settings = {**TELLING, **ASKING, "model": "judge", "base_url": server.url}
-        told = prompt_settings(settings, find_protocol("default"), "binary")
-        place = archive_of(tmp_path / "prompts" / "kinds", told)
+        options = prompt_settings(settings, find_protocol("default"), "binary")
+        archive = archive_of(tmp_path / "prompts" / "kinds", options)
         with (
-            open_responses(place, "evaluation"),
+            open_responses(archive, "evaluation"),
             pytest.raises(WorkspaceError, match="Another evaluation"),
         ):
             ask(tmp_path, issues(2), server)
@@ -375,5 +378,5 @@ def test_openai_itself_wants_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_every_setting_is_documented_with_its_default() -> None:
     text = (ROOT / "docs" / "prompting.md").read_text("utf-8")
     for name, default in {**TELLING, **ASKING}.items():
-        told = str(default).lower() if isinstance(default, bool) else str(default)
-        assert f"| `{name}` | {told} |" in text, name
+        value = str(default).lower() if isinstance(default, bool) else str(default)
+        assert f"| `{name}` | {value} |" in text, name

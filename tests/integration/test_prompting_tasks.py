@@ -77,21 +77,21 @@ _CASES: list[tuple[TaskType, Any, Any, Callable[[Body], Any], Any]] = [
 _PERFECT = {"regression": 0.0}
 
 
-@pytest.mark.parametrize(("kind", "given", "target", "says", "answer"), _CASES)
+@pytest.mark.parametrize(("kind", "content", "target", "says", "answer"), _CASES)
 def test_a_type_of_task_end_to_end(
     tmp_path: Path,
     kind: TaskType,
-    given: Any,
+    content: Any,
     target: Any,
     says: Callable[[Body], Any],
     answer: Any,
 ) -> None:
     metric = {"regression": "smape", "ner": "seqeval_f1", "mlm": "mlm_accuracy"}.get(kind, "")
-    data = only_test(_of(kind, **({"metric": metric} if metric else {})), [(given, target)])
+    data = only_test(_of(kind, **({"metric": metric} if metric else {})), [(content, target)])
     with OpenAIServer(lambda body: Said(json.dumps(says(body)))) as server:
         done = ask(tmp_path, data, server)
     assert answers(done) == {"0": answer}
-    scores = {one["name"]: one["value"] for one in done.result["scores"]["metrics"]}
+    scores = {metric["name"]: metric["value"] for metric in done.result["scores"]["metrics"]}
     main = done.result["scores"]["main"]
     if kind in ("regression", "ner", "mlm"):
         assert scores[main] == _PERFECT.get(kind, 1.0)
@@ -111,14 +111,14 @@ def test_a_text_is_kept_verbatim_and_asked_for_without_a_form(tmp_path: Path) ->
 @pytest.mark.parametrize("method", ["zero-shot", "4-shot", "2/2-instruct"])
 def test_shipped_tasks_can_be_asked_in_every_way(tmp_path: Path, name: str, method: str) -> None:
     task = find_task(name)
-    given: Any = ["git"] if task.type == "ner" else "Text"
+    content: Any = ["git"] if task.type == "ner" else "Text"
     right: dict[TaskType, Any] = {
         "multi-class": "bug",
         "multi-label": [],
         "regression": 1.0,
         "ner": ["O"],
     }
-    data = only_test(task, [(given, right[task.type])] * 2)
+    data = only_test(task, [(content, right[task.type])] * 2)
     with OpenAIServer(lambda _: Said("nothing that is known")) as server:
         done = ask(tmp_path, data, server, method=method)
         assert len(server.chats) == 1, "rows with the same text are asked about once"
@@ -130,7 +130,7 @@ def test_examples_from_train_need_train(tmp_path: Path) -> None:
         with pytest.raises(EvaluationError, match="kinds has no train split"):
             ask(tmp_path, issues(2), server, method="2-shot", examples="train")
         done = ask(tmp_path, issues(2, train=30), server, method="2-shot", examples="train")
-        roles = [one["role"] for one in server.chats[0]["messages"]]
+        roles = [message["role"] for message in server.chats[0]["messages"]]
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
     assert done.result["learned_from"]["train"] == 27
 
@@ -144,17 +144,17 @@ def test_a_task_with_few_examples_says_so(tmp_path: Path) -> None:
         ask(tmp_path, data, server, method="4-shot")
 
 
-def _shortcut(place: Path, name: str, data: Any, seed: int = 0) -> RunResult:
+def _shortcut(root: Path, name: str, data: Any, seed: int = 0) -> RunResult:
     rules = find_protocol("crosscodebench")
-    return run(Workspace(place), data, find_model(name, {}), rules, seed, QUIET)
+    return run(Workspace(root), data, find_model(name, {}), rules, seed, QUIET)
 
 
 def test_copying_an_examples_output(tmp_path: Path) -> None:
     done = _shortcut(tmp_path, "copy-ex-output", issues(60))
-    found = list(answers(done).values())
-    assert set(found) == {"bug", "feature", "question"}
-    assert found.count("bug") > 20, "half of the examples are bugs"
-    assert found != list(answers(_shortcut(tmp_path, "copy-ex-output", issues(60), 1)).values())
+    outputs = list(answers(done).values())
+    assert set(outputs) == {"bug", "feature", "question"}
+    assert outputs.count("bug") > 20, "half of the examples are bugs"
+    assert outputs != list(answers(_shortcut(tmp_path, "copy-ex-output", issues(60), 1)).values())
 
 
 def test_copying_the_input(tmp_path: Path) -> None:

@@ -89,26 +89,31 @@ def exchanges() -> list[Exchange]:
 
 
 def judged(exchanges: list[Exchange]) -> Iterator[tuple[Exchange, Reply]]:
-    for one in exchanges:
-        graphql = one["path"].endswith("/graphql")
-        headers = {name.lower(): value for name, value in one["headers"].items()}
-        yield one, read_reply(one["status"], headers, one["body"].encode(), graphql=graphql)
+    for exchange in exchanges:
+        graphql = exchange["path"].endswith("/graphql")
+        headers = {name.lower(): value for name, value in exchange["headers"].items()}
+        yield (
+            exchange,
+            read_reply(exchange["status"], headers, exchange["body"].encode(), graphql=graphql),
+        )
 
 
 def test_every_reply_has_its_verdict(exchanges: list[Exchange]) -> None:
     assert len(exchanges) == 1859
-    found = Counter((reply.verdict, reply.status) for _, reply in judged(exchanges))
-    assert found == COUNTS
+    counts = Counter((reply.verdict, reply.status) for _, reply in judged(exchanges))
+    assert counts == COUNTS
 
 
 def test_what_github_says_decides(exchanges: list[Exchange]) -> None:
-    for verdict, wanted in SAID.items():
+    for verdict, expected in SAID.items():
         said = {
-            orjson.loads(one["body"])["message"]
-            for one, reply in judged(exchanges)
-            if reply.verdict is verdict and one["body"][:1] == "{" and "message" in one["body"]
+            orjson.loads(exchange["body"])["message"]
+            for exchange, reply in judged(exchanges)
+            if reply.verdict is verdict
+            and exchange["body"][:1] == "{"
+            and "message" in exchange["body"]
         }
-        assert wanted <= said, verdict
+        assert expected <= said, verdict
         assert verdict is Verdict.REFUSED or len(said) <= 4
         others = {text for other in SAID if other is not verdict for text in SAID[other]}
         assert not said & others
@@ -117,8 +122,10 @@ def test_what_github_says_decides(exchanges: list[Exchange]) -> None:
 def test_good_replies_that_are_no_json_are_those_that_goldpan_never_asks_for(
     exchanges: list[Exchange],
 ) -> None:
-    failed = [one for one, reply in judged(exchanges) if reply.verdict is Verdict.FAILED]
-    assert {one["name"].partition(".")[0] for one in failed if one["status"] == 200} == NOT_JSON
+    failed = [exchange for exchange, reply in judged(exchanges) if reply.verdict is Verdict.FAILED]
+    assert {
+        exchange["name"].partition(".")[0] for exchange in failed if exchange["status"] == 200
+    } == NOT_JSON
 
 
 def test_every_problem_is_told_in_a_line(exchanges: list[Exchange]) -> None:
@@ -176,11 +183,11 @@ def test_every_body_is_parsed(kind: str, exchanges: list[Exchange]) -> None:
     is_list = kind not in ("issue", "pull")
     bodies = [
         data
-        for one, reply in judged(exchanges)
-        if one["method"] == "GET" and reply.verdict is Verdict.DONE
-        if re.fullmatch(KINDS[kind], one["path"].partition("?")[0])
+        for exchange, reply in judged(exchanges)
+        if exchange["method"] == "GET" and reply.verdict is Verdict.DONE
+        if re.fullmatch(KINDS[kind], exchange["path"].partition("?")[0])
         if isinstance(
-            data := parse_json(one["body"].encode() or b"null"), list if is_list else dict
+            data := parse_json(exchange["body"].encode() or b"null"), list if is_list else dict
         )
     ]
     assert bodies

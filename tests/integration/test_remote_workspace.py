@@ -93,13 +93,13 @@ def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
         run("run", "far.toml", on="one")
         assert "Nothing to do" in run("run", "far.toml", on="other")
         monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path / "other"))
-        there = mirror_directory(ADDRESS) / remote.FILES
+        mirrored = mirror_directory(ADDRESS) / remote.FILES
         for folder in ("tables", "verdicts"):
-            assert made(there, folder) == made(tmp_path / "lab", folder)
-        assert rows(there, "questions") == rows(tmp_path / "lab", "questions")
+            assert made(mirrored, folder) == made(tmp_path / "lab", folder)
+        assert rows(mirrored, "questions") == rows(tmp_path / "lab", "questions")
 
         # Killed when all content is stored and its manifest is about to be: nothing happened.
-        before = made(there)
+        before = made(mirrored)
         words = ("pair", "--rules", "faun-eval", "--workspace", ADDRESS)
         variables = environment(twin, GOLDPAN_MIRRORS=str(tmp_path / "one"), **s3.environment)
         with start(*words, folder=tmp_path, environment=variables) as running:
@@ -114,10 +114,10 @@ def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
             assert running.wait().code == -9
         s3.refuse = lambda method, path: False
         run("check", "--workspace", ADDRESS, on="other")
-        assert made(there) == before
+        assert made(mirrored) == before
         run("status", "--workspace", ADDRESS, on="one")  # publishes what the killed one left
         run("status", "--workspace", ADDRESS, on="other")
-        assert made(there).keys() - before.keys() == {
+        assert made(mirrored).keys() - before.keys() == {
             "tables/prospector/sluice/pairs.faun-eval.parquet"
         }
 
@@ -145,69 +145,69 @@ def test_init_writes_settings_that_all_machines_have(
 
 
 def test_machines_that_change_other_files_keep_each_others(machine: Machine) -> None:
-    one, other = machine("one"), machine("other")
-    write(one, "tables/a/b/entries.parquet", "one")
-    write(one, "tmp/draft", "never leaves")
-    (one.root / "git/a/b.git/refs").mkdir(parents=True)  # without which it is no repository
-    write(other, "tables/c/d/a\\nä \\.parquet", "other")
-    assert (one.push(), other.push(), one.push()) == (2, 1, 0)
-    one.pull()
+    first, second = machine("one"), machine("other")
+    write(first, "tables/a/b/entries.parquet", "one")
+    write(first, "tmp/draft", "never leaves")
+    (first.root / "git/a/b.git/refs").mkdir(parents=True)  # without which it is no repository
+    write(second, "tables/c/d/a\\nä \\.parquet", "other")
+    assert (first.push(), second.push(), first.push()) == (2, 1, 0)
+    first.pull()
     assert (machine("third").root / "git/a/b.git/refs").is_dir()
-    assert files(machine("third")) == files(other)
-    assert files(other).keys() == {"tables/a/b/entries.parquet", "tables/c/d/a\\nä \\.parquet"}
-    write(other, "git/a/b.git/refs/heads/main", "no empty folder any more")
-    assert (other.push(), other.push()) == (2, 0)
-    shutil.rmtree(other.root / "tables/a")
-    other.push()
-    one.pull()
-    assert not (one.root / "tables/a").exists()
-    assert one.push() == 0
+    assert files(machine("third")) == files(second)
+    assert files(second).keys() == {"tables/a/b/entries.parquet", "tables/c/d/a\\nä \\.parquet"}
+    write(second, "git/a/b.git/refs/heads/main", "no empty folder any more")
+    assert (second.push(), second.push()) == (2, 0)
+    shutil.rmtree(second.root / "tables/a")
+    second.push()
+    first.pull()
+    assert not (first.root / "tables/a").exists()
+    assert first.push() == 0
 
 
 def test_a_file_changed_on_both_is_set_aside(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one, other = machine("one"), machine("other")
-    write(one, "tables/pairs.parquet", "one")
-    write(other, "tables/pairs.parquet", "other")
-    write(other, "raw/run-0001.zst", "more")
-    one.push()
-    assert other.push() == 1  # the rest of its work
-    assert files(other) == files(machine("third"))
-    assert files(other)["tables/pairs.parquet"] == b"one"
-    (aside,) = (other.root.parent / "aside").rglob("*.parquet")
+    first, second = machine("one"), machine("other")
+    write(first, "tables/pairs.parquet", "one")
+    write(second, "tables/pairs.parquet", "other")
+    write(second, "raw/run-0001.zst", "more")
+    first.push()
+    assert second.push() == 1  # the rest of its work
+    assert files(second) == files(machine("third"))
+    assert files(second)["tables/pairs.parquet"] == b"one"
+    (aside,) = (second.root.parent / "aside").rglob("*.parquet")
     assert aside.read_bytes() == b"other"
     assert str(aside.parent.parent) in capsys.readouterr().err.replace("\n", "")
 
 
 def test_of_a_file_that_grows_only_the_end_is_sent(s3: LocalS3, machine: Machine) -> None:
-    one = machine("one")
-    file = write(one, "raw/a/b/run-0001.zst", b"a" * PIECE + b"b")
-    one.push()
+    local = machine("one")
+    file = write(local, "raw/a/b/run-0001.zst", b"a" * PIECE + b"b")
+    local.push()
     s3.requests.clear()
     with file.open("ab") as more:
         more.write(b"c")
-    one.push()
+    local.push()
     assert s3.requests["PUT"] == 2  # the second piece and the manifest
     assert files(machine("other")) == {"raw/a/b/run-0001.zst": b"a" * PIECE + b"bc"}
 
 
 def test_a_lock_holds_on_all_machines_and_brings_what_was_done(machine: Machine) -> None:
-    one, other = machine("one"), machine("other")
+    first, second = machine("one"), machine("other")
     busy = WorkspaceError("Another goldpan works on a/b", "Wait for it")
-    for mirror in (one, other):
+    for mirror in (first, second):
         (mirror.root / "raw/a/b").mkdir(parents=True)
-    with hold_lock(one.root / "raw/a/b/lock", busy):
-        write(one, "raw/a/b/run-0001.zst", "replies")
+    with hold_lock(first.root / "raw/a/b/lock", busy):
+        write(first, "raw/a/b/run-0001.zst", "replies")
         with (
             pytest.raises(WorkspaceError, match=r"works on a/b: .* on .* \(process \d+\)\. Wait"),
-            hold_lock(other.root / "raw/a/b/lock", busy),
+            hold_lock(second.root / "raw/a/b/lock", busy),
         ):
             pass
-    with hold_lock(other.root / "raw/a/b/lock", busy):
-        assert (other.root / "raw/a/b/run-0001.zst").read_text() == "replies"
-    with pytest.raises(KeyError), hold_lock(one.root / "raw/a/b/lock", busy):
-        write(one, "raw/a/b/run-0002.zst", "of a run that failed")
+    with hold_lock(second.root / "raw/a/b/lock", busy):
+        assert (second.root / "raw/a/b/run-0001.zst").read_text() == "replies"
+    with pytest.raises(KeyError), hold_lock(first.root / "raw/a/b/lock", busy):
+        write(first, "raw/a/b/run-0002.zst", "of a run that failed")
         raise KeyError
     assert "raw/a/b/run-0002.zst" in files(machine("third"))
 
@@ -222,34 +222,34 @@ def test_long_work_is_pushed_meanwhile_and_keeps_its_lock(
 
     monkeypatch.setattr("goldpan.core.remote.lease.SECONDS", 1.0)
     monkeypatch.setattr("goldpan.core.remote.mirror._SECONDS_BETWEEN", 0.05)
-    one, other, s3.refuse = machine("one"), machine("other"), slow
-    with one.leased("raw/a/b/lock", None):
-        write(one, "raw/a/b/run-0001.zst", "so far")
-        while not files(other):
+    first, second, s3.refuse = machine("one"), machine("other"), slow
+    with first.leased("raw/a/b/lock", None):
+        write(first, "raw/a/b/run-0001.zst", "so far")
+        while not files(second):
             assert Lease(ObjectStore(ADDRESS), "raw/a/b/lock").acquire() is not None
-            other.pull()
-    assert files(other) == {"raw/a/b/run-0001.zst": b"so far"}
+            second.pull()
+    assert files(second) == {"raw/a/b/run-0001.zst": b"so far"}
 
 
 def test_who_lost_a_lock_publishes_nothing(machine: Machine) -> None:
-    one = machine("one")
+    local = machine("one")
     store = ObjectStore(ADDRESS)
     with (
         pytest.raises(WorkspaceError, match="was lost: this machine did not renew it"),
-        one.leased("raw/a/b/lock", None),
+        local.leased("raw/a/b/lock", None),
     ):
-        write(one, "raw/a/b/run-0001.zst", "late")
+        write(local, "raw/a/b/run-0001.zst", "late")
         held = store.read("locks/raw/a/b/lock.json")
         assert held is not None
         store.write("locks/raw/a/b/lock.json", json.dumps({"owner": "other"}).encode())
-        (lease,) = one._leases
+        (lease,) = local._leases
         lease._etag = held.etag
         lease._seconds = 0.0
         lease.release()
         lease._released.clear()
         lease._renew()
     assert files(machine("other")) == {}
-    one.push()  # by the next command
+    local.push()  # by the next command
     assert files(machine("other")) == {"raw/a/b/run-0001.zst": b"late"}
 
 
@@ -262,13 +262,13 @@ def test_a_lock_whose_holder_is_gone_is_taken(s3: LocalS3) -> None:
 
 
 def test_a_store_that_ignores_conditions_is_refused(s3: LocalS3, machine: Machine) -> None:
-    one = machine("one")
-    write(one, "tables/a", "a")
+    local = machine("one")
+    write(local, "tables/a", "a")
     s3.conditional = False
     with pytest.raises(WorkspaceError, match="overwrites objects that it was told to keep"):
-        one.push()
+        local.push()
     s3.conditional = True
-    assert one.push() == 1
+    assert local.push() == 1
 
 
 @pytest.mark.parametrize(
@@ -293,22 +293,22 @@ def test_what_cannot_be_opened_is_told(
     monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path))
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(GoldpanError) as told:
+    with pytest.raises(GoldpanError) as error:
         api.Workspace(Path(address))  # as a command has it
-    assert said in str(told.value)
-    assert SECRET not in str(told.value)
+    assert said in str(error.value)
+    assert SECRET not in str(error.value)
 
 
 def test_a_denied_write_keeps_the_work_and_hides_the_answer(s3: LocalS3, machine: Machine) -> None:
-    one = machine("one")
-    write(one, "tables/a", "a")
+    local = machine("one")
+    write(local, "tables/a", "a")
     s3.refuse = lambda method, path: method == "PUT"
-    with pytest.raises(WorkspaceError) as told:
-        one.push()
+    with pytest.raises(WorkspaceError) as error:
+        local.push()
     s3.refuse = lambda method, path: False
-    assert SECRET not in str(told.value)
-    assert "refuses access (AccessDenied)" in str(told.value)
-    assert one.push() == 1
+    assert SECRET not in str(error.value)
+    assert "refuses access (AccessDenied)" in str(error.value)
+    assert local.push() == 1
 
 
 def test_a_write_whose_answer_was_lost_is_known_to_be_ours(s3: LocalS3, machine: Machine) -> None:
@@ -319,12 +319,12 @@ def test_a_write_whose_answer_was_lost_is_known_to_be_ours(s3: LocalS3, machine:
         lost.update([path] if first else [])
         return first
 
-    one, s3.lose = machine("one"), once
-    with one.leased("raw/a/b/lock", None):
-        write(one, "raw/a/b/run-0001.zst", "replies")
+    local, s3.lose = machine("one"), once
+    with local.leased("raw/a/b/lock", None):
+        write(local, "raw/a/b/run-0001.zst", "replies")
     lost.clear()
-    write(one, "raw/a/b/run-0001.zst", "more replies")
-    assert one.push() == 1
+    write(local, "raw/a/b/run-0001.zst", "more replies")
+    assert local.push() == 1
     assert len(lost) == 2
     assert Lease(ObjectStore(ADDRESS), "raw/a/b/lock").acquire() is None
     assert files(machine("other")) == {"raw/a/b/run-0001.zst": b"more replies"}
@@ -333,19 +333,19 @@ def test_a_write_whose_answer_was_lost_is_known_to_be_ours(s3: LocalS3, machine:
 def test_a_machine_killed_while_it_fetches_goes_on(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    one, other = machine("one"), machine("other")
-    write(one, "tables/a", "first")
-    one.push()
-    other.pull()
-    write(one, "tables/a", "second")
-    write(one, "tables/b", "new")
-    one.push()
+    first, second = machine("one"), machine("other")
+    write(first, "tables/a", "first")
+    first.push()
+    second.pull()
+    write(first, "tables/a", "second")
+    write(first, "tables/b", "new")
+    first.push()
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr("goldpan.core.remote.mirror.save_state", _killed)
-        other.pull()
-    other.pull()
-    assert files(other) == files(one)
-    assert other.push() == 0
+        second.pull()
+    second.pull()
+    assert files(second) == files(first)
+    assert second.push() == 0
     assert not list((tmp_path / "other").glob("aside/*"))
 
 
@@ -374,9 +374,9 @@ def test_a_hostile_manifest_writes_nothing(machine: Machine, tmp_path: Path, bod
 
 
 def test_a_damaged_piece_and_another_workspace_are_told(machine: Machine) -> None:
-    one, store = machine("one"), ObjectStore(ADDRESS)
-    write(one, "tables/a", "content")
-    one.push()
+    local, store = machine("one"), ObjectStore(ADDRESS)
+    write(local, "tables/a", "content")
+    local.push()
     (piece,) = [key for key, *_ in store.sizes("content/")]
     store.write(piece, b"CONTENT")
     with pytest.raises(WorkspaceError, match=r"of tables/a .* is damaged"):
@@ -386,16 +386,16 @@ def test_a_damaged_piece_and_another_workspace_are_told(machine: Machine) -> Non
         machine("other")
     store.delete([MANIFEST])
     with pytest.raises(WorkspaceError, match="holds another workspace, or an older one"):
-        one.pull()
+        local.pull()
 
 
 def test_prune_deletes_only_what_no_file_is_made_of(machine: Machine) -> None:
-    one = machine("one")
-    write(one, "tables/a", "first")
-    write(one, "tables/b", "kept")
-    one.push()
-    write(one, "tables/a", "second")
-    one.push()
-    assert one.prune(timedelta(days=7)) == Pruned(0, 0)
-    assert one.prune(timedelta(seconds=-5)) == Pruned(1, 5)
+    local = machine("one")
+    write(local, "tables/a", "first")
+    write(local, "tables/b", "kept")
+    local.push()
+    write(local, "tables/a", "second")
+    local.push()
+    assert local.prune(timedelta(days=7)) == Pruned(0, 0)
+    assert local.prune(timedelta(seconds=-5)) == Pruned(1, 5)
     assert files(machine("other")) == {"tables/a": b"second", "tables/b": b"kept"}

@@ -30,7 +30,7 @@ def test_a_repaired_archive_is_made_whole_by_the_next_run(tmp_path: Path, via: V
     with Twin(synthetic_world()) as twin:
         mine_twin(twin, tmp_path, via)
         mine_twin(twin, tmp_path, via)
-        wanted = table_bytes(tmp_path)
+        expected = table_bytes(tmp_path)
         records = [record for record in archive(tmp_path).records if record.run == 1]
         path = records[0].path
         data = bytearray(path.read_bytes())
@@ -38,31 +38,31 @@ def test_a_repaired_archive_is_made_whole_by_the_next_run(tmp_path: Path, via: V
             data[chance.randrange(record.start, record.end)] ^= 1 << chance.randrange(8)
         path.write_bytes(data)
 
-        told = command_line(twin, tmp_path, "--repo", SLUICE, "--repair", "--json")
-        assert told.code == 0
-        place = Workspace(tmp_path)
-        normalize(place, SLUICE, Reporter(quiet=True))
-        gaps = measure_coverage(place, SLUICE).gaps
+        done = command_line(twin, tmp_path, "--repo", SLUICE, "--repair", "--json")
+        assert done.code == 0
+        workspace = Workspace(tmp_path)
+        normalize(workspace, SLUICE, Reporter(quiet=True))
+        gaps = measure_coverage(workspace, SLUICE).gaps
         assert any("was damaged at byte" in gap.reason for gap in gaps)
         mined = mine_twin(twin, tmp_path, via)
         assert mined.coverage is not None
         assert mined.coverage.complete
-        assert_same(table_bytes(tmp_path), wanted)
+        assert_same(table_bytes(tmp_path), expected)
 
 
 def test_damage_stops_status_and_tables_with_file_and_place(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         mine_twin(twin, tmp_path)
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     record = archive(tmp_path).records[4]
     data = bytearray(record.path.read_bytes())
     data[record.offset - 30] ^= 1
     record.path.write_bytes(data)
     at = rf"run-0001.zst is damaged at byte {record.start}.*mine --repo {SLUICE} --repair"
     with pytest.raises(WorkspaceError, match=at):
-        measure_coverage(place, SLUICE)
+        measure_coverage(workspace, SLUICE)
     with pytest.raises(WorkspaceError, match=at):
-        normalize(place, SLUICE, Reporter(quiet=True))
+        normalize(workspace, SLUICE, Reporter(quiet=True))
     assert record.path.read_bytes() == data
 
 
@@ -81,16 +81,18 @@ def test_what_only_a_backup_has_is_listed_and_imported_again(tmp_path: Path) -> 
     source.write_text("\n".join(json.dumps(entry) for entry in (issue(), pull())))
     settings = Settings(tmp_path / "w")
     assert mine_backup(settings, source, GEM, QUIET).complete
-    place = Workspace(settings.workspace)
-    wanted = table_bytes(place.root, GEM)
-    (record,) = [one for one in archive(place.root, GEM).records if one.meta.get("number") == 2]
+    workspace = Workspace(settings.workspace)
+    expected = table_bytes(workspace.root, GEM)
+    (record,) = [
+        record for record in archive(workspace.root, GEM).records if record.meta.get("number") == 2
+    ]
     data = bytearray(record.path.read_bytes())
     data[record.offset + 20] ^= 1
     record.path.write_bytes(data)
-    done = repair(place.raw(GEM))
+    done = repair(workspace.raw(GEM))
     assert [(lost.part, lost.number) for lost in done.backups] == [("backup", 2)]
-    normalize(place, GEM, QUIET)
-    (gap,) = [gap for gap in measure_coverage(place, GEM).gaps if gap.number is not None]
+    normalize(workspace, GEM, QUIET)
+    (gap,) = [gap for gap in measure_coverage(workspace, GEM).gaps if gap.number is not None]
     assert (gap.number, gap.part) == (2, "entry")
     assert mine_backup(settings, source, GEM, QUIET).complete
-    assert_same(table_bytes(place.root, GEM), wanted)
+    assert_same(table_bytes(workspace.root, GEM), expected)

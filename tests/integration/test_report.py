@@ -121,10 +121,12 @@ def test_distributions_are_counted_beside_what_is_kept(tmp_path: Path) -> None:
 
 def test_prose_languages_come_from_the_verdicts(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
-    told = ["en, 60 letters"] * 10 + ["short, 9 letters", "de, 70 letters"]
+    evidence = ["en, 60 letters"] * 10 + ["short, 9 letters", "de, 70 letters"]
     path = workspace.verdicts(REPO, PROFILE.name)
     rows = pq.read_table(path).to_pylist()
-    rows += [verdict(n + 1, "language", keep=True, evidence=said) for n, said in enumerate(told)]
+    rows += [
+        verdict(n + 1, "language", keep=True, evidence=said) for n, said in enumerate(evidence)
+    ]
     write(path, VERDICTS.schema, rows)
     assert "en 10 3 de 1 0 too short 1 1" in read(workspace)
 
@@ -193,19 +195,19 @@ def test_hostile_texts_are_text_and_nothing_else(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path, title=HOSTILE, body=HOSTILE)
     page = report(workspace, make_datasets(tmp_path, HOSTILE, answer_role=HOSTILE))
     plain = Reader(report(make_workspace(tmp_path / "p"), make_datasets(tmp_path / "p")))
-    found = Reader(page)
-    assert set(found.tags) == set(plain.tags)
-    assert {name for name, _ in found.attributes} == {name for name, _ in plain.attributes}
-    assert found.tags.count("style") == 1
-    assert not {"script", "img", "iframe", "object", "link", "base"} & set(found.tags)
-    assert not [name for name, _ in found.attributes if name.startswith("on") or name == "style"]
+    reader = Reader(page)
+    assert set(reader.tags) == set(plain.tags)
+    assert {name for name, _ in reader.attributes} == {name for name, _ in plain.attributes}
+    assert reader.tags.count("style") == 1
+    assert not {"script", "img", "iframe", "object", "link", "base"} & set(reader.tags)
+    assert not [name for name, _ in reader.attributes if name.startswith("on") or name == "style"]
     assert all(
         link.startswith(
             ("#", f"https://github.com/{REPO}/issues/", f"https://github.com/{REPO}/pull/")
         )
-        for link in found.links
+        for link in reader.links
     )
-    assert " ".join(visible(HOSTILE).split()) in found.text
+    assert " ".join(visible(HOSTILE).split()) in reader.text
     assert not set("\u202e\u200b\x1b\x07\U000e0041") & set(page)
 
 
@@ -219,12 +221,12 @@ def test_a_name_that_is_no_repository_gets_no_link(tmp_path: Path) -> None:
 
 def test_the_policy_allows_the_style_sheet_alone(tmp_path: Path) -> None:
     page = report(make_workspace(tmp_path))
-    found = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    match = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
-    assert found
+    assert match
     assert style
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    assert found[1].replace("&#39;", "'").replace("&#43;", "+") == (
+    assert match[1].replace("&#39;", "'").replace("&#43;", "+") == (
         f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     )
     assert "url(" not in style[1]
@@ -311,18 +313,18 @@ def test_criteria_are_explained_with_their_settings(tmp_path: Path, name: str) -
     workspace = make_workspace(tmp_path)
     rows = [
         {
-            **verdict(1, one.name, keep=True),
-            "subject": one.subject,
-            "decides": one.name in profile.decide,
+            **verdict(1, criterion.name, keep=True),
+            "subject": criterion.subject,
+            "decides": criterion.name in profile.decide,
         }
-        for one in criteria().values()
+        for criterion in criteria().values()
     ]
     write(workspace.verdicts(REPO, PROFILE.name), VERDICTS.schema, rows)
     output = tmp_path / "report.html"
     write_report(workspace, [REPO], profile, [], output)
     text = Reader(output.read_text(encoding="utf-8")).text
-    for one in criteria().values():
-        assert one.definition in text
+    for criterion in criteria().values():
+        assert criterion.definition in text
     assert f"minimum = {profile.settings['comment-scale'].minimum}" in text
 
 
@@ -349,6 +351,6 @@ def test_colours_have_enough_contrast(tmp_path: Path) -> None:
             "yes": ("card",),
         }
         for text, places in grounds.items():
-            for place in places:
-                bright = sorted((luminance(colours[text]), luminance(colours[place])))
-                assert (bright[1] + 0.05) / (bright[0] + 0.05) >= 4.5, (text, place)
+            for background in places:
+                bright = sorted((luminance(colours[text]), luminance(colours[background])))
+                assert (bright[1] + 0.05) / (bright[0] + 0.05) >= 4.5, (text, background)

@@ -55,7 +55,7 @@ def test_nothing_is_asked_of_the_network_and_nothing_runs(
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=400, y=500)
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=900, y=700)
     browser.settle("Page.loadEventFired")
-    asked = [one["request"]["url"] for one in browser.told("Network.requestWillBeSent")]
+    asked = [message["request"]["url"] for message in browser.told("Network.requestWillBeSent")]
     assert asked == [pages[page].as_uri()]
     for unwanted in (
         "Log.entryAdded",

@@ -63,7 +63,7 @@ def test_nothing_unseen_is_left(text: str) -> None:
     assert not any(unicodedata.bidirectional(char) in ("RLO", "LRO", "RLE", "LRI") for char in seen)
     if not any(unicodedata.category(char)[0] in "CMZ" for char in text):
         assert seen == re.sub(
-            "[\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]", lambda found: visible(found[0]), text
+            "[\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]", lambda match: visible(match[0]), text
         )
 
 
@@ -81,10 +81,10 @@ WORDS = st.text(st.sampled_from("ab \n`~#"), max_size=200)
 def test_an_excerpt_loses_no_words(text: str, room: int) -> None:
     cut = excerpt(text, room, 1000)
     assert cut.left_out == 0
-    kept = "".join(block.info + block.text for block in (*cut.shown, *cut.more))
+    joined = "".join(block.info + block.text for block in (*cut.shown, *cut.more))
     lost = re.sub(r"(?m)^ {0,3}(`{3,}|~{3,})", "", text)
     for letter in "ab#":
-        assert kept.count(letter) == lost.count(letter)
+        assert joined.count(letter) == lost.count(letter)
 
 
 def test_an_excerpt_is_cut_at_a_line_and_says_what_it_leaves_out() -> None:
@@ -114,8 +114,8 @@ LINES = st.lists(
 )
 
 
-def told(one: Line) -> str:
-    return "".join(piece.text for piece in one.pieces)
+def text_of(line: Line) -> str:
+    return "".join(piece.text for piece in line.pieces)
 
 
 @given(LINES, LINES, st.integers(0, 3))
@@ -124,13 +124,13 @@ def test_a_diff_side_by_side_tells_both_versions(
 ) -> None:
     diff = "\n".join(unified_diff(before, after, "a/f", "b/f", lineterm="", n=context))
     sides = side_by_side(diff)
-    for lines, found in (
+    for lines, drawn in (
         (before, [row.left for row in sides.rows if row.left]),
         (after, [row.right for row in sides.rows if row.right]),
     ):
-        numbers = [one.number for one in found]
+        numbers = [line.number for line in drawn]
         assert numbers == sorted(set(numbers))
-        assert [told(one) for one in found] == [lines[number - 1] for number in numbers]
+        assert [text_of(line) for line in drawn] == [lines[number - 1] for number in numbers]
     body = diff.split("\n")[2:]
     assert sides.deleted == sum(text.startswith("-") for text in body)
     assert sides.inserted == sum(text.startswith("+") for text in body)
@@ -140,8 +140,8 @@ def test_a_diff_side_by_side_tells_both_versions(
     for row in changed:
         if row.left and row.right and any(piece.changed for piece in row.left.pieces):
             same = [
-                "".join(piece.text for piece in one.pieces if not piece.changed)
-                for one in (row.left, row.right)
+                "".join(piece.text for piece in line.pieces if not piece.changed)
+                for line in (row.left, row.right)
             ]
             assert same[0] == same[1]
 
@@ -157,13 +157,13 @@ def test_blocks_become_a_diff(
     diff = blocks_as_diff(head + search, [(search, replace)])
     assert diff is not None
     sides = side_by_side(diff, most=1000)
-    for text, found in (
+    for text, drawn in (
         (search, [row.left for row in sides.rows if row.left]),
         (replace, [row.right for row in sides.rows if row.right]),
     ):
-        assert "".join(told(one) + "\n" * one.ends for one in found) == text
-        assert [one.number for one in found] == list(
-            range(len(around) + 1, len(around) + 1 + len(found))
+        assert "".join(text_of(line) + "\n" * line.ends for line in drawn) == text
+        assert [line.number for line in drawn] == list(
+            range(len(around) + 1, len(around) + 1 + len(drawn))
         )
 
 
@@ -191,9 +191,9 @@ def test_versions_of_a_line_stand_side_by_side_with_their_differences() -> None:
 
 def test_line_ends_are_told() -> None:
     crlf = side_by_side("@@ -1,2 +1,2 @@\n a\r\n-b\r\n+c\r\n")
-    assert told(crlf.rows[0].left or Line(0, ())) == "a"
+    assert text_of(crlf.rows[0].left or Line(0, ())) == "a"
     mixed = side_by_side("@@ -1,2 +1,2 @@\n a\n-b\r\n+c\n")
-    assert told(mixed.rows[1].left or Line(0, ())) == "b⟨U+000D⟩"
+    assert text_of(mixed.rows[1].left or Line(0, ())) == "b⟨U+000D⟩"
     last = side_by_side("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n").rows[0]
     assert last.left
     assert last.right
@@ -226,7 +226,7 @@ def test_hostile_diffs_take_little_time(old: str, new: str) -> None:
     assert len(sides.rows) <= 160
     assert (sides.deleted, sides.inserted) == (count, count)
     assert len(sides.rows) + sides.left_out // 2 == count
-    assert all(len(told(row.left)) <= 400 for row in sides.rows if row.left)
+    assert all(len(text_of(row.left)) <= 400 for row in sides.rows if row.left)
 
 
 PATHS = st.sets(
@@ -235,7 +235,7 @@ PATHS = st.sets(
     max_size=30,
 ).map(
     lambda paths: sorted(
-        path for path in paths if not any(one.startswith(f"{path}/") for one in paths)
+        path for path in paths if not any(other.startswith(f"{path}/") for other in paths)
     )
 )
 
@@ -244,7 +244,7 @@ PATHS = st.sets(
 def test_a_tree_shows_the_way_to_the_file(paths: list[str], data: st.DataObject) -> None:
     changed = data.draw(st.sampled_from(paths))
     branches = draw_around(paths, changed, others=2)
-    (at,) = [place for place, branch in enumerate(branches) if branch.changed]
+    (at,) = [index for index, branch in enumerate(branches) if branch.changed]
     way = [branches[at].name]
     depth = len(branches[at].drawn)
     for branch in reversed(branches[:at]):

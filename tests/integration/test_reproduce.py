@@ -37,14 +37,14 @@ def test_a_table_stands_beside_the_print(tmp_path: Path) -> None:
     recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
     code, result = run(recipe, "--data", data, "--workspace", tmp_path / "w", "--table", "1")
     assert code == 0
-    found = cells(result, 0)
-    assert found["toys", "A"]["here"] == 0.8004
-    assert (found["toys", "A"]["state"], found["toys", "A"]["same"]) == ("recomputed", True)
-    assert found["points", "A"]["here"] == 0.75
-    assert found["toys", "B"]["same"] is False
-    assert found["toys", "B"]["distance"] == pytest.approx(-0.01)
-    assert found["other", "A"]["state"] == "untested"
-    assert ("points", "B") not in found, "the paper leaves it empty"
+    table = cells(result, 0)
+    assert table["toys", "A"]["here"] == 0.8004
+    assert (table["toys", "A"]["state"], table["toys", "A"]["same"]) == ("recomputed", True)
+    assert table["points", "A"]["here"] == 0.75
+    assert table["toys", "B"]["same"] is False
+    assert table["toys", "B"]["distance"] == pytest.approx(-0.01)
+    assert table["other", "A"]["state"] == "untested"
+    assert ("points", "B") not in table, "the paper leaves it empty"
     assert any("stands twice on toys" in note for note in result["tables"][0]["notes"])
     (file,) = result["files"]
     assert (file["state"], file["name"]) == ("as published", "scores.csv")
@@ -57,20 +57,20 @@ def test_models_run_and_what_lacks_is_untested_with_a_reason(tmp_path: Path) -> 
     assert {cell["state"] for cell in cells(result, 0).values()} == {"untested"}
     code, result = run(recipe, *where)
     assert code == 3, "a file is missing"
-    found = cells(result, 0)
-    ran = found["requirement_type", "A"]
+    table = cells(result, 0)
+    ran = table["requirement_type", "A"]
     assert ran["state"] == "run"
     assert ran["here"] == pytest.approx(1 / 3), "a constant answer on 4 and 4 rows"
     assert ran["facts"]["rows"] == {"train": 32, "test": 8}
-    assert found["incivility", "A"]["note"] == "other toys is missing: others.csv"
-    assert found["requirement_type", "Big"]["state"] == "untested"
+    assert table["incivility", "A"]["note"] == "other toys is missing: others.csv"
+    assert table["requirement_type", "Big"]["state"] == "untested"
     (missing,) = result["missing"]
     assert str(data / "others.csv") in missing["remedy"]
     assert "https://example.org/toys" in missing["remedy"]
     assert missing["remedy"].endswith("others.csv (Beside the toys)")
     code, part = run(recipe, *where, "--limit", "20")
-    found = cells(part, 0)["requirement_type", "A"]
-    assert (found["state"], found["note"]) == ("in part", "20 of 40 rows")
+    table = cells(part, 0)["requirement_type", "A"]
+    assert (table["state"], table["note"]) == ("in part", "20 of 40 rows")
 
 
 def test_rows_that_are_not_the_papers_are_not_used(tmp_path: Path) -> None:
@@ -91,12 +91,12 @@ def test_three_files_tell_the_same(tmp_path: Path) -> None:
     assert done.exit_code == 3, done.output
     assert "Of 3 cells recomputed, 2 agree to the printed digits" in done.stdout
     folder = tmp_path / "w" / "reproduce" / "nobody"
-    told = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    assert told["tables"][0]["counts"]["recomputed"] == 3
+    output = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    assert output["tables"][0]["counts"]["recomputed"] == 3
     for name in ("result.md", "result.html"):
         text = (folder / name).read_text(encoding="utf-8")
         assert "A paper of nobody" in text
-        assert told["files"][0]["sha256"] in text
+        assert output["files"][0]["sha256"] in text
         assert "0.8004" not in text, "as many digits as the print"
     before = {path.name: path.read_bytes() for path in folder.glob("result.*")}
     CliRunner().invoke(app, arguments)
@@ -140,10 +140,10 @@ def test_files_are_found_in_a_clone_compressed_or_not(tmp_path: Path) -> None:
     (root / "kit").mkdir()
     (root / "kit" / "scores.csv").write_text(SCORES.replace("0.61", "0.62"), encoding="utf-8")
     (root / "scores.csv").write_text("elsewhere", encoding="utf-8")
-    found = DataFolder(root).find(recipe.file("scores"))
-    assert found.path.name == "scores.csv.xz", "the one whose digest is known"
-    assert found.state == "as published"
-    found.path.unlink()
+    file = DataFolder(root).find(recipe.file("scores"))
+    assert file.path.name == "scores.csv.xz", "the one whose digest is known"
+    assert file.state == "as published"
+    file.path.unlink()
     assert DataFolder(root).find(recipe.file("scores")).state == "differs"
     (root / "kit" / "scores.csv").write_text("model\nA\n", encoding="utf-8")
     with pytest.raises(DatasetError, match="has no column 'task'"):
@@ -191,9 +191,9 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, command[1:])
     assert done.exit_code == 0, done.output
     folder = tmp_path / "w" / "reproduce" / "nobody" / "jobs" / "a--requirement_type"
-    told = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    assert [table["table"] for table in told["tables"]] == ["2"], "only tables that are run"
-    assert cells(told, 0)["requirement_type", "A"]["state"] == "in part"
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    assert [table["table"] for table in result["tables"]] == ["2"], "only tables that are run"
+    assert cells(result, 0)["requirement_type", "A"]["state"] == "in part"
 
 
 @pytest.mark.parametrize(
@@ -214,13 +214,13 @@ def test_what_is_not_there_is_named(
 
 def test_a_model_that_cannot_run_is_a_problem(tmp_path: Path) -> None:
     recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
-    code, told = run(
+    code, output = run(
         recipe,
         *("--data", data, "--workspace", tmp_path / "w"),
         *("--models", "big", "--tasks", "requirement_type"),
     )
     assert code == 3, "so that a cluster shows a job as failed"
-    (problem,) = told["tables"][0]["problems"]
+    (problem,) = output["tables"][0]["problems"]
     assert problem.startswith("Big did not run on requirement_type: nobody/big@0123456789")
     assert "Fetch it with --download" in problem
-    assert cells(told, 0)["requirement_type", "Big"]["state"] == "untested"
+    assert cells(output, 0)["requirement_type", "Big"]["state"] == "untested"

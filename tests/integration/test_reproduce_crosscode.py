@@ -27,8 +27,8 @@ def write_tasks(folder: Path) -> None:
     """Write two tasks that the split Cat-Intra-CD has on its two sides."""
     pairs = [("int a;", "Yes"), ("int b;", "No"), ("No", "No"), ("int c;", "Yes")]
     instances = [
-        {"input": given, "output": answer, "split": "train", "idx": at}
-        for at, (given, answer) in enumerate(pairs * 150)
+        {"input": question, "output": answer, "split": "train", "idx": at}
+        for at, (question, answer) in enumerate(pairs * 150)
     ]
     write_public(
         folder,
@@ -77,10 +77,10 @@ def test_runs_on_a_built_split_fill_their_cells(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     write_tasks(tmp_path / "tasks")
-    place = ("--workspace", str(tmp_path / "w"))
+    options = ("--workspace", str(tmp_path / "w"))
 
     def goldpan(*words: object) -> None:
-        done = CliRunner().invoke(app, [*map(str, words), *place])
+        done = CliRunner().invoke(app, [*map(str, words), *options])
         assert done.exit_code == 0, done.output
 
     how = ("--method", "2/0-instruct", "--layout", "authors", "--evaluation-cap", "12")
@@ -135,7 +135,7 @@ def test_curves_follow_from_runs_with_fewer_instances(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     write_tasks(tmp_path / "tasks")
-    place = ("--workspace", str(tmp_path / "w"))
+    options = ("--workspace", str(tmp_path / "w"))
     answers = {"2": "No idea", "4": "Yes"}
     asked: list[str] = []
     with OpenAIServer(lambda body: Said(answers[asked[-1]])) as server:
@@ -157,7 +157,7 @@ def test_curves_follow_from_runs_with_fewer_instances(
                 ("build", "crosscode", "import", str(built)),
                 ("evaluate", "run", "--task", f"crosscode_cat_intra_cd_1_shot_{cap}", *model),
             ):
-                done = CliRunner().invoke(app, [*words, *place])
+                done = CliRunner().invoke(app, [*words, *options])
                 assert done.exit_code == 0, done.output
     recipe = tmp_path / "curves.toml"
     recipe.write_text(SCALING, encoding="utf-8")

@@ -26,8 +26,8 @@ def run(*arguments: object) -> tuple[int, dict[str, Any]]:
     done = CliRunner().invoke(app, ["reproduce", "ecser", *map(str, arguments), "--json"])
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
-    told = json.loads(done.stdout)
-    return done.exit_code, {table["table"]: table for table in told["tables"]}
+    output = json.loads(done.stdout)
+    return done.exit_code, {table["table"]: table for table in output["tables"]}
 
 
 def cells(table: Any) -> dict[tuple[str, str], Any]:

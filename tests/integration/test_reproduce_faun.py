@@ -32,11 +32,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
         yield running
 
 
-def evaluate(place: Path, server: OpenAIServer, *words: str, name: str = "gpt-4o") -> None:
+def evaluate(root: Path, server: OpenAIServer, *words: str, name: str = "gpt-4o") -> None:
     model = ("--model", "prompted", "--set", f"model={name}", "--set", f"base_url={server.url}")
     protocol = () if "--protocol" in words else ("--protocol", "faun-eval")
     arguments = ["evaluate", "run", *model, *protocol, *words]
-    done = CliRunner().invoke(app, [*arguments, "--workspace", str(place)])
+    done = CliRunner().invoke(app, [*arguments, "--workspace", str(root)])
     assert done.exit_code == 0, done.output
 
 
@@ -47,17 +47,17 @@ def reproduced(*arguments: object) -> dict[str, Any]:
 
 
 def cell(table: Any, row: str, column: str) -> Any:
-    (wanted,) = (cell for cell in table["cells"] if (cell["row"], cell["column"]) == (row, column))
-    return wanted
+    (match,) = (cell for cell in table["cells"] if (cell["row"], cell["column"]) == (row, column))
+    return match
 
 
 def test_runs_of_a_workspace_fill_their_cells(tmp_path: Path, server: OpenAIServer) -> None:
-    place = tmp_path / "data" / "faun-eval-workspace"
-    write(place, QA, examples(QA, 3), name="qa")
-    write(place, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 4), name="fault-localization")
-    write(place, CODE_EDIT, examples(CODE_EDIT, 2), name="code-edit")
-    evaluate(place, server, "--task", "fault_localization")
-    evaluate(place, server, "--task", "fault_localization", "--ablate", "title")
+    root = tmp_path / "data" / "faun-eval-workspace"
+    write(root, QA, examples(QA, 3), name="qa")
+    write(root, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 4), name="fault-localization")
+    write(root, CODE_EDIT, examples(CODE_EDIT, 2), name="code-edit")
+    evaluate(root, server, "--task", "fault_localization")
+    evaluate(root, server, "--task", "fault_localization", "--ablate", "title")
     tables = reproduced("--data", tmp_path / "data", "--workspace", tmp_path / "w")
     whole = cell(tables["4"], "FL: EM", "GPT-4o")
     assert (whole["here"], whole["state"], whole["note"]) == (1.0, "in part", "4 of 300 rows")
@@ -110,17 +110,17 @@ def test_without_a_workspace_the_plan_is_named(tmp_path: Path) -> None:
 
 
 def test_a_run_under_another_protocol_is_in_part(tmp_path: Path, server: OpenAIServer) -> None:
-    place = tmp_path / "w"
-    write(place, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 4), name="fault-localization")
+    root = tmp_path / "w"
+    write(root, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 4), name="fault-localization")
     task = ("--task", "fault_localization")
-    evaluate(place, server, *task, "--protocol", "default", "--ablate", "title")
-    evaluate(place, server, *task, "--protocol", "default")
+    evaluate(root, server, *task, "--protocol", "default", "--ablate", "title")
+    evaluate(root, server, *task, "--protocol", "default")
     note = "4 of 300 rows; under the protocol default"
-    first = reproduced("--workspace", place)
+    first = reproduced("--workspace", root)
     assert cell(first["4"], "FL: EM", "GPT-4o")["note"] == note
     assert cell(first["5"], "FL: EM, IB", "GPT-4o")["note"] == note
-    evaluate(place, server, *task)
-    second = reproduced("--workspace", place)
+    evaluate(root, server, *task)
+    second = reproduced("--workspace", root)
     assert cell(second["4"], "FL: EM", "GPT-4o")["note"] == "4 of 300 rows", "the paper's counts"
     assert cell(second["5"], "FL: EM, IB", "GPT-4o")["note"] == note
 
@@ -128,9 +128,9 @@ def test_a_run_under_another_protocol_is_in_part(tmp_path: Path, server: OpenAIS
 @pytest.fixture
 def made(tmp_path: Path) -> Iterator[Path]:
     """Yield the workspace of examples/faun-eval.toml, run on the local GitHub."""
-    with local_place(tmp_path, history_world(tmp_path / "sluice.git")) as place:
-        place.plan("faun-eval.toml")
-        done = place.run("run", "faun-eval.toml", "--json")
+    with local_place(tmp_path, history_world(tmp_path / "sluice.git")) as lab:
+        lab.plan("faun-eval.toml")
+        done = lab.run("run", "faun-eval.toml", "--json")
         assert done.code == 0, done.out + done.err
         yield tmp_path / "faun-eval-workspace"
 
@@ -151,8 +151,8 @@ class Oracle:
     def __call__(self, body: Body) -> Said:
         text = asked(body)
         target = REFERENCES[self.dataset]
-        known = [row[target] for row in self.rows[self.dataset] if row["title"] in text]
-        return Said(known[0] if known else "I cannot tell.")
+        answers = [row[target] for row in self.rows[self.dataset] if row["title"] in text]
+        return Said(answers[0] if answers else "I cannot tell.")
 
 
 def test_from_a_plan_on_github_to_the_papers_tables(

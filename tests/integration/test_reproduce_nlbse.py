@@ -30,8 +30,8 @@ def run(paper: str, *arguments: object) -> tuple[int, dict[str, Any]]:
     done = CliRunner().invoke(app, ["reproduce", paper, *map(str, arguments), "--json"])
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
-    told = json.loads(done.stdout)
-    return done.exit_code, {table["table"]: table for table in told["tables"]}
+    output = json.loads(done.stdout)
+    return done.exit_code, {table["table"]: table for table in output["tables"]}
 
 
 def cells(table: Any) -> dict[tuple[str, str], Any]:

@@ -58,12 +58,12 @@ def reproduced(recipe: Path, folder: Path) -> tuple[int, Any]:
 
 
 def cell(result: Any) -> Any:
-    (found,) = [
+    (match,) = [
         entry
         for entry in result["tables"][0]["cells"]
         if (entry["row"], entry["column"]) == ("requirement_type", "A")
     ]
-    return found
+    return match
 
 
 def test_the_same_rows_give_the_same_score(tmp_path: Path) -> None:

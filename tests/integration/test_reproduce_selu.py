@@ -34,10 +34,10 @@ def context(data: Path, workspace: Path) -> Context:
 
 
 def test_tasks_labels_and_steps_are_those_of_the_registry() -> None:
-    known = load_tasks()
+    tasks = load_tasks()
     assert len(SELU.tasks) == 16
     for recipe in SELU.tasks:
-        task = known[recipe.task]
+        task = tasks[recipe.task]
         assert recipe.counts["total"] == task.counts["total"]
         labels = {name.partition(":")[2] for name in recipe.counts if name != "total"}
         assert labels <= set(task.label_names)
@@ -68,8 +68,8 @@ def test_prompts_are_read_from_the_authors_file(tmp_path: Path) -> None:
     (folder / "tone_bearing.txt").write_text("Tone of {text}?\n{context}", encoding="utf-8")
     recipe = SELU.task("tone_bearing")
     assert recipe is not None
-    place = context(tmp_path, tmp_path / "w")
-    task = with_prompt(place, find_task("tone_bearing"), recipe)
+    environment = context(tmp_path, tmp_path / "w")
+    task = with_prompt(environment, find_task("tone_bearing"), recipe)
     assert task.prompt.fill("a {text}").startswith("Tone of a {text}?\n")
     assert [label.text for label in task.labels] == ["non-technical", "technical"]
     (folder / "tone_bearing.txt").write_text("Tone?", encoding="utf-8")
@@ -94,16 +94,16 @@ def test_rows_are_split_and_prepared_as_the_recipe_says(tmp_path: Path) -> None:
     recipe = SELU.task("incivility")
     assert recipe is not None
     recipe = recipe.model_copy(update={"counts": {"total": 40, "label:civil": 20}})
-    place = context(civility(tmp_path / "data", 40), tmp_path / "w")
-    ready = prepared(place, recipe)
+    environment = context(civility(tmp_path / "data", 40), tmp_path / "w")
+    ready = prepared(environment, recipe)
     assert {name: len(rows) for name, rows in ready.data.splits.items()} == {"train": 32, "test": 8}
     assert Counter(ready.data.splits["test"]["label"].to_pylist()) == {"civil": 4, "uncivil": 4}
     assert all("  " not in text for text in ready.data.splits["test"]["text"].to_pylist())
-    again = prepared(place, recipe)
+    again = prepared(environment, recipe)
     assert again.data.split_hash == ready.data.split_hash
     other = recipe.model_copy(update={"split": recipe.split.model_copy(update={"seed": 7})})
-    assert prepared(place, other).data.split_hash != ready.data.split_hash
-    few = replace(place, effort=Effort(limit=20))
+    assert prepared(environment, other).data.split_hash != ready.data.split_hash
+    few = replace(environment, effort=Effort(limit=20))
     assert sum(map(len, prepared(few, recipe).data.splits.values())) == 20
 
 
@@ -163,7 +163,7 @@ def test_tables_3_to_5_come_out_of_the_published_scores(tmp_path: Path) -> None:
 @pytest.mark.real_data
 @needs_scores
 def test_the_kits_prompts_and_models_are_as_published(tmp_path: Path) -> None:
-    place = context(DATA, tmp_path)
+    environment = context(DATA, tmp_path)
     for source in SELU.files:
         if source.key.startswith("prompt-") or source.key == "models":
-            assert place.file(source.key).state == "as published", source.key
+            assert environment.file(source.key).state == "as published", source.key

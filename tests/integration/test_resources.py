@@ -32,7 +32,7 @@ def mined(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told_in_one_sentence(done: Done, *words: str) -> None:
-    (line,) = [one for one in done.err.splitlines() if one.startswith("Error")]
+    (line,) = [line for line in done.err.splitlines() if line.startswith("Error")]
     assert done.code == 1
     assert "itself failed" not in done.err
     assert [word for word in words if word not in line] == []
@@ -79,9 +79,9 @@ def test_a_full_disk_for_what_is_rejected_is_told(mined: Path, tmp_path: Path, s
     ],
 )
 def test_each_library_s_words_are_understood(error: Exception, words: tuple[str, ...]) -> None:
-    told = explain(error)
-    assert told is not None
-    assert [word for word in words if word not in str(told)] == []
+    explanation = explain(error)
+    assert explanation is not None
+    assert [word for word in words if word not in str(explanation)] == []
     assert told_otherwise(error)
 
 
@@ -134,7 +134,7 @@ def test_a_read_only_workspace_is_told(mined: Path) -> None:
 
 
 def test_what_a_killed_run_left_is_removed_and_what_runs_is_not(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     code = (
         "import os, sys; from pathlib import Path; from goldpan.core.workspace import Workspace\n"
         "with Workspace(Path(sys.argv[1])).scratch() as scratch:\n"
@@ -149,11 +149,11 @@ def test_what_a_killed_run_left_is_removed_and_what_runs_is_not(tmp_path: Path) 
         )
         for _ in range(2)
     ]
-    names = [one.stdout.readline().strip() for one in started if one.stdout]
+    names = [process.stdout.readline().strip() for process in started if process.stdout]
     started[0].kill()
     started[0].wait()
     (tmp_path / "tmp" / "older").mkdir()
-    with place.scratch() as scratch:
+    with workspace.scratch() as scratch:
         left = {path.name for path in (tmp_path / "tmp").iterdir()}
         assert left == {names[1], scratch.name}
     started[1].communicate("")

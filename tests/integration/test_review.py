@@ -38,30 +38,30 @@ PRICES = {"judge": {"input": 10.0, "output": 100.0}}
 
 
 def test_verdicts_stand_beside_those_of_the_filter(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     said = {2: answer("drop", "Leak 2", confidence=0.7, reasons=["off-topic"])}
     with OpenAIServer(each(said)) as server:
-        done = review(place, server)
+        done = review(lab, server)
     assert (done.keep, done.drop, done.people) == (
         {"question-answer": 2},
         {"question-answer": 1},
         {},
     )
-    found = rows(place)
-    assert [(n, row["keep"], row["reason"], row["value"]) for n, row in found.items()] == [
+    verdicts = rows(lab)
+    assert [(n, row["keep"], row["reason"], row["value"]) for n, row in verdicts.items()] == [
         (1, True, None, 0.9),
         (2, False, "off-topic", 0.7),
         (3, True, None, 0.9),
     ]
-    assert re.fullmatch(rf"comment [0-9]+: {QUOTE}", found[1]["evidence"])
-    shared = {(row["stage"], row["criterion"], row["decides"]) for row in found.values()}
+    assert re.fullmatch(rf"comment [0-9]+: {QUOTE}", verdicts[1]["evidence"])
+    shared = {(row["stage"], row["criterion"], row["decides"]) for row in verdicts.values()}
     assert shared == {("llm", "question-answer", False)}
 
 
 def test_a_model_sees_title_body_and_replies_with_roles_but_no_names(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 1)
+    lab = workspace(tmp_path, 1)
     with OpenAIServer(keeps) as server:
-        review(place, server)
+        review(lab, server)
         (body,) = server.chats
     seen = told(body)
     assert "Leak 1\n" in seen
@@ -75,9 +75,9 @@ def test_a_model_sees_title_body_and_replies_with_roles_but_no_names(tmp_path: P
 def test_a_long_discussion_is_shown_by_its_ends(tmp_path: Path) -> None:
     said = [filtering.comment(1, f"Reply number {n}", "alice") for n in range(1, 101)]
     said.append(filtering.comment(1, "Mended", "erin", author_association="member"))
-    place = filtered(filtering.build(tmp_path, [filtering.issue(1)], said))
+    workspace = filtered(filtering.build(tmp_path, [filtering.issue(1)], said))
     with OpenAIServer(keeps) as server:
-        review(place, server)
+        review(workspace, server)
         (body,) = server.chats
     seen = [line for line in told(body).split("\n") if " begin reply " in line]
     assert len(seen) == 64
@@ -88,9 +88,9 @@ def test_a_long_discussion_is_shown_by_its_ends(tmp_path: Path) -> None:
 
 
 def test_what_is_private_does_not_leave_the_machine(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 1, issue1="Write to jane.roe@sluiceworks.org please")
+    lab = workspace(tmp_path, 1, issue1="Write to jane.roe@sluiceworks.org please")
     with OpenAIServer(keeps) as server:
-        review(place, server)
+        review(lab, server)
         (body,) = server.chats
     assert "jane.roe" not in str(body)
     assert "Write to <EMAIL> please" in told(body)
@@ -119,15 +119,15 @@ def test_what_is_private_does_not_leave_the_machine(tmp_path: Path) -> None:
     ],
 )
 def test_what_fails_is_a_verdict_for_people(tmp_path: Path, said: Any, reason: str) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with OpenAIServer(each({2: said})) as server:
-        done = review(place, server)
-        row = rows(place)[2]
+        done = review(lab, server)
+        row = rows(lab)[2]
         assert (row["keep"], row["reason"]) == (None, reason)
-        assert [rows(place)[n]["keep"] for n in (1, 3)] == [True, True]
+        assert [rows(lab)[n]["keep"] for n in (1, 3)] == [True, True]
         assert done.people == {"question-answer": 1}
         first = len(server.chats)
-        review(place, server)
+        review(lab, server)
         transient = reason in ("bad-request", "rate-limited", "server-error", "no-connection")
         assert (len(server.chats) > first) is transient
 
@@ -141,54 +141,54 @@ def test_a_failure_that_passes_is_tried_again_at_once(tmp_path: Path) -> None:
 
 
 def test_what_failed_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with OpenAIServer(each({2: Fault(500)})) as server:
-        review(place, server)
+        review(lab, server)
         server.model = keeps
         before = len(server.chats)
-        assert review(place, server).keep == {"question-answer": 3}
+        assert review(lab, server).keep == {"question-answer": 3}
         assert [number(body) for body in server.chats[before:]] == [2]
 
 
 def test_a_second_run_is_free_and_gives_the_same_bytes(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with OpenAIServer(keeps) as server:
-        first = review(place, server, prices=PRICES)
-        bytes_before = (place.root / "verdicts/octo/gem/unpaired/own.llm.parquet").read_bytes()
-        again = review(place, server, prices=PRICES)
+        first = review(lab, server, prices=PRICES)
+        bytes_before = (lab.root / "verdicts/octo/gem/unpaired/own.llm.parquet").read_bytes()
+        again = review(lab, server, prices=PRICES)
         assert len(server.chats) == 3
     assert (first.sent, again.sent, again.answered, again.cost) == (3, 0, 3, 0)
     assert again.cost_before == pytest.approx(first.cost)
-    assert (place.root / "verdicts/octo/gem/unpaired/own.llm.parquet").read_bytes() == bytes_before
+    assert (lab.root / "verdicts/octo/gem/unpaired/own.llm.parquet").read_bytes() == bytes_before
 
 
 @pytest.mark.parametrize(
     "change", [{"models": ["other"]}, {"temperature": 0.5}, {"max_tokens": 50}, {"seed": 5}]
 )
 def test_other_models_and_parameters_are_asked_anew(tmp_path: Path, change: dict[str, Any]) -> None:
-    place = workspace(tmp_path, 1)
+    lab = workspace(tmp_path, 1)
     with OpenAIServer(keeps) as server:
-        review(place, server)
-        review(place, server, **change)
+        review(lab, server)
+        review(lab, server, **change)
         assert len(server.chats) == 2
 
 
 def test_another_rubric_is_asked_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = workspace(tmp_path, 1)
+    lab = workspace(tmp_path, 1)
     with OpenAIServer(keeps) as server:
-        review(place, server)
+        review(lab, server)
         old = load_prompt("question-answer")
         monkeypatch.setattr(planner, "load_prompt", lambda _: replace(old, version=old.version + 1))
-        review(place, server)
+        review(lab, server)
         assert len(server.chats) == 2
 
 
 def test_every_request_and_reply_is_archived_without_the_key(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     leaky = Fault(500, message=f"Key {KEY} made me fail")
     with OpenAIServer(each({2: leaky})) as server:
-        review(place, server)
-    records = Archive(place.root / "reviews").records
+        review(lab, server)
+    records = Archive(lab.root / "reviews").records
     assert sorted(record.meta["part"] for record in records) == ["reply"] * 3 + ["request"] * 3
     bodies = b"".join(record.read() for record in records)
     assert b"Key *** made me fail" in bodies
@@ -197,7 +197,7 @@ def test_every_request_and_reply_is_archived_without_the_key(tmp_path: Path) -> 
 
 
 def test_models_that_disagree_send_a_subject_to_people(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
 
     def model(body: Body) -> Said:
         if body["model"] == "second" and number(body) == 2:
@@ -207,36 +207,36 @@ def test_models_that_disagree_send_a_subject_to_people(tmp_path: Path) -> None:
         return keeps(body)
 
     with OpenAIServer(model) as server:
-        review(place, server, models=["first", "second"])
-        found = rows(place)
-        assert [row["keep"] for row in found.values()] == [True, None, None]
-        assert [found[n]["reason"] for n in (2, 3)] == ["disagreement", "unsure"]
-        assert [row["value"] for row in found.values()] == [1.0, 0.5, 0.5]
-        assert found[2]["evidence"] == "first: keep 0.90; second: drop 0.90"
+        review(lab, server, models=["first", "second"])
+        verdicts = rows(lab)
+        assert [row["keep"] for row in verdicts.values()] == [True, None, None]
+        assert [verdicts[n]["reason"] for n in (2, 3)] == ["disagreement", "unsure"]
+        assert [row["value"] for row in verdicts.values()] == [1.0, 0.5, 0.5]
+        assert verdicts[2]["evidence"] == "first: keep 0.90; second: drop 0.90"
 
 
 def test_models_that_name_different_replies_disagree(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 1, replies=2)
+    lab = workspace(tmp_path, 1, replies=2)
 
     def model(body: Body) -> Said:
         return answer("keep", QUOTE, reply={"first": 1, "second": 2, "third": 2}[body["model"]])
 
     with OpenAIServer(model) as server:
-        review(place, server, models=["first", "second"])
-        assert (rows(place)[1]["keep"], rows(place)[1]["reason"]) == (None, "disagreement")
-        review(place, server, models=["first", "second", "third"], agreement=0.6)
-        decided = rows(place)[1]
-    comments = pq.read_table(place.table(REPO, "comments"))["comment_id"].to_pylist()
+        review(lab, server, models=["first", "second"])
+        assert (rows(lab)[1]["keep"], rows(lab)[1]["reason"]) == (None, "disagreement")
+        review(lab, server, models=["first", "second", "third"], agreement=0.6)
+        decided = rows(lab)[1]
+    comments = pq.read_table(lab.table(REPO, "comments"))["comment_id"].to_pylist()
     assert decided["keep"] is True
     assert decided["evidence"] == f"comment {comments[1]}: {QUOTE}"
 
 
 def test_a_reply_that_does_not_exist_is_left_to_people(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 1)
+    lab = workspace(tmp_path, 1)
     with OpenAIServer(lambda _: answer("keep", QUOTE, reply=2)) as server:
-        review(place, server)
-    found = rows(place)[1]
-    assert (found["keep"], found["reason"], found["evidence"]) == (
+        review(lab, server)
+    verdict = rows(lab)[1]
+    assert (verdict["keep"], verdict["reason"], verdict["evidence"]) == (
         None,
         "reply-not-found",
         "reply 2",
@@ -244,30 +244,30 @@ def test_a_reply_that_does_not_exist_is_left_to_people(tmp_path: Path) -> None:
 
 
 def test_samples_vote_with_seeds_of_their_own_and_a_majority_may_do(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 1)
+    lab = workspace(tmp_path, 1)
     votes = {0: "keep", 1: "drop", 2: "keep"}
 
     def model(body: Body) -> Said:
         return answer(votes[body["seed"]], QUOTE)
 
     with OpenAIServer(model) as server:
-        review(place, server, samples=3, temperature=1.0)
-        assert rows(place)[1]["reason"] == "disagreement"
-        review(place, server, samples=3, temperature=1.0, agreement=0.6)
-        assert rows(place)[1]["keep"] is True
-        assert rows(place)[1]["value"] == pytest.approx(2 / 3)
+        review(lab, server, samples=3, temperature=1.0)
+        assert rows(lab)[1]["reason"] == "disagreement"
+        review(lab, server, samples=3, temperature=1.0, agreement=0.6)
+        assert rows(lab)[1]["keep"] is True
+        assert rows(lab)[1]["value"] == pytest.approx(2 / 3)
         assert len(server.chats) == 3
 
 
 def test_a_vote_of_little_confidence_is_unsure(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 1)
+    lab = workspace(tmp_path, 1)
     with OpenAIServer(lambda _: answer("keep", QUOTE, confidence=0.4)) as server:
-        review(place, server, confidence=0.5)
-    assert (rows(place)[1]["keep"], rows(place)[1]["reason"]) == (None, "unsure")
+        review(lab, server, confidence=0.5)
+    assert (rows(lab)[1]["keep"], rows(lab)[1]["reason"]) == (None, "unsure")
 
 
 def test_a_text_too_long_for_the_model_is_cut_until_it_fits(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 1, issue1="a word\n" * 3000)
+    lab = workspace(tmp_path, 1, issue1="a word\n" * 3000)
 
     def model(body: Body) -> Said | Fault:
         if len(told(body)) > 8_000:
@@ -275,21 +275,21 @@ def test_a_text_too_long_for_the_model_is_cut_until_it_fits(tmp_path: Path) -> N
         return keeps(body)
 
     with OpenAIServer(model) as server:
-        review(place, server)
-        assert rows(place)[1]["keep"] is True
+        review(lab, server)
+        assert rows(lab)[1]["keep"] is True
         sizes = [len(told(body)) for body in server.chats]
         assert sizes[0] > 20_000 > 12_000 > sizes[1] > 8_000 > sizes[2]
         assert "characters are left out ]]" in told(server.chats[2])
-        review(place, server)
+        review(lab, server)
         assert len(server.chats) == 3
 
 
 def test_equal_texts_are_asked_once(tmp_path: Path) -> None:
     issues = [filtering.issue(number, title="The same") for number in (1, 2, 3)]
     replies = [filtering.comment(number, QUOTE) for number in (1, 2, 3)]
-    place = filtered(filtering.build(tmp_path, issues, replies))
+    workspace = filtered(filtering.build(tmp_path, issues, replies))
     with OpenAIServer(keeps) as server:
-        done = review(place, server)
+        done = review(workspace, server)
         assert (len(server.chats), done.keep) == (1, {"question-answer": 3})
 
 
@@ -301,24 +301,22 @@ def test_concurrency_is_bounded_and_used(tmp_path: Path) -> None:
 
 
 def test_a_review_stops_before_it_costs_too_much(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 20)
+    lab = workspace(tmp_path, 20)
     with OpenAIServer(keeps) as server:
-        whole = estimate_review(
-            place, [REPO], profile(place), settings(server, prices=PRICES), QUIET
-        )
+        whole = estimate_review(lab, [REPO], profile(lab), settings(server, prices=PRICES), QUIET)
         assert whole.cost_at_most is not None
         limit = whole.cost_at_most / 20 + 0.02
-        done = review(place, server, prices=PRICES, max_cost=limit)
+        done = review(lab, server, prices=PRICES, max_cost=limit)
         assert not done.complete
         assert 0 < done.sent < 20
         assert done.cost == pytest.approx(done.sent * (100 * 10 + 20 * 100) / 1e6)
         assert 0 < done.cost <= limit
         assert list(done.reasons) == ["not-asked"]
-        assert sum(row["keep"] is True for row in rows(place).values()) == done.sent
+        assert sum(row["keep"] is True for row in rows(lab).values()) == done.sent
         assert done.cost > limit / 10
-        again = review(place, server, prices=PRICES, max_cost=limit)
+        again = review(lab, server, prices=PRICES, max_cost=limit)
         assert again.sent <= 1, "what earlier runs paid counts"
-        rest = review(place, server, prices=PRICES, max_cost=10.0)
+        rest = review(lab, server, prices=PRICES, max_cost=10.0)
         assert rest.complete
         assert len(server.chats) == 20
 
@@ -333,34 +331,38 @@ def test_money_is_set_aside_for_what_is_under_way(tmp_path: Path) -> None:
 
 
 def test_an_estimate_sends_and_writes_nothing(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with OpenAIServer(keeps) as server:
-        given = settings(server, prices=PRICES)
-        before = sorted(path for path in place.root.rglob("*") if path.is_file())
-        found = estimate_review(place, [REPO], profile(place), given, QUIET)
-        assert sorted(path for path in place.root.rglob("*") if path.is_file()) == before
+        options = settings(server, prices=PRICES)
+        before = sorted(path for path in lab.root.rglob("*") if path.is_file())
+        estimated = estimate_review(lab, [REPO], profile(lab), options, QUIET)
+        assert sorted(path for path in lab.root.rglob("*") if path.is_file()) == before
         assert not server.chats
-        assert (found.subjects, found.requests, found.answered) == ({"question-answer": 3}, 3, 0)
-        assert found.seconds is None
-        done = review(place, server, prices=PRICES)
-        assert found.cost is not None
-        assert found.cost_at_most is not None
-        assert found.cost < found.cost_at_most
-        assert done.cost < found.cost_at_most
-        after = estimate_review(place, [REPO], profile(place), given, QUIET)
+        assert (estimated.subjects, estimated.requests, estimated.answered) == (
+            {"question-answer": 3},
+            3,
+            0,
+        )
+        assert estimated.seconds is None
+        done = review(lab, server, prices=PRICES)
+        assert estimated.cost is not None
+        assert estimated.cost_at_most is not None
+        assert estimated.cost < estimated.cost_at_most
+        assert done.cost < estimated.cost_at_most
+        after = estimate_review(lab, [REPO], profile(lab), options, QUIET)
         assert (after.requests, after.answered, after.cost) == (0, 3, 0)
         assert after.cost_before == pytest.approx(done.cost)
         assert after.seconds is not None
 
 
 def test_a_limit_draws_the_same_subjects_each_time(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 10)
+    lab = workspace(tmp_path, 10)
     with OpenAIServer(keeps) as server:
-        review(place, server, limit=4)
-        four = set(rows(place))
-        review(place, server, limit=6)
+        review(lab, server, limit=4)
+        four = set(rows(lab))
+        review(lab, server, limit=6)
         assert len(server.chats) == 6
-        assert four < set(rows(place))
+        assert four < set(rows(lab))
         names = {
             n: hashlib.sha256(orjson.dumps([REPO, n, None, None])).digest() for n in range(1, 11)
         }

@@ -31,14 +31,16 @@ run_review(Workspace(Path(root)), ["Octo/Gem"], load_profile(str(Path(root) / "o
 """
 
 
-def reviewing(place: Workspace, server: OpenAIServer, way: str) -> AbstractContextManager[Running]:
+def reviewing(
+    workspace: Workspace, server: OpenAIServer, way: str
+) -> AbstractContextManager[Running]:
     """Start a review in a process of its own."""
     environment = {**os.environ, "OPENAI_API_KEY": KEY}
-    return start(place.root, server.url, way, environment=environment, program=_REVIEW)
+    return start(workspace.root, server.url, way, environment=environment, program=_REVIEW)
 
 
 def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 6)
+    lab = workspace(tmp_path, 6)
     said = {
         2: answer("drop", "Leak 2", reasons=["unclear"]),
         3: Fault(500),
@@ -46,10 +48,10 @@ def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: P
         5: Said(None, refusal="No"),
     }
     with OpenAIServer(each(said), polls=2) as server:
-        done = review(place, server, batch=True)
+        done = review(lab, server, batch=True)
         assert len(server.batches) == 1
-        found = {n: row["reason"] for n, row in rows(place).items()}
-        assert found == {
+        reasons = {n: row["reason"] for n, row in rows(lab).items()}
+        assert reasons == {
             1: None,
             2: "unclear",
             3: "server-error",
@@ -59,9 +61,9 @@ def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: P
         }
         assert done.complete
         server.model = keeps
-        review(place, server, batch=True)
+        review(lab, server, batch=True)
         assert sorted(number(body) for body in server.chats[6:]) == [3, 4]
-        assert [row["keep"] for row in rows(place).values()] == [
+        assert [row["keep"] for row in rows(lab).values()] == [
             True,
             False,
             True,
@@ -72,45 +74,45 @@ def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: P
 
 
 def test_batches_and_single_requests_share_the_archive(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with OpenAIServer(keeps) as server:
-        review(place, server, batch=True)
-        one = rows(place)
-        assert review(place, server).answered == 3
-        assert rows(place) == one
+        review(lab, server, batch=True)
+        verdicts = rows(lab)
+        assert review(lab, server).answered == 3
+        assert rows(lab) == verdicts
         assert len(server.chats) == 3
 
 
 def test_a_batch_holds_one_model_and_not_too_many_requests(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 5)
+    lab = workspace(tmp_path, 5)
     with OpenAIServer(keeps) as server:
-        review(place, server, batch=True, models=["a", "b"], batch_requests=2)
+        review(lab, server, batch=True, models=["a", "b"], batch_requests=2)
         assert len(server.batches) == 6
         assert len(server.chats) == 10
-    assert all(row["keep"] for row in rows(place).values())
+    assert all(row["keep"] for row in rows(lab).values())
 
 
 def test_an_expired_batch_leaves_requests_that_are_asked_again(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 4)
+    lab = workspace(tmp_path, 4)
     with OpenAIServer(keeps) as server:
         server.lose = {0, 2}
-        done = review(place, server, batch=True)
+        done = review(lab, server, batch=True)
         assert done.reasons == {"batch-expired": 2}
         server.lose = set()
-        assert review(place, server, batch=True).keep == {"question-answer": 4}
+        assert review(lab, server, batch=True).keep == {"question-answer": 4}
         assert len(server.chats) == 4
 
 
 def test_a_batch_that_is_not_valid_is_told(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with OpenAIServer(keeps) as server:
         server.fail_validation = True
-        assert review(place, server, batch=True).reasons == {"batch-failed": 3}
-        assert "Line 1 is not valid" in rows(place)[1]["evidence"]
+        assert review(lab, server, batch=True).reasons == {"batch-failed": 3}
+        assert "Line 1 is not valid" in rows(lab)[1]["evidence"]
 
 
 def test_texts_that_are_too_long_go_into_another_batch(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 2, issue1="a word\n" * 3000)
+    lab = workspace(tmp_path, 2, issue1="a word\n" * 3000)
 
     def model(body: Body) -> Said | Fault:
         if len(told(body)) > 15_000:
@@ -118,92 +120,92 @@ def test_texts_that_are_too_long_go_into_another_batch(tmp_path: Path) -> None:
         return keeps(body)
 
     with OpenAIServer(model) as server:
-        assert review(place, server, batch=True).keep == {"question-answer": 2}
+        assert review(lab, server, batch=True).keep == {"question-answer": 2}
         assert len(server.batches) == 2
         assert len(server.chats) == 3
 
 
 def test_without_waiting_a_later_run_collects(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with OpenAIServer(keeps, polls=2) as server:
-        first = review(place, server, batch=True, wait=False)
+        first = review(lab, server, batch=True, wait=False)
         assert (first.complete, first.sent, first.reasons) == (False, 3, {"not-asked": 3})
-        assert not review(place, server, batch=True, wait=False).complete
-        last = review(place, server, batch=True, wait=False)
+        assert not review(lab, server, batch=True, wait=False).complete
+        last = review(lab, server, batch=True, wait=False)
         assert (last.complete, last.sent, last.keep) == (True, 0, {"question-answer": 3})
         assert len(server.batches) == 1
 
 
 def test_a_run_without_batches_takes_up_what_one_with_batches_left(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     prices = {"judge": {"input": 10.0, "output": 100.0}}
     with OpenAIServer(keeps) as server:
-        review(place, server, batch=True, wait=False, prices=prices, limit=2)
-        done = review(place, server, prices=prices)
+        review(lab, server, batch=True, wait=False, prices=prices, limit=2)
+        done = review(lab, server, prices=prices)
         assert done.keep == {"question-answer": 3}
         assert done.cost == pytest.approx((2 / 2 + 1) * (100 * 10 + 20 * 100) / 1e6)
         assert len(server.chats) == 3
 
 
 def test_half_the_price_and_never_more_than_allowed(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 20)
+    lab = workspace(tmp_path, 20)
     prices = {"judge": {"input": 10.0, "output": 100.0}}
     with OpenAIServer(keeps) as server:
-        done = review(place, server, batch=True, prices=prices, max_cost=0.11)
+        done = review(lab, server, batch=True, prices=prices, max_cost=0.11)
         assert done.cost == pytest.approx(done.sent * (100 * 10 + 20 * 100) / 1e6 / 2)
         assert done.cost <= 0.11
         assert len(server.batches) > 1, "what a batch really cost leaves room for another"
         assert done.sent > 1
-        assert review(place, server, batch=True, prices=prices, max_cost=9.0).complete
+        assert review(lab, server, batch=True, prices=prices, max_cost=9.0).complete
         assert len(server.chats) == 20
 
 
 def test_a_killed_run_finds_its_batch_again(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with OpenAIServer(keeps, polls=10**9) as server:
-        with reviewing(place, server, "batch") as running:
+        with reviewing(lab, server, "batch") as running:
             running.until(lambda: bool(server.batches))
             running.kill()
         for job in server.batches.values():
             job.polls = 0
-        done = review(place, server, batch=True)
+        done = review(lab, server, batch=True)
         assert done.keep == {"question-answer": 3}
         assert (len(server.batches), len(server.chats)) == (1, 3)
 
 
 def test_a_batch_whose_id_was_never_heard_is_found_by_its_token(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with OpenAIServer(keeps) as server:
         server.refuse_batches = 1  # it is made, and the reply with its id is lost
         with pytest.raises(EndpointError):
-            review(place, server, batch=True)
+            review(lab, server, batch=True)
         for _ in range(150):  # others' batches, more than a page
             server.submit({"metadata": {"else": "1"}, "input_file_id": "x"})
-        assert review(place, server, batch=True).keep == {"question-answer": 3}
+        assert review(lab, server, batch=True).keep == {"question-answer": 3}
         assert (len(server.batches), len(server.chats)) == (151, 3)
 
 
 def test_a_batch_that_never_arrived_is_submitted_again(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with OpenAIServer(keeps) as server:
         server.refuse_batches = 1
         with pytest.raises(EndpointError):
-            review(place, server, batch=True)
+            review(lab, server, batch=True)
         server.batches.clear()
-        assert review(place, server, batch=True).keep == {"question-answer": 3}
+        assert review(lab, server, batch=True).keep == {"question-answer": 3}
         assert len(server.chats) == 3
 
 
 def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 30)
+    lab = workspace(tmp_path, 30)
     with OpenAIServer(keeps) as server:
         server.delay = 0.03
-        with reviewing(place, server, "single") as running:
+        with reviewing(lab, server, "single") as running:
             running.until(lambda: len(server.chats) >= 12)
             running.kill()
         server.delay = 0
         before = len(server.chats)
-        done = review(place, server)
+        done = review(lab, server)
         assert done.keep == {"question-answer": 30}
         # What was under way is lost, what was answered is not.
         assert 30 <= len(server.chats) <= 34
@@ -211,15 +213,15 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_under_way(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 30)
+    lab = workspace(tmp_path, 30)
     with OpenAIServer(keeps) as server:
         server.delay = 0.1
-        with reviewing(place, server, "single") as running:
+        with reviewing(lab, server, "single") as running:
             running.until(lambda: len(server.chats) >= 8)
             running.send_signal(signal.SIGINT)
             assert running.wait().code != 0
         server.delay = 0
-        assert review(place, server).keep == {"question-answer": 30}
+        assert review(lab, server).keep == {"question-answer": 30}
         assert len(server.chats) == 30
 
 

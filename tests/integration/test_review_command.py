@@ -26,13 +26,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def command(folder: Path, *arguments: str, key: str | None = None) -> Done:
-    place = folder / "place"
+    root = folder / "place"
     return run(
         *arguments,
         "--profile",
-        place / "own.toml",
+        root / "own.toml",
         "--workspace",
-        place,
+        root,
         folder=folder,
         OPENAI_API_KEY=key or "",
     )
@@ -40,17 +40,17 @@ def command(folder: Path, *arguments: str, key: str | None = None) -> Done:
 
 def test_a_review_is_estimated_made_and_free_the_second_time(folder: Path) -> None:
     with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
-        given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
-        done = command(folder, "review", *given, "--dry-run", key=server.key)
+        arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        done = command(folder, "review", *arguments, "--dry-run", key=server.key)
         assert (done.code, len(server.chats)) == (0, 0), done.err
         assert "3 requests to send" in done.out
-        done = command(folder, "review", *given, key=server.key)
+        done = command(folder, "review", *arguments, key=server.key)
         assert done.code == 0, done.err
         assert "3 requests sent" in done.out
-        done = command(folder, "review", *given, "--json", key=server.key)
-        found = json.loads(done.out)
-        assert (found["sent"], found["answered"]) == (0, 3)
-        assert found["keep"] == {"question-answer": 2}
+        done = command(folder, "review", *arguments, "--json", key=server.key)
+        output = json.loads(done.out)
+        assert (output["sent"], output["answered"]) == (0, 3)
+        assert output["keep"] == {"question-answer": 2}
     texts = "".join(
         path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()
     )
@@ -62,8 +62,8 @@ def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:
     assert done.code == 1
     assert "was not reviewed under the profile own" in done.err
     with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
-        given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
-        command(folder, "review", *given, key=server.key)
+        arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        command(folder, "review", *arguments, key=server.key)
     done = command(folder, "build", "qa", "--answer", "first", "--require", "question-answer")
     assert done.code == 0, done.err
     assert "1 without an example: question-answer" in done.out
@@ -75,18 +75,18 @@ def test_a_row_has_the_reply_that_the_review_names(tmp_path: Path) -> None:
     workspace(tmp_path / "place", replies=2)
     named = {1: answer("keep", QUOTE, reply=1), 2: answer("keep", QUOTE, reply=2)}
     with OpenAIServer(each({**named, 3: answer("drop", reasons=())})) as server:
-        given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
-        command(tmp_path, "review", *given, key=server.key)
+        arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        command(tmp_path, "review", *arguments, key=server.key)
     build = ("build", "qa", "--require", "question-answer", "--answer")
     done = command(tmp_path, *build, "first")
     assert done.code == 0, done.err
     assert "1 without an example: another-reply" in done.out
     data = tmp_path / "place" / "datasets" / "qa"
     assert pq.read_table(data / "data")["issue"].to_pylist() == [1]
-    place = Workspace(tmp_path / "place")
+    lab = Workspace(tmp_path / "place")
     command(tmp_path, "build", "qa", "--answer", "first")
     form = FORMS["question-answer"]
-    suggest = find_suggestions(place, form, data, "own")
+    suggest = find_suggestions(lab, form, data, "own")
     suggested = {task.issue: suggest(task) is not None for task in read_tasks(data, form)}
     assert suggested == {1: True, 2: False, 3: False}, "of issue 2 another reply was judged"
     done = command(tmp_path, *build, "reviewed")
@@ -112,10 +112,10 @@ def test_a_review_that_does_not_fit_is_told(folder: Path) -> None:
 
 def test_reviews_are_compared_with_people(folder: Path) -> None:
     with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
-        given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
-        command(folder, "review", *given, key=server.key)
-    place = folder / "place"
-    reviewed = pq.read_table(Workspace(place).verdicts("octo/gem", "own.llm"))
+        arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        command(folder, "review", *arguments, key=server.key)
+    root = folder / "place"
+    reviewed = pq.read_table(Workspace(root).verdicts("octo/gem", "own.llm"))
     rows = reviewed.to_pylist()
     for row in rows:
         row |= {"keep": row["issue"] == 1, "stage": "people", "criterion": "acceptance"}
@@ -125,12 +125,12 @@ def test_reviews_are_compared_with_people(folder: Path) -> None:
     assert done.code == 0, done.err
     assert "model keep: people keep 1, drop 1, undecided 0" in done.out
     assert "1 disagree; 0 only the model judged, 0 only people" in done.out
-    found = json.loads(command(folder, "review", "--calibrate", str(people), "--json").out)
-    assert found[0]["groups"][0]["precision"]["value"] == 0.5
-    project = place / "annotations" / "round1"
+    output = json.loads(command(folder, "review", "--calibrate", str(people), "--json").out)
+    assert output[0]["groups"][0]["precision"]["value"] == 0.5
+    project = root / "annotations" / "round1"
     project.mkdir(parents=True)
     people.rename(project / "verdicts.parquet")
-    assert json.loads(command(folder, "review", "--calibrate", "round1", "--json").out) == found
+    assert json.loads(command(folder, "review", "--calibrate", "round1", "--json").out) == output
     done = command(folder, "review", "--calibrate", str(folder / "none.parquet"))
     assert done.code == 2
     assert "none.parquet cannot be read" in done.err

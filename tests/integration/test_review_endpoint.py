@@ -34,44 +34,44 @@ def test_an_endpoint_that_serves_nobody_ends_the_review(
 
 def test_a_wrong_key_is_told_without_showing_it(tmp_path: Path) -> None:
     with OpenAIServer(keeps, key="sk-another") as server:
-        given = settings(server)
+        options = settings(server)
         server.key = KEY
-        place = workspace(tmp_path)
+        lab = workspace(tmp_path)
         with pytest.raises(EndpointError, match="OPENAI_API_KEY") as caught:
-            run_review(place, [REPO], profile(place), given, QUIET)
+            run_review(lab, [REPO], profile(lab), options, QUIET)
     assert "sk-another" not in str(caught.value)
 
 
 def test_an_endpoint_that_always_fails_is_given_up(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 40)
+    lab = workspace(tmp_path, 40)
     with OpenAIServer(lambda _: Fault(500)) as server:
         with pytest.raises(EndpointError, match="none of 10 requests"):
-            review(place, server, retries=0)
+            review(lab, server, retries=0)
         assert len(server.chats) < 20
         server.model = keeps
-        assert review(place, server).keep == {"question-answer": 40}
+        assert review(lab, server).keep == {"question-answer": 40}
 
 
 def test_nobody_listens(tmp_path: Path) -> None:
     with OpenAIServer(keeps) as server:
-        given = settings(server, retries=0)
-    place = workspace(tmp_path, 20)
+        options = settings(server, retries=0)
+    lab = workspace(tmp_path, 20)
     with pytest.raises(EndpointError, match="no-connection"):
-        run_review(place, [REPO], profile(place), given, QUIET)
+        run_review(lab, [REPO], profile(lab), options, QUIET)
 
 
 def test_two_reviews_at_once_are_told_apart(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with (
         OpenAIServer(keeps) as server,
-        open_reviews(place),
+        open_reviews(lab),
         pytest.raises(WorkspaceError, match="Another review"),
     ):
-        review(place, server)
+        review(lab, server)
 
 
 def test_openai_itself_wants_a_key(tmp_path: Path) -> None:
-    given = load_review_settings(None, {"models": ["m"], "subjects": ["issue"]}, {})
-    place = workspace(tmp_path, 1)
+    options = load_review_settings(None, {"models": ["m"], "subjects": ["issue"]}, {})
+    lab = workspace(tmp_path, 1)
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        run_review(place, [REPO], profile(place), given, QUIET)
+        run_review(lab, [REPO], profile(lab), options, QUIET)

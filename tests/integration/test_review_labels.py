@@ -43,16 +43,16 @@ def judge(body: Body) -> Said:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workspace:
-    found = Workspace(tmp_path)
-    write(found, [(text, label) for text, label in TEXTS])
-    return found
+def workspace(tmp_path: Path) -> Workspace:
+    lab = Workspace(tmp_path)
+    write(lab, [(text, label) for text, label in TEXTS])
+    return lab
 
 
-def write(place: Workspace, pairs: list[tuple[Any, Any]]) -> None:
+def write(workspace: Workspace, pairs: list[tuple[Any, Any]]) -> None:
     write_dataset(
-        place,
-        place.dataset("issue_type"),
+        workspace,
+        workspace.dataset("issue_type"),
         task_family(TASK),
         rows(TASK, pairs),
         SplitPlan.parse("none"),
@@ -67,48 +67,48 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-def test_labels_are_judged_by_their_definitions(place: Workspace, server: OpenAIServer) -> None:
-    before = sorted((place.dataset("issue_type") / "data").iterdir())[0].read_bytes()
-    wanted = settings(server)
-    assert estimate_labels(place, place.dataset("issue_type"), wanted).requests == 4
-    found = review_labels(place, place.dataset("issue_type"), wanted, QUIET)
-    assert found.subjects == {"label": 4}
-    assert (found.keep, found.drop, found.people) == ({"label": 2}, {"label": 1}, {"label": 1})
-    told = {
+def test_labels_are_judged_by_their_definitions(workspace: Workspace, server: OpenAIServer) -> None:
+    before = sorted((workspace.dataset("issue_type") / "data").iterdir())[0].read_bytes()
+    options = settings(server)
+    assert estimate_labels(workspace, workspace.dataset("issue_type"), options).requests == 4
+    result = review_labels(workspace, workspace.dataset("issue_type"), options, QUIET)
+    assert result.subjects == {"label": 4}
+    assert (result.keep, result.drop, result.people) == ({"label": 2}, {"label": 1}, {"label": 1})
+    verdicts = {
         row["example_id"]: (row["keep"], row["reason"])
-        for row in pq.read_table(label_path(place, "issue_type")).to_pylist()
+        for row in pq.read_table(label_path(workspace, "issue_type")).to_pylist()
     }
-    assert told["issue_type:00000"] == (True, None)
-    assert told["issue_type:00001"] == (False, "wrong-label")
-    assert told["issue_type:00003"][0] is None  # it tries to steer the model
+    assert verdicts["issue_type:00000"] == (True, None)
+    assert verdicts["issue_type:00001"] == (False, "wrong-label")
+    assert verdicts["issue_type:00003"][0] is None  # it tries to steer the model
     asked = json.dumps(server.chats[0]["messages"][1])
     assert "It reports that something does not work." in asked
-    assert sorted((place.dataset("issue_type") / "data").iterdir())[0].read_bytes() == before
+    assert sorted((workspace.dataset("issue_type") / "data").iterdir())[0].read_bytes() == before
 
 
-def test_a_second_review_asks_nothing(place: Workspace, server: OpenAIServer) -> None:
-    first = review_labels(place, place.dataset("issue_type"), settings(server), QUIET)
-    second = review_labels(place, place.dataset("issue_type"), settings(server), QUIET)
+def test_a_second_review_asks_nothing(workspace: Workspace, server: OpenAIServer) -> None:
+    first = review_labels(workspace, workspace.dataset("issue_type"), settings(server), QUIET)
+    second = review_labels(workspace, workspace.dataset("issue_type"), settings(server), QUIET)
     assert (first.sent, second.sent, second.answered) == (4, 0, 4)
 
 
 def test_a_limit_draws_the_same_examples_when_there_are_more(
-    place: Workspace, server: OpenAIServer
+    workspace: Workspace, server: OpenAIServer
 ) -> None:
-    wanted = replace(settings(server), limit=2)
-    review_labels(place, place.dataset("issue_type"), wanted, QUIET)
-    few = set(pq.read_table(label_path(place, "issue_type"))["example_id"].to_pylist())
+    options = replace(settings(server), limit=2)
+    review_labels(workspace, workspace.dataset("issue_type"), options, QUIET)
+    few = set(pq.read_table(label_path(workspace, "issue_type"))["example_id"].to_pylist())
     assert len(few) == 2
-    review_labels(place, place.dataset("issue_type"), replace(wanted, limit=3), QUIET)
-    more = set(pq.read_table(label_path(place, "issue_type"))["example_id"].to_pylist())
+    review_labels(workspace, workspace.dataset("issue_type"), replace(options, limit=3), QUIET)
+    more = set(pq.read_table(label_path(workspace, "issue_type"))["example_id"].to_pylist())
     assert few < more
 
 
-def test_a_dataset_without_labels_is_told(place: Workspace, server: OpenAIServer) -> None:
+def test_a_dataset_without_labels_is_told(workspace: Workspace, server: OpenAIServer) -> None:
     task = find_task("story_points")
     write_dataset(
-        place,
-        place.dataset(task.name),
+        workspace,
+        workspace.dataset(task.name),
         task_family(task),
         rows(task, [("Report it", 3.0)]),
         SplitPlan.parse("none"),
@@ -116,4 +116,4 @@ def test_a_dataset_without_labels_is_told(place: Workspace, server: OpenAIServer
         CardInputs(),
     )
     with pytest.raises(UsageError, match="story_points, which has no labels"):
-        review_labels(place, place.dataset(task.name), settings(server), QUIET)
+        review_labels(workspace, workspace.dataset(task.name), settings(server), QUIET)

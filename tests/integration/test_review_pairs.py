@@ -34,10 +34,10 @@ def commit(clone: Path, work: Path, **files: str) -> str:
 
 def workspace(root: Path, comments: Iterable[Row] = ()) -> Workspace:
     """Return a workspace with a pair that has a diff, and two that have none."""
-    place = Workspace(root)
+    workspace = Workspace(root)
     work = root / "work"
     work.mkdir()
-    clone = place.clone(REPO)
+    clone = workspace.clone(REPO)
     clone.parent.mkdir(parents=True)
     subprocess.run(["git", "init", "--quiet", "--bare", str(clone)], check=True)
     before = commit(clone, work, pump="flow = 1\n", other="1\n")
@@ -55,15 +55,15 @@ def workspace(root: Path, comments: Iterable[Row] = ()) -> Workspace:
         revisions=[{"number": 2, **shas}, {"number": 4, "state": "none"}],
         changes=[],
     )
-    return filtered(place)
+    return filtered(workspace)
 
 
 def test_a_model_sees_issue_pull_and_every_changed_file(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     said = answer("keep", "The pump leaks", "+flow = 2")
     with OpenAIServer(lambda _: said) as server:
-        given = settings(server, subjects=["pair"])
-        done = run_review(place, [REPO], profile(place), given, QUIET)
+        options = settings(server, subjects=["pair"])
+        done = run_review(lab, [REPO], profile(lab), options, QUIET)
         (body,) = server.chats
     assert (done.keep, done.reasons) == ({"problem-solution": 1}, {"no-diff": 2})
     seen = told(body)
@@ -82,18 +82,18 @@ def test_a_model_sees_issue_pull_and_every_changed_file(tmp_path: Path) -> None:
 
 
 def test_without_a_clone_nobody_is_asked(tmp_path: Path) -> None:
-    place = filtering.build(tmp_path, [issue(1), pull(2)], pairs=[pair(1, 2)])
-    filtered(place)
-    (case,) = read_cases(place, REPO, profile(place), KINDS["pair"])
+    workspace = filtering.build(tmp_path, [issue(1), pull(2)], pairs=[pair(1, 2)])
+    filtered(workspace)
+    (case,) = read_cases(workspace, REPO, profile(workspace), KINDS["pair"])
     assert (case.obstacle, case.parts) == ("no-diff", ())
 
 
 def test_one_review_leaves_the_verdicts_of_another(tmp_path: Path) -> None:
-    place = workspace(tmp_path, [comment(1, "Tighten it", "erin")])
+    lab = workspace(tmp_path, [comment(1, "Tighten it", "erin")])
     with OpenAIServer(lambda _: answer("keep", "The pump leaks")) as server:
         for subject in ("pair", "issue", "pair"):
-            given = settings(server, subjects=[subject])
-            run_review(place, [REPO], profile(place), given, QUIET)
-    rows = read_reviews(place, REPO, "own").to_pylist()
-    found = [(row["subject"], row["issue"], row["keep"]) for row in rows]
-    assert found == [("issue", 1, True), ("pair", 1, True), ("pair", 3, None), ("pair", 3, None)]
+            options = settings(server, subjects=[subject])
+            run_review(lab, [REPO], profile(lab), options, QUIET)
+    rows = read_reviews(lab, REPO, "own").to_pylist()
+    verdicts = [(row["subject"], row["issue"], row["keep"]) for row in rows]
+    assert verdicts == [("issue", 1, True), ("pair", 1, True), ("pair", 3, None), ("pair", 3, None)]

@@ -52,8 +52,8 @@ def test_a_second_set_of_rules_lies_beside_the_first(lab: Workspace) -> None:
     counts = paired(lab)
     assert counts["faun-eval"] < counts["default"]
     for rules, count in counts.items():
-        (found,) = lab.filter(rules=rules)
-        assert (found.pairs.rows, found.basis.rules) == (count, rules)
+        (result,) = lab.filter(rules=rules)
+        assert (result.pairs.rows, result.basis.rules) == (count, rules)
     for rules, count in counts.items():  # neither took the other's place
         assert lab.funnel(rules=rules)[1].rows == count
     assert len(lab.why(f"{REPO}#1", rules="default").pairs) == 1
@@ -62,8 +62,8 @@ def test_a_second_set_of_rules_lies_beside_the_first(lab: Workspace) -> None:
 def test_the_newest_rules_are_taken_where_none_are_named(lab: Workspace) -> None:
     for newest, other in (("faun-eval", "default"), ("default", "faun-eval")):
         counts = paired(lab, (other, newest))
-        (found,) = lab.filter()
-        assert found.pairs.rows == counts[newest]
+        (result,) = lab.filter()
+        assert result.pairs.rows == counts[newest]
         (basis,) = lab.basis(profile="default")
         assert (basis.rules, basis.newest, basis.other_rules) == (newest, True, (other,))
         (named,) = lab.basis(rules=newest)
@@ -74,8 +74,8 @@ def test_every_command_says_what_stands_behind_it(lab: Workspace, tmp_path: Path
     assert "Pairs by rules default\n" in program(lab, "pair")
     only = "Pairs by rules default; profile default\n"
     assert only in program(lab, "filter")
-    told = program(lab, "pair", "--rules", "faun-eval")
-    assert "Pairs by rules faun-eval, the newest (also stored: --rules default)\n" in told
+    output = program(lab, "pair", "--rules", "faun-eval")
+    assert "Pairs by rules faun-eval, the newest (also stored: --rules default)\n" in output
     page = tmp_path / "report.html"
     beside = "Pairs by rules default (also stored: --rules faun-eval); profile default\n"
     commands = (
@@ -92,8 +92,8 @@ def test_every_command_says_what_stands_behind_it(lab: Workspace, tmp_path: Path
     program(lab, "filter", "--profile", "faun-eval")
     assert f"{newest} (also stored: --profile faun-eval)\n" in program(lab, "funnel")
     for command in (("funnel",), ("filter",), ("report", "--output", str(page))):
-        told = json.loads(program(lab, *command, "--json"))
-        first = told[0] if isinstance(told, list) else told
+        output = json.loads(program(lab, *command, "--json"))
+        first = output[0] if isinstance(output, list) else output
         basis = first["basis"][0] if isinstance(first["basis"], list) else first["basis"]
         assert (basis["rules"], basis["other_profiles"]) == ("faun-eval", ["faun-eval"])
 
@@ -105,31 +105,31 @@ def test_a_build_says_what_it_replaces(lab: Workspace) -> None:
     assert "replaces" not in program(lab, "build", "qa", "--rules", "default")
     assert "replaces" not in program(lab, "build", "qa", "--rules", "default")
     directory = lab.layout.dataset("qa")
-    assert [each["rules"] for each in read_provenance(directory)["sources"]] == ["default"]
+    assert [source["rules"] for source in read_provenance(directory)["sources"]] == ["default"]
     rows = read_provenance(directory)["examples"]
-    told = program(lab, "build", "qa", "--rules", "faun-eval")
-    assert f"It replaces {rows} examples by rules default, profile default\n" in told
-    assert [each["rules"] for each in read_provenance(directory)["sources"]] == ["faun-eval"]
+    output = program(lab, "build", "qa", "--rules", "faun-eval")
+    assert f"It replaces {rows} examples by rules default, profile default\n" in output
+    assert [source["rules"] for source in read_provenance(directory)["sources"]] == ["faun-eval"]
 
 
 def test_rules_or_a_profile_that_are_not_there(lab: Workspace) -> None:
-    with pytest.raises(WorkspaceError, match="was not paired by the rules default") as told:
+    with pytest.raises(WorkspaceError, match="was not paired by the rules default") as error:
         lab.filter(rules="default")
-    assert told.value.remedy == f"Run goldpan pair --repo {REPO} --rules default"
+    assert error.value.remedy == f"Run goldpan pair --repo {REPO} --rules default"
     lab.pair(rules="faun-eval")
     with pytest.raises(WorkspaceError, match="rules default, only by faun-eval"):
         lab.filter(rules="default")
     lab.filter(profile="faun-eval")
-    with pytest.raises(WorkspaceError, match="by the profile default, only by faun-eval") as told:
+    with pytest.raises(WorkspaceError, match="by the profile default, only by faun-eval") as error:
         lab.build("qa")
-    assert told.value.remedy == (
+    assert error.value.remedy == (
         f"Run goldpan filter --repo {REPO} --profile default --rules faun-eval"
     )
 
 
 def test_an_unpaired_repository_is_filtered_all_the_same(lab: Workspace) -> None:
-    (found,) = lab.filter()
-    assert (found.basis.rules, found.pairs.rows) == (None, 0)
+    (result,) = lab.filter()
+    assert (result.basis.rules, result.pairs.rows) == (None, 0)
     assert "Not paired; profile default\n" in program(lab, "funnel")
     lab.pair()
     with pytest.raises(WorkspaceError, match="was not filtered by the profile default"):
@@ -141,9 +141,9 @@ def test_pairs_of_an_earlier_version_ask_to_be_made_again(lab: Workspace) -> Non
     earlier = lab.layout.tables(REPO) / "pairs.parquet"
     lab.layout.pairs(REPO, "default").rename(earlier)
     for stage in (lab.pair, lab.filter, lambda: lab.why(f"{REPO}#1")):
-        with pytest.raises(WorkspaceError, match="kept the pairs of one set of rules") as told:
+        with pytest.raises(WorkspaceError, match="kept the pairs of one set of rules") as error:
             stage()
-        assert told.value.remedy.startswith("Delete it, then run goldpan pair")
+        assert error.value.remedy.startswith("Delete it, then run goldpan pair")
     (damage,) = check_workspace(lab.layout, Reporter(quiet=True)).damaged
     assert "of an earlier Goldpan" in damage.reason
     earlier.unlink()
@@ -152,12 +152,12 @@ def test_pairs_of_an_earlier_version_ask_to_be_made_again(lab: Workspace) -> Non
 
 def test_what_names_the_newest_rules_is_checked(lab: Workspace) -> None:
     paired(lab)
-    told = lab.layout.tables(REPO) / "pair.newest.json"
-    told.write_bytes(told.read_bytes().replace(b"faun", b"fawn"))
+    path = lab.layout.tables(REPO) / "pair.newest.json"
+    path.write_bytes(path.read_bytes().replace(b"faun", b"fawn"))
     with pytest.raises(WorkspaceError, match="which of default, faun-eval is the newest"):
         lab.filter()
     assert lab.filter(rules="default")
     (damage,) = check_workspace(lab.layout, Reporter(quiet=True)).damaged
-    assert damage.file == str(told)
+    assert damage.file == str(path)
     lab.pair()
     assert lab.basis()[0].rules == "default"

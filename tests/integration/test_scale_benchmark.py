@@ -32,7 +32,9 @@ def test_repositories_are_copies_under_new_numbers_in_other_words(tmp_path: Path
         with Reporter(quiet=True) as reporter:
             rows = normalize(large, repository(index), reporter, workers=1)
         assert rows["entries"] == 8 * copies
-        (run,), (same,) = (run_files(place.raw(repository(index))) for place in (large, at_once))
+        (run,), (same,) = (
+            run_files(workspace.raw(repository(index))) for workspace in (large, at_once)
+        )
         assert run.read_bytes() == same.read_bytes()
         assert pair(large, repository(index), RULES["default"]).pairs == 4 * copies
         entries = pq.read_table(large.table(repository(index), "entries"))
@@ -44,8 +46,8 @@ def test_repositories_are_copies_under_new_numbers_in_other_words(tmp_path: Path
 
 def test_a_history_goes_on_from_repetition_to_repetition(tmp_path: Path) -> None:
     def git(*arguments: str) -> str:
-        told = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-        command = ["git", "-C", str(tmp_path / "code"), *told, *arguments]
+        author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        command = ["git", "-C", str(tmp_path / "code"), *author, *arguments]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     (tmp_path / "code").mkdir()

@@ -19,19 +19,19 @@ HASH = "0123456789abcdef0123456789ABCDEF01234567"
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         (f"see {HASH}.", "see HASH."),
         (f"{HASH}0", f"{HASH}0"),
         (HASH[:39], HASH[:39]),
     ],
 )
-def test_hashes_of_40_digits_are_masked(text: str, found: str) -> None:
-    assert mask_hashes(text) == found
+def test_hashes_of_40_digits_are_masked(text: str, expected: str) -> None:
+    assert mask_hashes(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("(see https://a.org/x?y=1#z).", "(see URL)."),
         ("at www.a.org, and ftp://b", "at URL, and URL"),
@@ -39,23 +39,23 @@ def test_hashes_of_40_digits_are_masked(text: str, found: str) -> None:
         ("http:// is no address; nor is awww.b.c", "http:// is no address; nor is awww.b.c"),
     ],
 )
-def test_addresses_are_masked(text: str, found: str) -> None:
-    assert mask_urls(text) == found
+def test_addresses_are_masked(text: str, expected: str) -> None:
+    assert mask_urls(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("@ann, thanks; cc @bob-b.", "USER, thanks; cc USER."),
         ("mail a@b.org or `@x` or @@y", "mail a@b.org or `@x` or @@y"),
     ],
 )
-def test_mentions_are_masked(text: str, found: str) -> None:
-    assert mask_mentions(text) == found
+def test_mentions_are_masked(text: str, expected: str) -> None:
+    assert mask_mentions(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("a\n```py\nx = 1\n```\nb", "a\nCODE\nb"),
         ("a ``` x ``` b", "a CODE b"),
@@ -66,12 +66,12 @@ def test_mentions_are_masked(text: str, found: str) -> None:
         ("</pre> a <preface>", "</pre> a <preface>"),
     ],
 )
-def test_blocks_of_code_are_masked(text: str, found: str) -> None:
-    assert mask_code(text) == found
+def test_blocks_of_code_are_masked(text: str, expected: str) -> None:
+    assert mask_code(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         (
             "# Head\n\nRun `a b` and see [the *manual*](http://a.b/c).",
@@ -89,13 +89,13 @@ def test_blocks_of_code_are_masked(text: str, found: str) -> None:
         ("", ""),
     ],
 )
-def test_markdown_becomes_what_readers_see(text: str, found: str) -> None:
+def test_markdown_becomes_what_readers_see(text: str, expected: str) -> None:
     lines = [line.strip() for line in markdown_to_text(text).split("\n") if line.strip()]
-    assert lines == [line.strip() for line in found.split("\n") if line.strip()]
+    assert lines == [line.strip() for line in expected.split("\n") if line.strip()]
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("h2. Steps\n# first\n## deeper\n* point", "## Steps\n1. first\n    1. deeper\n- point"),
         (
@@ -110,8 +110,8 @@ def test_markdown_becomes_what_readers_see(text: str, found: str) -> None:
         ("{code} never closed *b*", "{code} never closed **b**"),
     ],
 )
-def test_jira_becomes_markdown(text: str, found: str) -> None:
-    assert jira_to_markdown(text) == found
+def test_jira_becomes_markdown(text: str, expected: str) -> None:
+    assert jira_to_markdown(text) == expected
 
 
 def test_the_paper_collapses_white_space_first() -> None:
@@ -140,10 +140,10 @@ def test_unknown_steps_and_orders_are_refused() -> None:
 
 @given(st.text())
 def test_white_space_is_collapsed(text: str) -> None:
-    found = white_space(text)
-    assert found == found.strip()
-    assert white_space(found) == found
-    assert "".join(found.split()) == "".join(text.split())
+    collapsed = white_space(text)
+    assert collapsed == collapsed.strip()
+    assert white_space(collapsed) == collapsed
+    assert "".join(collapsed.split()) == "".join(text.split())
 
 
 @given(st.text(alphabet="ab`~*_<>/[](){}|!#@&;:=\n\t -.0123\u00e9\x00", max_size=200))

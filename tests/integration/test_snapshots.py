@@ -12,10 +12,10 @@ from tests.snapshots.render import FOLDER, SNAPSHOTS
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_nothing_public_changed_unnoticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOLDPAN_PLUGINS", raising=False)
-    kept = (FOLDER / name).read_text(encoding="utf-8")
+    stored = (FOLDER / name).read_text(encoding="utf-8")
     change = list(
         unified_diff(
-            kept.splitlines(), SNAPSHOTS[name]().splitlines(), "before", "now", lineterm=""
+            stored.splitlines(), SNAPSHOTS[name]().splitlines(), "before", "now", lineterm=""
         )
     )
     if change:

@@ -30,9 +30,9 @@ def lab(tmp_path: Path) -> Workspace:
     raw = tmp_path / "raw" / REPO
     raw.mkdir(parents=True)
     (raw / "run-0001.zst").write_bytes(shipped.read_bytes())
-    found = Workspace(tmp_path)
-    found.normalize()
-    return found
+    workspace = Workspace(tmp_path)
+    workspace.normalize()
+    return workspace
 
 
 def test_what_is_stated_overrides_what_was_mined(lab: Workspace) -> None:
@@ -60,9 +60,9 @@ def test_the_provenance_says_who_told_the_licence(lab: Workspace) -> None:
 
 def test_the_filter_goes_by_what_is_stated(lab: Workspace) -> None:
     lab.normalize(license="AGPL-3.0")
-    (found,) = lab.filter()
-    (step,) = (step for step in found.issues.steps if step.criterion == "license")
-    assert step.reasons == {"license-not-allowed": found.issues.rows}
+    (result,) = lab.filter()
+    (step,) = (step for step in result.issues.steps if step.criterion == "license")
+    assert step.reasons == {"license-not-allowed": result.issues.rows}
 
 
 @pytest.mark.parametrize("via", ["graphql", "rest"])
@@ -84,22 +84,22 @@ def test_github_says_it_where_nobody_states_one(tmp_path: Path) -> None:
     assert licence(Workspace(tmp_path)) == ("MIT", "GitHub")
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_backup_says_it_or_nobody_does(tmp_path: Path, known: bool) -> None:
-    base = {"full_name": "o/r", **({"license": {"spdx_id": "ISC"}} if known else {})}
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_backup_says_it_or_nobody_does(tmp_path: Path, stated: bool) -> None:
+    base = {"full_name": "o/r", **({"license": {"spdx_id": "ISC"}} if stated else {})}
     pull = {"number": 1, "title": "Mend", "user": {"login": "a"}, "base": {"repo": base}}
     entry = {"type": "pull", "events": [], "comments": [], "pull": pull}
     backup = tmp_path / "backup.jsonl"
     backup.write_bytes(orjson.dumps(entry) + b"\n")
     lab = Workspace(tmp_path / "lab")
     lab.from_backup("o/r", backup)
-    assert licence(lab, "o/r") == (("ISC", "backup") if known else (None, None))
+    assert licence(lab, "o/r") == (("ISC", "backup") if stated else (None, None))
     lab.from_backup("o/r", backup, license="MIT")
     assert licence(lab, "o/r") == ("MIT", "stated by the user")
 
 
 def test_a_licence_that_nobody_can_look_up(lab: Workspace) -> None:
-    with pytest.raises(UsageError, match=r"did you mean Apache-2.0") as told:
+    with pytest.raises(UsageError, match=r"did you mean Apache-2.0") as error:
         lab.normalize(license="Apache-2")
-    assert "https://spdx.org/licenses" in told.value.remedy
+    assert "https://spdx.org/licenses" in error.value.remedy
     assert licence(lab)[1] == "GitHub"

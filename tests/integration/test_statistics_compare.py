@@ -59,10 +59,10 @@ def test_scores_that_cannot_be_compared_are_refused(scores: list[Score], said: s
 
 def test_incomplete_tasks_go_where_that_is_wanted() -> None:
     scores = [Score("a", "t", 1, 0.1), Score("b", "t", 1, 0.2), Score("a", "u", 1, 0.3)]
-    kept = score_matrix(scores, "f1", drop_incomplete_tasks=True)
-    assert kept.tasks == ("t",)
-    assert kept.left_out == ("u: not run by b",)
-    assert "Left out: u: not run by b" in compare(kept).notes
+    complete = score_matrix(scores, "f1", drop_incomplete_tasks=True)
+    assert complete.tasks == ("t",)
+    assert complete.left_out == ("u: not run by b",)
+    assert "Left out: u: not run by b" in compare(complete).notes
     with pytest.raises(StatisticsError, match="no task that every model was run on"):
         score_matrix([scores[2], Score("b", "v", 1, 0.1)], "f1", drop_incomplete_tasks=True)
 
@@ -81,24 +81,28 @@ def test_a_missing_scipy_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_models_that_cannot_be_told_apart_tie() -> None:
-    found = compare(matrix(THREE, 12), rope=0.5)
-    assert found.decision("good", "bad") == found.decision("also good", "bad") == "better"
-    assert found.decision("bad", "good") == "worse"
-    places = {one.model: (one.best, one.worst, one.tier) for one in found.standings}
+    comparison = compare(matrix(THREE, 12), rope=0.5)
+    assert comparison.decision("good", "bad") == comparison.decision("also good", "bad") == "better"
+    assert comparison.decision("bad", "good") == "worse"
+    places = {
+        standing.model: (standing.best, standing.worst, standing.tier)
+        for standing in comparison.standings
+    }
     assert places == {"good": (1, 2, 1), "also good": (1, 2, 1), "bad": (3, 3, 2)}
     with pytest.raises(KeyError, match="good and nobody"):
-        found.decision("good", "nobody")
+        comparison.decision("good", "nobody")
 
 
 def test_the_same_scores_are_equal_and_share_a_place() -> None:
     scores = [
         Score(model, f"t{at}", 0, 0.5 + at / 20) for model in ("a", "b", "c") for at in range(6)
     ]
-    found = compare(score_matrix(scores, "f1"))
-    assert {pair.decision for pair in found.pairs} == {"equal"}
-    assert [(one.place, one.best, one.worst, one.tier) for one in found.standings] == [
-        (1, 1, 3, 1)
-    ] * 3
+    comparison = compare(score_matrix(scores, "f1"))
+    assert {pair.decision for pair in comparison.pairs} == {"equal"}
+    assert [
+        (standing.place, standing.best, standing.worst, standing.tier)
+        for standing in comparison.standings
+    ] == [(1, 1, 3, 1)] * 3
     tested = compare(score_matrix(scores, "f1"), approach="frequentist")
     assert {pair.decision for pair in tested.pairs} == {"undecided"}
 
@@ -106,7 +110,9 @@ def test_the_same_scores_are_equal_and_share_a_place() -> None:
 @pytest.mark.parametrize("approach", ["bayesian", "frequentist"])
 def test_the_same_input_gives_the_same_bytes(approach: str) -> None:
     made = [compare(matrix(THREE, 9), approach=approach, seed=4) for _ in range(2)]  # type: ignore[arg-type]
-    first, second = (orjson.dumps(one.as_json(), option=orjson.OPT_SORT_KEYS) for one in made)
+    first, second = (
+        orjson.dumps(comparison.as_json(), option=orjson.OPT_SORT_KEYS) for comparison in made
+    )
     assert first == second
     read = json.loads(first)
     assert read["schema"] == 2
@@ -115,11 +121,15 @@ def test_the_same_input_gives_the_same_bytes(approach: str) -> None:
 
 
 def test_normal_scores_that_vary_alike_take_anova_and_tukey() -> None:
-    found = compare(matrix(THREE, 15), approach="frequentist")
-    assert (found.test.omnibus, found.test.name, found.central) == ("anova", "tukey", "mean")
-    assert found.decision("good", "bad") == "better"
-    assert found.decision("good", "also good") == "undecided"
-    assert "pass as normal" in found.test.why
+    comparison = compare(matrix(THREE, 15), approach="frequentist")
+    assert (comparison.test.omnibus, comparison.test.name, comparison.central) == (
+        "anova",
+        "tukey",
+        "mean",
+    )
+    assert comparison.decision("good", "bad") == "better"
+    assert comparison.decision("good", "also good") == "undecided"
+    assert "pass as normal" in comparison.test.why
 
 
 def outliers() -> ScoreMatrix:
@@ -134,12 +144,12 @@ def outliers() -> ScoreMatrix:
 
 
 def test_other_scores_take_friedman_and_nemenyi() -> None:
-    found = compare(outliers(), approach="frequentist")
-    assert (found.test.omnibus, found.test.name) == ("friedman", "nemenyi")
-    assert (found.central, found.effect_size) == ("mean rank", "akinshin gamma")
-    assert found.test.critical_difference == pytest.approx(0.856, abs=0.001)
-    assert "are not normal" in found.test.why
-    assert found.decision("good", "bad") == "better"
+    comparison = compare(outliers(), approach="frequentist")
+    assert (comparison.test.omnibus, comparison.test.name) == ("friedman", "nemenyi")
+    assert (comparison.central, comparison.effect_size) == ("mean rank", "akinshin gamma")
+    assert comparison.test.critical_difference == pytest.approx(0.856, abs=0.001)
+    assert "are not normal" in comparison.test.why
+    assert comparison.decision("good", "bad") == "better"
     assert (
         compare(outliers(), approach="frequentist", effect_size="cohen d").effect_size == "cohen d"
     )
@@ -156,43 +166,45 @@ def test_what_is_demanded_is_done_and_said() -> None:
 def test_two_models_take_a_paired_test() -> None:
     two = {"a": 0.8, "b": 0.6}
     assert compare(matrix(two, 10), approach="frequentist").test.name == "paired t"
-    found = compare(matrix(two, 10), approach="frequentist", choice="nonparametric")
-    assert found.test.name == "wilcoxon"
-    assert found.decision("a", "b") == "better"
+    comparison = compare(matrix(two, 10), approach="frequentist", choice="nonparametric")
+    assert comparison.test.name == "wilcoxon"
+    assert comparison.decision("a", "b") == "better"
 
 
 def test_five_tasks_are_too_few_for_wilcoxon_to_decide() -> None:
     two = matrix({"a": 0.9, "b": 0.1}, 5)
-    found = compare(two, approach="frequentist", choice="nonparametric")
-    assert found.decision("a", "b") == "undecided"
-    assert any("0.0625" in note for note in found.notes)
+    comparison = compare(two, approach="frequentist", choice="nonparametric")
+    assert comparison.decision("a", "b") == "undecided"
+    assert any("0.0625" in note for note in comparison.notes)
 
 
 def test_no_pair_is_decided_where_the_omnibus_test_sees_nothing() -> None:
-    found = compare(matrix({"a": 0.7, "b": 0.7, "c": 0.7}, 12), approach="frequentist")
-    assert found.test.omnibus_p is not None
-    assert found.test.omnibus_p >= 0.05
-    assert {pair.decision for pair in found.pairs} == {"undecided"}
-    assert "finds no difference" in found.test.why
+    comparison = compare(matrix({"a": 0.7, "b": 0.7, "c": 0.7}, 12), approach="frequentist")
+    assert comparison.test.omnibus_p is not None
+    assert comparison.test.omnibus_p >= 0.05
+    assert {pair.decision for pair in comparison.pairs} == {"undecided"}
+    assert "finds no difference" in comparison.test.why
 
 
 @pytest.mark.parametrize("tasks", [1, 4])
 def test_few_tasks_with_one_seed_stay_untested_with_the_reason(tasks: int) -> None:
-    found = compare(matrix(THREE, tasks))
-    assert found.test.name == "none"
-    assert {pair.decision for pair in found.pairs} == {"untested"}
-    assert "answers to test rows" in found.test.why
-    assert {(one.best, one.worst, one.tier) for one in found.standings} == {(1, 3, 1)}
-    assert (found.standings[0].sd is None) == (tasks == 1)
-    json.dumps(found.as_json(), allow_nan=False)
+    comparison = compare(matrix(THREE, tasks))
+    assert comparison.test.name == "none"
+    assert {pair.decision for pair in comparison.pairs} == {"untested"}
+    assert "answers to test rows" in comparison.test.why
+    assert {
+        (standing.best, standing.worst, standing.tier) for standing in comparison.standings
+    } == {(1, 3, 1)}
+    assert (comparison.standings[0].sd is None) == (tasks == 1)
+    json.dumps(comparison.as_json(), allow_nan=False)
 
 
 def test_seeds_never_stand_in_for_tasks() -> None:
-    found = compare(matrix(THREE, 2, seeds=5))
-    assert found.test.name == "none"
-    assert {pair.decision for pair in found.pairs} == {"untested"}
-    assert "share a test set" in found.test.why
-    assert all(one.seed_sd for one in found.standings)
+    comparison = compare(matrix(THREE, 2, seeds=5))
+    assert comparison.test.name == "none"
+    assert {pair.decision for pair in comparison.pairs} == {"untested"}
+    assert "share a test set" in comparison.test.why
+    assert all(standing.seed_sd for standing in comparison.standings)
 
 
 def test_bayesian_comparisons_use_an_absolute_rope_where_wanted() -> None:
@@ -207,25 +219,25 @@ DECISIONS = st.lists(st.booleans(), min_size=15, max_size=15)
 def beaten(flags: list[bool]) -> tuple[list[str], dict[str, frozenset[str]]]:
     order = list("abcdef")
     pairs = [(i, j) for i in range(6) for j in range(i + 1, 6)]
-    found: dict[str, set[str]] = {name: set() for name in order}
+    losers: dict[str, set[str]] = {name: set() for name in order}
     for (i, j), decided in zip(pairs, flags, strict=True):
         if decided:
-            found[order[i]].add(order[j])
-    return order, {name: frozenset(below) for name, below in found.items()}
+            losers[order[i]].add(order[j])
+    return order, {name: frozenset(below) for name, below in losers.items()}
 
 
 @examples(100)
 @given(DECISIONS)
 def test_no_other_division_of_the_ranking_agrees_better(flags: list[bool]) -> None:
     order, beats = beaten(flags)
-    found = tiers(order, beats)
+    division = tiers(order, beats)
     best = max(
         agreement(dict(zip(order, np.cumsum([1, *cuts]).tolist(), strict=True)), beats)
         for cuts in np.ndindex(2, 2, 2, 2, 2)
     )
-    assert agreement(found, beats) == pytest.approx(best)
-    assert list(found.values()) == sorted(found.values())
-    assert set(found.values()) == set(range(1, max(found.values()) + 1))
+    assert agreement(division, beats) == pytest.approx(best)
+    assert list(division.values()) == sorted(division.values())
+    assert set(division.values()) == set(range(1, max(division.values()) + 1))
 
 
 @examples(50)

@@ -41,8 +41,8 @@ def drawings() -> dict[str, str]:
     ranked = compare(
         score_matrix(
             [
-                Score(model, f"t{at}", 0, 0.9 - place / 10 + at / 50)
-                for place, model in enumerate((HOSTILE, "b", "c", "d"))
+                Score(model, f"t{at}", 0, 0.9 - index / 10 + at / 50)
+                for index, model in enumerate((HOSTILE, "b", "c", "d"))
                 for at in range(8)
             ],
             "f1",
@@ -50,15 +50,15 @@ def drawings() -> dict[str, str]:
         approach="frequentist",
         choice="nonparametric",
     )
-    found = points(HOSTILE, {"one": Counts(5, 2, 4, 1), "two": Counts(4, 4, 2, 2)})
+    shown = points(HOSTILE, {"one": Counts(5, 2, 4, 1), "two": Counts(4, 4, 2, 2)})
     curve = roc_curve(HOSTILE, "one", [True, False, True], [0.9, 0.5, 0.4])
     return {
         "posterior": posterior_plot(comparison()),
         "intervals": interval_plot(normal),
         "decisions": decision_plot(ranked),
         "critical difference": critical_difference_plot(ranked),
-        "roc": roc_plot(found, (curve,)),
-        "pr": pr_plot(found, ()),
+        "roc": roc_plot(shown, (curve,)),
+        "pr": pr_plot(shown, ()),
         "nothing": roc_plot((), ()),
     }
 

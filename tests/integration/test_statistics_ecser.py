@@ -99,16 +99,16 @@ def test_the_example_of_overfitting_and_degradation() -> None:
 
 def test_training_scores_of_table_10() -> None:
     """16 of 18 come out of Table 9; two F1 scores are printed too low, one of them by 0.03."""
-    found = {
+    recomputed = {
         (key, name): (round(100 * metric(name, TABLE_9[key][0])), printed)
         for key, columns in TABLE_10.items()
         for name, (printed, *_) in zip(METRICS, columns, strict=True)
     }
-    assert {key: pair for key, pair in found.items() if pair[0] != pair[1]} == {
+    assert {key: pair for key, pair in recomputed.items() if pair[0] != pair[1]} == {
         (("isQ", "ling17"), "f1"): (83, 80),
         (("isQ", "norbert"), "f1"): (97, 96),
     }
-    assert len(found) == 18
+    assert len(recomputed) == 18
 
 
 def test_overfitting_of_table_10_fits_its_own_rounding() -> None:
@@ -118,8 +118,8 @@ def test_overfitting_of_table_10_fits_its_own_rounding() -> None:
         for columns in TABLE_10.values()
         for training, test, _, printed in columns
     ]
-    assert {abs(one) for one in apart} <= {0, 1}
-    assert sum(one != 0 for one in apart) == 4
+    assert {abs(difference) for difference in apart} <= {0, 1}
+    assert sum(difference != 0 for difference in apart) == 4
 
 
 def test_pooled_scores_are_not_the_printed_means() -> None:
@@ -157,23 +157,23 @@ def test_effect_sizes_of_table_11_fit_the_rounded_table_10() -> None:
     inside = 0
     for (task, name), printed in TABLE_11.items():
         column = METRICS.index(name)
-        for (one, other), d in zip(PAIRS, printed, strict=True):
+        for (first, second), d in zip(PAIRS, printed, strict=True):
             low, high = d_range(
-                TABLE_10[task, one][column][1:3], TABLE_10[task, other][column][1:3]
+                TABLE_10[task, first][column][1:3], TABLE_10[task, second][column][1:3]
             )
-            assert low <= d <= high, (task, name, one, other, low, high)
+            assert low <= d <= high, (task, name, first, second, low, high)
             inside += 1
     assert inside == 15
 
 
-def d_range(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[float, float]:
+def d_range(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[float, float]:
     """Return the smallest and largest |d| of numbers that round to these hundredths."""
-    found = [
-        abs((one[0] + a) - (other[0] + b))
-        / math.sqrt(((one[1] + c) ** 2 + (other[1] + e) ** 2) / 2)
+    effects = [
+        abs((first[0] + a) - (second[0] + b))
+        / math.sqrt(((first[1] + c) ** 2 + (second[1] + e) ** 2) / 2)
         for a, b, c, e in product((-0.5, 0, 0.5), repeat=4)
     ]
-    return min(found), max(found)
+    return min(effects), max(effects)
 
 
 def test_magnitudes_of_tables_11_and_14() -> None:
@@ -206,18 +206,18 @@ def test_eta_squared_of_table_14(u: int, eta: float, named: str) -> None:
     assert round(eta_squared(u, 7, 10), 3) == eta
     assert eta_magnitude(eta) == named
     folds, projects = samples(u, ties=True)
-    found = degradation(folds, projects, ranks=True)
-    assert found.eta_squared is not None
-    assert round(found.eta_squared, 3) == eta
-    assert found.test == "mann-whitney u"
+    result = degradation(folds, projects, ranks=True)
+    assert result.eta_squared is not None
+    assert round(result.eta_squared, 3) == eta
+    assert result.test == "mann-whitney u"
 
 
 def test_p_values_of_table_14() -> None:
     """Exact without ties (Voc: 0.193, 0.161); 0.001 is that of U = 0 with two to four zeros."""
     for u, ties, p in ((21, False, 0.193), (20, False, 0.161), (0, True, 0.001)):
-        found = degradation(*samples(u, ties=ties), ranks=True)
-        assert found.p is not None
-        assert round(found.p, 3) == p
+        result = degradation(*samples(u, ties=ties), ranks=True)
+        assert result.p is not None
+        assert round(result.p, 3) == p
     exact = degradation(*samples(0), ranks=True).p
     assert exact == pytest.approx(2 / math.comb(17, 7))
 
@@ -242,7 +242,7 @@ def test_overfitting_of_table_14_fits_its_own_rounding() -> None:
         for model, columns in TABLE_14.items()
         for name, (training, _, test, _, over) in zip(METRICS, columns, strict=True)
     }
-    assert {key: one for key, one in apart.items() if one} == {
+    assert {key: difference for key, difference in apart.items() if difference} == {
         ("Voc", "precision"): 1,
         ("VocFF", "precision"): -1,
     }

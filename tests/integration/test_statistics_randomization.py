@@ -35,10 +35,10 @@ def test_it_is_the_exact_test_where_all_swaps_can_be_tried() -> None:
     moved = (first - second)[:, 0]
     actual = abs(moved.mean())
     swaps = [abs(float(np.mean(moved * np.array(signs)))) for signs in product((1, -1), repeat=10)]
-    exact = np.mean([one >= actual - 1e-12 for one in swaps])
-    found = randomization_test(first, second, mean_of(10), rounds=20_000)
-    assert found.p == pytest.approx(float(exact), abs=0.01)
-    assert found.difference == pytest.approx(float(moved.mean()))
+    exact = np.mean([swap >= actual - 1e-12 for swap in swaps])
+    test = randomization_test(first, second, mean_of(10), rounds=20_000)
+    assert test.p == pytest.approx(float(exact), abs=0.01)
+    assert test.difference == pytest.approx(float(moved.mean()))
 
 
 def test_equal_models_differ_as_seldom_as_alpha_says() -> None:
@@ -53,8 +53,10 @@ def test_equal_models_differ_as_seldom_as_alpha_says() -> None:
 def test_the_same_answers_give_a_p_of_one_and_the_same_seed_the_same_p() -> None:
     same = right(0.5)
     assert randomization_test(same, same, mean_of(200)).p == 1
-    one, two = (randomization_test(right(0.6), right(0.5, seed=5), mean_of(200)) for _ in range(2))
-    assert one == two
+    first, second = (
+        randomization_test(right(0.6), right(0.5, seed=5), mean_of(200)) for _ in range(2)
+    )
+    assert first == second
 
 
 def test_examples_of_one_project_are_swapped_together() -> None:
@@ -81,8 +83,8 @@ def test_800_000_examples_take_a_moment() -> None:
     """They have no more kinds of pairs of answers than 80."""
     first, second = right(0.800, 800_000, 1), right(0.802, 800_000, 2)
     started = time.process_time()
-    found = randomization_test(first, second, mean_of(800_000))
-    assert found.p < 0.05
+    test = randomization_test(first, second, mean_of(800_000))
+    assert test.p < 0.05
     assert time.process_time() - started < 20
 
 
@@ -93,11 +95,11 @@ def predictions(answers: list[str | None], truth: list[str], scores: bool = True
             "repo": None,
             "document": None,
             "truth": right_one,
-            "answer": given,
+            "answer": answer,
             "scores": [0.5 + at / 100, 0.5] if scores else None,
             "raw": None,
         }
-        for at, (given, right_one) in enumerate(zip(answers, truth, strict=True))
+        for at, (answer, right_one) in enumerate(zip(answers, truth, strict=True))
     ]
     return pa.Table.from_pylist(rows, schema=predictions_schema("multi-class"))
 
@@ -144,20 +146,26 @@ def test_models_are_ranked_on_one_data_set() -> None:
         "fair": right(0.87, 300, 2),
         "bad": right(0.5, 300, 3),
     }
-    found = compare_answers(
+    comparison = compare_answers(
         answers, mean_of(300), metric="accuracy", task="issue_type", rounds=2000
     )
-    assert found.models == ("good", "fair", "bad")
-    assert found.decision("good", "bad") == found.decision("fair", "bad") == "better"
-    assert found.decision("good", "fair") == "undecided"
-    assert [(one.best, one.worst, one.tier) for one in found.standings] == [
+    assert comparison.models == ("good", "fair", "bad")
+    assert comparison.decision("good", "bad") == comparison.decision("fair", "bad") == "better"
+    assert comparison.decision("good", "fair") == "undecided"
+    assert [
+        (standing.best, standing.worst, standing.tier) for standing in comparison.standings
+    ] == [
         (1, 2, 1),
         (1, 2, 1),
         (3, 3, 2),
     ]
-    assert found.test.samples == 2000
-    assert (found.test.name, found.test.seed, found.tasks) == ("randomization", 0, ("issue_type",))
-    assert found.standings[0].low is None
+    assert comparison.test.samples == 2000
+    assert (comparison.test.name, comparison.test.seed, comparison.tasks) == (
+        "randomization",
+        0,
+        ("issue_type",),
+    )
+    assert comparison.standings[0].low is None
 
 
 def test_many_pairs_can_still_be_decided() -> None:
@@ -165,6 +173,6 @@ def test_many_pairs_can_still_be_decided() -> None:
     answers = {f"bad {at}": right(0.2, 200, at) for at in range(33)} | {
         "good": right(0.99, 200, 99)
     }
-    found = compare_answers(answers, mean_of(200), metric="accuracy", task="t", rounds=1_000)
-    assert (found.test.samples or 0) > 561 / 0.05
-    assert all(found.decision("good", f"bad {at}") == "better" for at in range(33))
+    comparison = compare_answers(answers, mean_of(200), metric="accuracy", task="t", rounds=1_000)
+    assert (comparison.test.samples or 0) > 561 / 0.05
+    assert all(comparison.decision("good", f"bad {at}") == "better" for at in range(33))

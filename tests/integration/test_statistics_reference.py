@@ -42,9 +42,11 @@ def values(models: int, tasks: int, seed: int = 0) -> Floats:
 def test_signed_rank_is_that_of_baycomp(rope: float, seed: int) -> None:
     """To the last draw, as it takes the same random weights."""
     baycomp: Any = pytest.importorskip("baycomp")
-    one, two = values(2, 12, seed)
-    theirs = baycomp.SignedRankTest(one, two, rope=rope, nsamples=2000, random_state=seed).probs()
-    ours = signed_rank(one, two, rope, samples=2000, seed=seed)
+    first, second = values(2, 12, seed)
+    theirs = baycomp.SignedRankTest(
+        first, second, rope=rope, nsamples=2000, random_state=seed
+    ).probs()
+    ours = signed_rank(first, second, rope, samples=2000, seed=seed)
     # Theirs name the side that is better: the left one is ours to lose.
     assert (ours.better, ours.equal, ours.worse) == pytest.approx(theirs, abs=1e-12)
 
@@ -59,18 +61,18 @@ def test_signed_rank_does_not_depend_on_how_draws_are_cut(monkeypatch: pytest.Mo
 
 def test_sign_test_is_that_of_baycomp() -> None:
     baycomp: Any = pytest.importorskip("baycomp")
-    one, two = values(2, 12)
-    theirs = baycomp.SignTest(one, two, rope=0.03, nsamples=3000, random_state=5).probs()
-    ours = sign(one, two, 0.03, samples=3000, seed=5)
+    first, second = values(2, 12)
+    theirs = baycomp.SignTest(first, second, rope=0.03, nsamples=3000, random_state=5).probs()
+    ours = sign(first, second, 0.03, samples=3000, seed=5)
     assert (ours.better, ours.equal, ours.worse) == pytest.approx(theirs)
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_correlated_t_is_that_of_baycomp(repeats: int) -> None:
     baycomp: Any = pytest.importorskip("baycomp")
-    one, two = values(2, 30)
-    theirs = baycomp.CorrelatedTTest(one, two, rope=0.02, runs=repeats).probs()
-    ours = correlated_t(one, two, 0.02, repeats=repeats)
+    first, second = values(2, 30)
+    theirs = baycomp.CorrelatedTTest(first, second, rope=0.02, runs=repeats).probs()
+    ours = correlated_t(first, second, 0.02, repeats=repeats)
     assert (ours.better, ours.equal, ours.worse) == pytest.approx(theirs)
 
 
@@ -100,8 +102,8 @@ def test_a_bayesian_comparison_is_that_of_autorank(capsys: pytest.CaptureFixture
         cell = theirs.decision_matrix.loc[pair.first, pair.second]
         assert pair.decision == words[cell]
         assert pair.posterior is not None
-        found = (pair.posterior.better, pair.posterior.equal, pair.posterior.worse)
-        assert found == pytest.approx(theirs.posterior_matrix.loc[pair.first, pair.second])
+        posterior = (pair.posterior.better, pair.posterior.equal, pair.posterior.worse)
+        assert posterior == pytest.approx(theirs.posterior_matrix.loc[pair.first, pair.second])
     assert ours.standings[1].effect == pytest.approx(theirs.rankdf["effect_size"].iloc[1])
     assert our_time < their_time
 
@@ -158,9 +160,9 @@ def test_mauchly_finds_models_whose_differences_vary_unlike() -> None:
     """Under sphericity its p is uniform; with one wild model it is small."""
     random = np.random.default_rng(0)
     calm = [mauchly(random.normal(size=(4, 25))) for _ in range(300)]
-    found = np.array([p for p in calm if p is not None])
-    assert 0.01 < (found < 0.05).mean() < 0.10
-    assert 0.4 < found.mean() < 0.6
+    p_values = np.array([p for p in calm if p is not None])
+    assert 0.01 < (p_values < 0.05).mean() < 0.10
+    assert 0.4 < p_values.mean() < 0.6
     wild = random.normal(size=(4, 25)) * np.array([[1], [1], [1], [9]])
     p = mauchly(wild)
     assert p is not None
@@ -181,12 +183,12 @@ def test_assumptions_see_what_is_not_normal() -> None:
 
 
 def test_paired_tests_and_their_edges() -> None:
-    one, two = values(2, 12)
-    assert wilcoxon(one, two) == pytest.approx(float(stats.wilcoxon(one, two).pvalue))
-    assert sign_test(one, two) == pytest.approx(
-        float(stats.binomtest(int((one > two).sum()), 12).pvalue)
+    first, second = values(2, 12)
+    assert wilcoxon(first, second) == pytest.approx(float(stats.wilcoxon(first, second).pvalue))
+    assert sign_test(first, second) == pytest.approx(
+        float(stats.binomtest(int((first > second).sum()), 12).pvalue)
     )
-    assert wilcoxon(one, one) == paired_t(one, one) == sign_test(one, one) == 1
+    assert wilcoxon(first, first) == paired_t(first, first) == sign_test(first, first) == 1
     assert paired_t(np.array([0.5, 0.75]), np.array([0.25, 0.5])) == 0
 
 
@@ -196,10 +198,10 @@ def test_holm_by_hand() -> None:
 
 
 def test_effect_sizes_by_hand() -> None:
-    one, two = np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.0, 4.0])
-    assert cohen_d(one, two) == pytest.approx(-1)
-    assert akinshin_gamma(one, two) == pytest.approx(-1 / 1.4826)
-    assert cliffs_delta(one, two) == pytest.approx((1 - 6) / 9)
+    first, second = np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.0, 4.0])
+    assert cohen_d(first, second) == pytest.approx(-1)
+    assert akinshin_gamma(first, second) == pytest.approx(-1 / 1.4826)
+    assert cliffs_delta(first, second) == pytest.approx((1 - 6) / 9)
     assert cohen_d(np.ones(3), np.ones(3)) == 0
     assert cohen_d(np.ones(3), np.zeros(3)) is None
 
@@ -209,17 +211,17 @@ def test_intervals_cover_as_often_as_they_say() -> None:
     draws = random.normal(size=(2000, 15))
     means = [mean_interval(row, 0.1) for row in draws]
     medians = [median_interval(row, 0.1) for row in draws]
-    assert 0.88 < np.mean([one.low <= 0 <= one.high for one in means]) < 0.92
+    assert 0.88 < np.mean([interval.low <= 0 <= interval.high for interval in means]) < 0.92
     promised = medians[0].confidence
     assert 0.9 <= promised < 0.97
-    covered = np.mean([one.low <= 0 <= one.high for one in medians])
+    covered = np.mean([interval.low <= 0 <= interval.high for interval in medians])
     assert abs(covered - promised) < 0.02
 
 
 def test_a_median_of_few_values_says_how_little_is_sure() -> None:
-    found = median_interval(np.array([3.0, 1.0, 2.0, 5.0, 4.0]), 0.05, 26)
-    assert (found.low, found.high) == (1, 5)
-    assert found.confidence == pytest.approx(1 - 2 / 2**5)
+    interval = median_interval(np.array([3.0, 1.0, 2.0, 5.0, 4.0]), 0.05, 26)
+    assert (interval.low, interval.high) == (1, 5)
+    assert interval.confidence == pytest.approx(1 - 2 / 2**5)
 
 
 def test_curves_are_those_of_scikit_learn() -> None:

@@ -50,8 +50,8 @@ def ranking() -> Comparison:
 
 def scores_of(model: str) -> Floats:
     scores = kit_scores()
-    found: Floats = scores.means()[scores.models.index(model)]
-    return found
+    means: Floats = scores.means()[scores.models.index(model)]
+    return means
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -109,9 +109,9 @@ def test_scores_are_normal_as_the_paper_says() -> None:
 
 def test_decisions_are_those_of_the_kit() -> None:
     """Figure 5: of 325 pairs, only ones that are marked as a matter of the seed may differ."""
-    found = ranking()
-    assert found.models == MODELS
-    pairs = iter(found.pairs)
+    comparison = ranking()
+    assert comparison.models == MODELS
+    pairs = iter(comparison.pairs)
     differing = [
         pair
         for row in KIT_DECISIONS
@@ -127,42 +127,46 @@ def test_decisions_are_those_of_the_kit() -> None:
     for pair in differing:
         assert pair.posterior is not None
         assert abs(pair.posterior.better - 0.95) < 0.003
-    fragile = {(pair.first, pair.second) for pair in found.pairs if pair.fragile}
+    fragile = {(pair.first, pair.second) for pair in comparison.pairs if pair.fragile}
     assert len(fragile) == 5
 
 
 def test_another_seed_changes_only_fragile_pairs_and_no_tier() -> None:
     first, other = ranking(), compare(kit_scores(), seed=1)
     changed = [
-        one
-        for one, two in zip(first.pairs, other.pairs, strict=True)
-        if one.decision != two.decision
+        old
+        for old, new in zip(first.pairs, other.pairs, strict=True)
+        if old.decision != new.decision
     ]
     assert all(pair.fragile for pair in changed)
-    assert [one.tier for one in other.standings] == [one.tier for one in first.standings]
+    assert [standing.tier for standing in other.standings] == [
+        standing.tier for standing in first.standings
+    ]
 
 
 def test_tiers_from_the_decisions() -> None:
     """Ours agree with 89 % of the decisions, the paper's four with 79 %."""
-    found = ranking()
-    ours = {one.model: one.tier for one in found.standings}
-    theirs = {MODELS[place]: tier for tier, places in enumerate(TIERS, start=1) for place in places}
+    comparison = ranking()
+    ours = {standing.model: standing.tier for standing in comparison.standings}
+    theirs = {MODELS[index]: tier for tier, places in enumerate(TIERS, start=1) for index in places}
     assert [list(ours.values()).count(tier) for tier in range(1, 6)] == [2, 4, 3, 16, 1]
     assert MODELS[:2] == tuple(model for model in MODELS if ours[model] == theirs[model] == 1)
     beats = {
         model: frozenset(
-            pair.second for pair in found.pairs if (pair.first, pair.decision) == (model, "better")
+            pair.second
+            for pair in comparison.pairs
+            if (pair.first, pair.decision) == (model, "better")
         )
         for model in MODELS
     }
-    assert round(agreement(ours, beats), 3) == round(found.agreement, 3) == 0.892
+    assert round(agreement(ours, beats), 3) == round(comparison.agreement, 3) == 0.892
     assert round(agreement(theirs, beats), 3) == 0.788
 
 
 def undecided(rows: range, columns: range) -> tuple[int, int]:
-    found = ranking()
+    comparison = ranking()
     pairs = [(MODELS[i], MODELS[j]) for i in rows for j in columns if i < j]
-    return sum(found.decision(*pair) == "undecided" for pair in pairs), len(pairs)
+    return sum(comparison.decision(*pair) == "undecided" for pair in pairs), len(pairs)
 
 
 def test_what_the_paper_says_of_its_tiers() -> None:
@@ -186,10 +190,10 @@ def test_tier_4_does_not_underperform_every_model_above_it() -> None:
 
 def test_no_substantial_mass_within_the_rope() -> None:
     """V-A says so of the models from the 8th place on: it is 0.9 % at most."""
-    found = ranking()
+    comparison = ranking()
     shares = [
         pair.posterior.equal
-        for pair in found.pairs
+        for pair in comparison.pairs
         if pair.first == MODELS[0] and pair.second in MODELS[7:] and pair.posterior
     ]
     assert len(shares) == 19

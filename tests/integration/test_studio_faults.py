@@ -57,20 +57,20 @@ def says(value: object) -> Callable[[Got], Answer]:
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
-    "told",
+    "content",
     [
         *({}, [], None, 7, "text", [None], [{}], {"results": None}, {"tasks": [{}], "total": 1}),
         *({"results": [{"description": "word"}]}, {"task_ids": ["x"]}, {"task_ids": []}),
         *({"id": "many"}, {"tasks": [{"id": 1}], "total": 1}, {"id": 10**400}, {"tasks": 3}),
     ],
-    ids=lambda told: json.dumps(told)[:40],
+    ids=lambda content: json.dumps(content)[:40],
 )
-def test_json_of_another_shape_is_told(server: Server, call: str, told: object) -> None:
-    server.behaviour = says(told)
+def test_json_of_another_shape_is_told(server: Server, call: str, content: object) -> None:
+    server.behaviour = says(content)
     fine = {("find_project", "{}"): False, ("users", "[]"): True, ("webhooks", "[]"): True}
     fine |= {("export", "[]"): True}
     with Studio(Address(server.url, TOKEN)) as studio:
-        if fine.get((call, json.dumps(told))):
+        if fine.get((call, json.dumps(content))):
             assert not CALLS[call](studio) or call == "export"
             return
         with pytest.raises(StudioError, match=r"answers with something .* \(200 to /api"):

@@ -63,18 +63,18 @@ def test_a_dataset_comes_out(tmp_path: Path) -> None:
 
 def test_importing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     task, files = toy(tmp_path), own_files(tmp_path)
-    found = []
+    contents = []
     for name in ("a", "b"):
         directory = import_task(Workspace(tmp_path / name), task, files, QUIET).directory
-        found.append(
+        contents.append(
             {
                 path.relative_to(directory): path.read_bytes()
                 for path in directory.rglob("*")
                 if path.is_file()
             }
         )
-    assert found[0] == found[1]
-    assert len(found[0]) == 5
+    assert contents[0] == contents[1]
+    assert len(contents[0]) == 5
 
 
 def test_an_imported_dataset_may_be_published(tmp_path: Path) -> None:
@@ -87,18 +87,18 @@ def test_an_imported_dataset_may_be_published(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (('"MIT"', '"unknown"'), "whose licence is not known"),
         (('"public"', '"no-copy"'), "may not be copied"),
     ],
 )
 def test_what_may_not_be_shared_is_not_published(
-    tmp_path: Path, change: tuple[str, str], told: str
+    tmp_path: Path, change: tuple[str, str], message: str
 ) -> None:
     task = toy(tmp_path, change)
     directory = import_task(Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET).directory
-    assert [told in str(problem) for problem in check_dataset(directory)] == [True]
+    assert [message in str(problem) for problem in check_dataset(directory)] == [True]
 
 
 def test_a_secret_in_an_imported_text_is_found(tmp_path: Path) -> None:
@@ -110,20 +110,20 @@ def test_a_secret_in_an_imported_text_is_found(tmp_path: Path) -> None:
 
 def test_counts_that_differ_are_told_and_the_rows_kept(tmp_path: Path) -> None:
     own_task(tmp_path / "w" / "tasks", ("total = 4", "total = 5"))
-    code, found = run("import", "toy_issues", *own_files(tmp_path), "--workspace", tmp_path / "w")
-    assert (code, found["exact"], found["rows"]) == (3, False, 4)
-    assert {"what": "total", "expected": 5, "found": 4} in found["counts"]
-    card = (Path(found["directory"]) / "README.md").read_text(encoding="utf-8")
+    code, output = run("import", "toy_issues", *own_files(tmp_path), "--workspace", tmp_path / "w")
+    assert (code, output["exact"], output["rows"]) == (3, False, 4)
+    assert {"what": "total", "expected": 5, "found": 4} in output["counts"]
+    card = (Path(output["directory"]) / "README.md").read_text(encoding="utf-8")
     assert "rows of 5 that the source is said to have | 4 |" in card
 
 
 def test_projects_that_are_not_given_are_missing(tmp_path: Path) -> None:
     path = tmp_path / "usergrid.csv"
     path.write_text("issuekey,title,description,storypoint\nU-1,a,b,3\nU-2,c,d,5\n")
-    code, found = run("import", "story_points", path, "--workspace", tmp_path / "w")
+    code, output = run("import", "story_points", path, "--workspace", tmp_path / "w")
     assert code == 3
-    assert len(found["missing"]) == 15
-    assert "usergrid" not in found["missing"]
+    assert len(output["missing"]) == 15
+    assert "usergrid" not in output["missing"]
     done = CliRunner().invoke(
         tasks_app, ["import", "story_points", str(path), "--workspace", str(tmp_path / "w")]
     )
@@ -149,32 +149,32 @@ def test_several_processes_give_the_same_rows(tmp_path: Path) -> None:
     path.write_text("title,body,kind\n" + "".join(lines), encoding="utf-8")
     files = []
     for processes in (1, 2):
-        place = Workspace(tmp_path / str(processes))
-        found = import_files(place, task, [path], QUIET, processes=processes)
-        files.append((found.written.directory / "provenance.json").read_bytes())
+        workspace = Workspace(tmp_path / str(processes))
+        result = import_files(workspace, task, [path], QUIET, processes=processes)
+        files.append((result.written.directory / "provenance.json").read_bytes())
     assert files[0] == files[1]
 
 
 def test_steps_and_splits_can_be_chosen(tmp_path: Path) -> None:
     task, files = toy(tmp_path), own_files(tmp_path)
-    place = Workspace(tmp_path / "w")
-    found = import_files(
-        place, task, files, QUIET, steps="none", split="none", directory=tmp_path / "out"
+    workspace = Workspace(tmp_path / "w")
+    result = import_files(
+        workspace, task, files, QUIET, steps="none", split="none", directory=tmp_path / "out"
     )
     (file,) = (tmp_path / "out").glob("data/*.parquet")
     assert file.name.startswith("test-")
     assert "A  falls\napart" in pq.read_table(file)["text"].to_pylist()
-    assert found.written.directory == tmp_path / "out"
+    assert result.written.directory == tmp_path / "out"
     with pytest.raises(UsageError, match="no order of steps"):
-        import_files(place, task, files, QUIET, steps="paper")
+        import_files(workspace, task, files, QUIET, steps="paper")
 
 
 def test_without_files_people_are_told_where_they_are(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     for task in load_tasks().values():
-        with pytest.raises(UsageError) as told:
-            import_task(place, task, [], QUIET)
-        message = str(told.value)
+        with pytest.raises(UsageError) as error:
+            import_task(workspace, task, [], QUIET)
+        message = str(error.value)
         if task.source.access == "built":
             assert f"Run goldpan build {task.source.builder}" in message
         else:
@@ -185,12 +185,12 @@ def test_without_files_people_are_told_where_they_are(tmp_path: Path) -> None:
 
 def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
-    place = Workspace(tmp_path / "w")
-    directory = import_task(place, task, [path], QUIET).directory
+    workspace = Workspace(tmp_path / "w")
+    directory = import_task(workspace, task, [path], QUIET).directory
     before = (directory / "provenance.json").read_bytes()
     path.write_text(path.read_text() + "x,y,Q\n")
     with pytest.raises(DatasetError, match="'Q' is not a label"):
-        import_task(place, task, [path], QUIET)
+        import_task(workspace, task, [path], QUIET)
     assert (directory / "provenance.json").read_bytes() == before
     assert not list((tmp_path / "w" / "tmp").iterdir())
 
@@ -220,8 +220,8 @@ def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: H
         with pytest.raises(UsageError):
             run(*here, *arguments)
     assert not hub.requests
-    code, found = run(*here, "--download", "--revision", commit)
-    assert (code, found["rows"], found["exact"]) == (0, 4, True)
+    code, output = run(*here, "--download", "--revision", commit)
+    assert (code, output["rows"], output["exact"]) == (0, 4, True)
     with pytest.raises(PublishError, match=r"has no dataset org/toy"):
         run(*here, "--download", "--revision", "0" * 40)
     with pytest.raises(UsageError, match="not on the Hugging Face Hub"):
@@ -229,7 +229,7 @@ def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: H
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("import", "toy", "x.csv", "--download"), "There is no task"),
         (("import", "sentiment", "x.csv", "--download"), "given at once"),
@@ -239,8 +239,8 @@ def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: H
         (("list", "--tasks", "nowhere"), "is not a directory"),
     ],
 )
-def test_wrong_use_is_told(tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:
-    with pytest.raises(GoldpanError, match=told):
+def test_wrong_use_is_told(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(GoldpanError, match=message):
         run(*arguments, "--workspace", tmp_path)
 
 
@@ -248,7 +248,7 @@ def test_lists_and_tasks_are_shown(tmp_path: Path) -> None:
     own_task(tmp_path / "tasks")
     import_task(Workspace(tmp_path), toy(tmp_path), own_files(tmp_path), QUIET)
     _, listed = run("list", "--suite", "toy", "--type", "multi-class", "--workspace", tmp_path)
-    assert [(one["name"], one["imported"]) for one in listed] == [("toy_issues", True)]
+    assert [(task["name"], task["imported"]) for task in listed] == [("toy_issues", True)]
     _, shown = run("show", "toy_issues", "--workspace", tmp_path)
     assert shown["source"]["license"] == "MIT"
     runner = CliRunner()
@@ -261,6 +261,6 @@ def test_lists_and_tasks_are_shown(tmp_path: Path) -> None:
 def test_validate_ends_with_1_where_something_is_wrong(tmp_path: Path) -> None:
     assert run("validate", "--workspace", tmp_path) == (0, {"tasks": 42, "problems": []})
     own_task(tmp_path / "mine", ("total = 4", "total = 9"))
-    code, found = run("validate", "--tasks", tmp_path / "mine", "--workspace", tmp_path)
+    code, output = run("validate", "--tasks", tmp_path / "mine", "--workspace", tmp_path)
     assert code == 1
-    assert [problem["key"] for problem in found["problems"]] == ["counts"]
+    assert [problem["key"] for problem in output["problems"]] == ["counts"]

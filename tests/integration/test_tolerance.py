@@ -38,7 +38,7 @@ class Damage:
     table: str
     column: str | None
     """The column that is lost, or None where it is the row."""
-    told: str
+    reported: str
     """The ledger's name of the part."""
 
 
@@ -113,10 +113,10 @@ def listed(name: str, value: object) -> Callable[[Any], object]:
 
 def event(kind: str, name: str, value: object) -> Callable[[Any], object]:
     def spoil(data: Any) -> object:
-        found = next((item for item in data if item["event"] == kind), None)
-        if found is None:
+        match = next((item for item in data if item["event"] == kind), None)
+        if match is None:
             return None
-        found[name] = value
+        match[name] = value
         return 0
 
     return spoil
@@ -167,7 +167,9 @@ DAMAGES = [
 ]
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda one: f"{one.via}-{one.table}-{one.column}")
+@pytest.mark.parametrize(
+    "damage", DAMAGES, ids=lambda damage: f"{damage.via}-{damage.table}-{damage.column}"
+)
 def test_one_bad_value_costs_its_field_or_row(damage: Damage, tmp_path: Path) -> None:
     spoiled: list[Any] = []
 
@@ -177,32 +179,32 @@ def test_one_bad_value_costs_its_field_or_row(damage: Damage, tmp_path: Path) ->
             if number is not None:
                 spoiled.append(meta.get("number") or number)
 
-    place = keep(tmp_path, records_of(damage.via), change)
+    workspace = keep(tmp_path, records_of(damage.via), change)
     assert spoiled
-    make_tables(place)
-    gaps = [gap for gap in measure_coverage(place, SLUICE).gaps if gap.state == "failed"]
-    assert [gap.part for gap in gaps] == [damage.told]
+    make_tables(workspace)
+    gaps = [gap for gap in measure_coverage(workspace, SLUICE).gaps if gap.state == "failed"]
+    assert [gap.part for gap in gaps] == [damage.reported]
     assert "cannot be read" in gaps[0].reason or "missing" in gaps[0].reason
-    if damage.told != "issues" and spoiled[0]:
+    if damage.reported != "issues" and spoiled[0]:
         assert gaps[0].number == spoiled[0]
-    wanted, found = rows_of(undisturbed(damage.via), damage.table), rows(tmp_path, damage.table)
+    expected, actual = rows_of(undisturbed(damage.via), damage.table), rows(tmp_path, damage.table)
     if damage.column is None:
-        assert len(found) == len(wanted) - 1
+        assert len(actual) == len(expected) - 1
     elif damage.column != "any":
-        assert differing(found, wanted) >= {damage.column}
-        assert len(found) == len(wanted)
+        assert differing(actual, expected) >= {damage.column}
+        assert len(actual) == len(expected)
     for table in ("repositories", "commits", "files", "comments", "entries"):
         if table != damage.table:
             assert len(rows(tmp_path, table)) == len(rows_of(undisturbed(damage.via), table))
 
 
-def differing(found: list[Row], wanted: list[Row]) -> set[str]:
+def differing(actual: list[Row], expected: list[Row]) -> set[str]:
     """Return the columns in which any row differs."""
     return {
         name
-        for one, other in zip(found, wanted, strict=True)
-        for name in one
-        if one[name] != other[name]
+        for row, other in zip(actual, expected, strict=True)
+        for name in row
+        if row[name] != other[name]
     }
 
 
@@ -217,9 +219,9 @@ def test_a_reply_that_is_no_json_is_named(via: Via, tmp_path: Path) -> None:
             return b"{<html>"
         return None
 
-    place = keep(tmp_path, records_of(via), change)
-    make_tables(place)
-    gaps = measure_coverage(place, SLUICE).gaps
+    workspace = keep(tmp_path, records_of(via), change)
+    make_tables(workspace)
+    gaps = measure_coverage(workspace, SLUICE).gaps
     numbers = [node[1] for node in spoiled[0].get("nodes", ())] or [spoiled[0]["number"]]
     failed = {gap.number for gap in gaps if gap.state == "failed"}
     assert failed == set(numbers)
@@ -250,10 +252,10 @@ def test_no_value_costs_the_tables(via: Via, data: st.DataObject) -> None:
         for index, (meta, body) in enumerate(records)
         if meta["part"] not in ("repository", "begin", "end") and body.startswith((b"{", b"["))
     ]
-    wanted = data.draw(st.sampled_from(bodies))
+    chosen = data.draw(st.sampled_from(bodies))
     spot = data.draw(st.integers(0, 10**9))
     value = data.draw(HOSTILE)
-    target = records[wanted][0]
+    target = records[chosen][0]
 
     def change(meta: dict[str, Any], parsed: Any) -> None:
         if meta is target:
@@ -263,8 +265,8 @@ def test_no_value_costs_the_tables(via: Via, data: st.DataObject) -> None:
                 holder[key] = value
 
     with tempfile.TemporaryDirectory() as directory:
-        place = keep(Path(directory), records, change)
-        counts = normalize(place, SLUICE, Reporter(quiet=True), workers=1)
+        workspace = keep(Path(directory), records, change)
+        counts = normalize(workspace, SLUICE, Reporter(quiet=True), workers=1)
         assert set(counts) == {table.name for table in MINED}
         assert counts["entries"] >= 60 - len(target.get("nodes") or [1])
         measure_coverage(Workspace(Path(directory)), SLUICE)

@@ -24,68 +24,68 @@ from tests.demo_workspace import make_demo
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return the workspace of the demo, with its three datasets."""
     root = tmp_path_factory.mktemp("trace")
     return Workspace(make_demo(root))
 
 
-def examples(place: Workspace, family: str) -> list[dict[str, Any]]:
+def examples(workspace: Workspace, family: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = pq.read_table(
-        place.dataset(family) / "data" / "test-00000-of-00001.parquet"
+        workspace.dataset(family) / "data" / "test-00000-of-00001.parquet"
     ).to_pylist()
     assert rows
     return rows
 
 
-def git(place: Workspace, *arguments: str) -> bytes:
-    clone = f"--git-dir={place.clone(REPO)}"
+def git(workspace: Workspace, *arguments: str) -> bytes:
+    clone = f"--git-dir={workspace.clone(REPO)}"
     return subprocess.run(["git", clone, *arguments], capture_output=True, check=True).stdout
 
 
 @pytest.mark.parametrize("family", ["qa", "fault-localization", "code-edit"])
-def test_every_example_leads_back_to_its_sources(place: Workspace, family: str) -> None:
-    records = {record.name: record for record in Archive(place.raw(REPO)).records}
-    for example in examples(place, family):
-        found = trace(place, example["id"])
-        assert found.complete
-        assert found.dataset == str(place.dataset(family))
-        assert [one.number for one in found.entries] == [
+def test_every_example_leads_back_to_its_sources(workspace: Workspace, family: str) -> None:
+    records = {record.name: record for record in Archive(workspace.raw(REPO)).records}
+    for example in examples(workspace, family):
+        traced = trace(workspace, example["id"])
+        assert traced.complete
+        assert traced.dataset == str(workspace.dataset(family))
+        assert [entry.number for entry in traced.entries] == [
             example[name] for name in ("issue", "pull") if name in example
         ]
-        assert found.replies
-        for reply in found.replies:
+        assert traced.replies
+        for reply in traced.replies:
             body = records[reply.name].read()
             assert hashlib.sha256(body).hexdigest() == reply.sha256
         assert any(
             f'"number":{example["issue"]}'.encode() in records[reply.name].read()
-            for reply in found.replies
+            for reply in traced.replies
         )
 
 
-def test_edits_lead_from_git_to_git(place: Workspace) -> None:
+def test_edits_lead_from_git_to_git(workspace: Workspace) -> None:
     """The published file and blocks give exactly what git holds, read by git itself."""
     kinds = set()
-    for example in examples(place, "code-edit"):
+    for example in examples(workspace, "code-edit"):
         kinds |= {example["line_ends"], bool(example["previous_path"])}
         added = example["blob_before"] is None
-        before = b"" if added else git(place, "cat-file", "blob", example["blob_before"])
-        after = git(place, "cat-file", "blob", example["blob_after"])
+        before = b"" if added else git(workspace, "cat-file", "blob", example["blob_before"])
+        after = git(workspace, "cat-file", "blob", example["blob_after"])
         assert example["file_before"].encode(example["encoding"]) == before
         name = example["previous_path"] or example["path"]
         assert example["patch"].startswith(f"{name}\n<<<<<<<")
-        edits = [Edit(one["search"], one["replace"]) for one in example["edits"]]
+        edits = [Edit(edit["search"], edit["replace"]) for edit in example["edits"]]
         assert apply_edits(example["file_before"], edits).encode(example["encoding"]) == after
         path = example["previous_path"] or example["path"]
         if not added:
-            assert git(place, "show", f"{example['base_sha']}:{path}") == before
-        assert git(place, "show", f"{example['head_sha']}:{example['path']}") == after
+            assert git(workspace, "show", f"{example['base_sha']}:{path}") == before
+        assert git(workspace, "show", f"{example['head_sha']}:{example['path']}") == after
     assert kinds >= {"lf", "crlf", True, False}
 
 
-def test_trees_are_those_of_git(place: Workspace) -> None:
-    for example in examples(place, "fault-localization"):
-        listed = git(place, "ls-tree", "-r", "-z", "--name-only", example["base_sha"])
+def test_trees_are_those_of_git(workspace: Workspace) -> None:
+    for example in examples(workspace, "fault-localization"):
+        listed = git(workspace, "ls-tree", "-r", "-z", "--name-only", example["base_sha"])
         files = {name.decode() for name in listed.split(b"\0") if name}
         assert set(example["paths"]) <= files
         assert example["changed_path"] in example["paths"]
@@ -99,22 +99,24 @@ def test_trees_are_those_of_git(place: Workspace) -> None:
         assert example["tree"].endswith(f"{example['files']} files\n")
 
 
-def test_what_is_gone_is_told(place: Workspace, tmp_path: Path) -> None:
-    name = examples(place, "code-edit")[0]["id"]
-    shutil.copytree(place.root, tmp_path / "copy")
+def test_what_is_gone_is_told(workspace: Workspace, tmp_path: Path) -> None:
+    name = examples(workspace, "code-edit")[0]["id"]
+    shutil.copytree(workspace.root, tmp_path / "copy")
     copy = Workspace(tmp_path / "copy")
     shutil.rmtree(copy.clone(REPO))
-    found = trace(copy, name)
-    assert not found.complete
-    assert {one.kind for one in found.objects} == {None}
+    traced = trace(copy, name)
+    assert not traced.complete
+    assert {item.kind for item in traced.objects} == {None}
     done = run("trace", name, "--workspace", copy.root, folder=tmp_path)
     assert done.code == 3
     assert "not there" in done.out
-    done = run("trace", name, "--workspace", place.root, folder=tmp_path, PATH=os.environ["PATH"])
+    done = run(
+        "trace", name, "--workspace", workspace.root, folder=tmp_path, PATH=os.environ["PATH"]
+    )
     assert done.code == 0
     assert "blob_before" in done.out
 
 
-def test_an_unknown_example_is_told_with_where_it_was_sought(place: Workspace) -> None:
+def test_an_unknown_example_is_told_with_where_it_was_sought(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match=r"No example 'qa:x/y#1' is in .*datasets/qa"):
-        trace(place, "qa:x/y#1")
+        trace(workspace, "qa:x/y#1")

@@ -128,9 +128,9 @@ def test_ids_multiply_what_is_below_them(twin: Twin) -> None:
 
 
 def test_unknown_nodes_are_null_beside_errors(twin: Twin) -> None:
-    known = twin.world.main.entries[1].node_id
-    reply = ask(twin, "query($ids: [ID!]!) { nodes(ids: $ids) { id } }", ids=[known, "I_none"])
-    assert reply["data"]["nodes"] == [{"id": known}, None]
+    node_id = twin.world.main.entries[1].node_id
+    reply = ask(twin, "query($ids: [ID!]!) { nodes(ids: $ids) { id } }", ids=[node_id, "I_none"])
+    assert reply["data"]["nodes"] == [{"id": node_id}, None]
     assert reply["errors"][0]["type"] == "NOT_FOUND"
     assert reply["errors"][0]["path"] == ["nodes", 1]
 
@@ -150,10 +150,10 @@ def test_timeline_counts(twin: Twin, parent: str) -> None:
             id=entry.node_id,
         )["data"]["node"]
         rest = follow(twin, f"{SLUICE}/issues/{entry.number}/timeline?per_page=100")
-        found = sum(one["event"] == "cross-referenced" for one in rest)
+        count = sum(event["event"] == "cross-referenced" for event in rest)
         assert timeline["all"]["totalCount"] == len(rest)
-        assert timeline["some"]["filteredCount"] == found
-        total = len(rest) if parent == "PullRequest" else found
+        assert timeline["some"]["filteredCount"] == count
+        total = len(rest) if parent == "PullRequest" else count
         assert timeline["some"]["totalCount"] == total
 
 
@@ -277,10 +277,10 @@ def test_history_agrees_with_itself() -> None:
 
 
 def real_data(path: str) -> Path:
-    found = DATA / "github" / path
-    if not found.exists():
-        pytest.skip(f"real data is missing: {found.name}")
-    return found
+    file = DATA / "github" / path
+    if not file.exists():
+        pytest.skip(f"real data is missing: {file.name}")
+    return file
 
 
 def introspect(schema: GraphQLSchema) -> dict[str, Any]:
@@ -289,7 +289,7 @@ def introspect(schema: GraphQLSchema) -> dict[str, Any]:
 
 
 def documents(dialect: Dialect = NEWEST) -> list[str]:
-    lists = [one for key, one in CONNECTIONS.items() if key not in dialect.lacks]
+    lists = [connection for key, connection in CONNECTIONS.items() if key not in dialect.lacks]
     return [
         adapt(queries.REPOSITORY, dialect),
         *(
@@ -302,7 +302,7 @@ def documents(dialect: Dialect = NEWEST) -> list[str]:
                 queries.entries_document(kind, dialect, ("labels", "timelineItems")),
             )
         ),
-        *(queries.continuations_document([one], dialect) for one in lists),
+        *(queries.continuations_document([connection], dialect) for connection in lists),
         queries.continuations_document(lists, dialect),
     ]
 
@@ -385,7 +385,9 @@ def test_the_schema_is_part_of_githubs() -> None:
         theirs: Any = github.type_map[name]
         assert type(kind) is type(theirs)
         if isinstance(kind, GraphQLUnionType):
-            assert {one.name for one in kind.types} <= {one.name for one in theirs.types}
+            assert {member.name for member in kind.types} <= {
+                member.name for member in theirs.types
+            }
         elif isinstance(kind, GraphQLObjectType | GraphQLInterfaceType):
             for field_name, field in kind.fields.items():
                 if (name, field_name) in NEWER:
@@ -393,8 +395,8 @@ def test_the_schema_is_part_of_githubs() -> None:
                     continue
                 other = theirs.fields[field_name]
                 assert str(field.type) == str(other.type), f"{name}.{field_name}"
-                assert {key: str(one.type) for key, one in field.args.items()} == {
-                    key: str(one.type) for key, one in other.args.items()
+                assert {key: str(argument.type) for key, argument in field.args.items()} == {
+                    key: str(argument.type) for key, argument in other.args.items()
                 }, f"{name}.{field_name}"
         elif hasattr(kind, "values"):
             assert set(kind.values) == set(theirs.values)
@@ -416,9 +418,11 @@ def test_a_backup_is_served_whole() -> None:
     with Twin(world) as twin:
         assert len(follow(twin, f"/repos/{name}/issues?state=all&per_page=100")) == 1825
         for kind in ("issue", "pull"):
-            wanted = [one.node_id for one in entries if (one.pull is None) is (kind == "issue")]
+            expected = [
+                entry.node_id for entry in entries if (entry.pull is None) is (kind == "issue")
+            ]
             for start in range(0, 500, 25):
-                ids = wanted[start : start + 25]
+                ids = expected[start : start + 25]
                 reply = ask(twin, queries.entries_document(kind), ids=ids)
                 assert "errors" not in reply
                 for node in reply["data"]["nodes"]:
@@ -441,19 +445,21 @@ def test_a_backup_is_served_whole() -> None:
 def test_errors_are_those_recorded(recorded: str, name: str, headers: set[str]) -> None:
     lines = lzma.decompress(real_data("recorded/exchanges.jsonl.xz").read_bytes()).splitlines()
     exchanges = [orjson.loads(line) for line in lines]
-    told = next(
-        one for one in exchanges if one["name"] == recorded and one["status"] == ERRORS[name].status
+    exchange = next(
+        exchange
+        for exchange in exchanges
+        if exchange["name"] == recorded and exchange["status"] == ERRORS[name].status
     )
     with Twin(synthetic_world(), Faults(chosen=[Fault(name, wait=60)])) as twin:
         reply = get(twin, SLUICE)
     for header in headers:
-        assert reply.headers[header] == told["headers"][header]
+        assert reply.headers[header] == exchange["headers"][header]
     limited = {"x-ratelimit-limit", "retry-after"}
-    assert limited & set(reply.headers) == limited & set(told["headers"])
-    if told["body"].startswith("<"):
-        assert reply.text == told["body"]
+    assert limited & set(reply.headers) == limited & set(exchange["headers"])
+    if exchange["body"].startswith("<"):
+        assert reply.text == exchange["body"]
         return
-    said, body = orjson.loads(told["body"]), reply.json()
+    said, body = orjson.loads(exchange["body"]), reply.json()
     assert body.get("message") == said.get("message")
     assert body.get("error") == said.get("error")
 
@@ -461,13 +467,17 @@ def test_errors_are_those_recorded(recorded: str, name: str, headers: set[str]) 
 @pytest.mark.real_data
 def test_redirects_are_those_recorded() -> None:
     lines = lzma.decompress(real_data("recorded/exchanges.jsonl.xz").read_bytes()).splitlines()
-    told = next(one for one in map(orjson.loads, lines) if one["status"] == 301 and one["body"])
+    exchange = next(
+        exchange
+        for exchange in map(orjson.loads, lines)
+        if exchange["status"] == 301 and exchange["body"]
+    )
     world = synthetic_world()
     Editor(world).rename("prospector/rocker")
     with Twin(world) as twin:
         reply = get(twin, SLUICE)
-    said = orjson.loads(told["body"])
+    said = orjson.loads(exchange["body"])
     assert reply.json().items() >= {"message": said["message"]}.items()
     assert set(said) <= set(reply.json())
     assert reply.json()["url"] == reply.headers["location"]
-    assert said["url"] == told["headers"]["location"]
+    assert said["url"] == exchange["headers"]["location"]

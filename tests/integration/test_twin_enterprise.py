@@ -72,13 +72,15 @@ def test_an_older_server_tells_what_it_has() -> None:
       UnmarkedAsDuplicateEvent: __type(name: "UnmarkedAsDuplicateEvent") { name }
     }"""
 
-    def told(**given: Any) -> dict[str, Any]:
-        with Twin(synthetic_world(), **given) as twin:
+    def fields_of(**options: Any) -> dict[str, Any]:
+        with Twin(synthetic_world(), **options) as twin:
             data: dict[str, Any] = ask(twin, query)["data"]
         return data
 
-    old, new = told(lacks=LACKS), told()
-    fields = [{one["name"]: one["args"] for one in data["Issue"]["fields"]} for data in (old, new)]
+    old, new = fields_of(lacks=LACKS), fields_of()
+    fields = [
+        {field["name"]: field["args"] for field in data["Issue"]["fields"]} for data in (old, new)
+    ]
     assert set(fields[1]) - set(fields[0]) == {"closedByPullRequestsReferences"}
     assert fields[0]["stateReason"] == []
     assert fields[1]["stateReason"] == [{"name": "enableDuplicate"}]

@@ -80,12 +80,14 @@ def test_errors_of_both_apis(
     faults = Faults(chosen=[Fault(name, wait=7)])
     with Twin(synthetic_world(), faults) as twin, client(twin) as http:
         for reply in (http.get(TIMELINE), issues(http, twin.world, [1])):
-            found, text = outcome(reply)
-            assert found == status
+            actual, text = outcome(reply)
+            assert actual == status
             assert words in text
             for header, value in headers.items():
-                told = reply.headers.get(header)
-                assert (told or "").startswith(value or "") and (told is None) == (value is None)
+                header_value = reply.headers.get(header)
+                assert (header_value or "").startswith(value or "") and (header_value is None) == (
+                    value is None
+                )
         assert [request.fault for request in twin.requests] == [name, name]
         free = ERRORS[name].kind in ("secondary", "primary", "token")
         assert [request.points for request in twin.requests] == [0, 0] if free else [1, 1]
@@ -104,8 +106,8 @@ def test_errors_of_both_apis(
 )
 def test_errors_of_graphql(name: str, status: int, words: str) -> None:
     with Twin(synthetic_world(), Faults(chosen=[Fault(name)])) as twin, client(twin) as http:
-        found, text = outcome(issues(http, twin.world, [1]))
-        assert found == status
+        actual, text = outcome(issues(http, twin.world, [1]))
+        assert actual == status
         assert words in text
         assert http.get(TIMELINE).status_code == 200
 
@@ -198,7 +200,7 @@ def test_faults_of_threads_belong_to_their_pull_request() -> None:
     pulls = [entry for entry in world.main.entries.values() if list(entry.review_comments())]
     with Twin(world) as twin, client(twin) as http:
         threads = post(
-            http, queries.entries_document("pull"), ids=[one.node_id for one in pulls[:2]]
+            http, queries.entries_document("pull"), ids=[pull.node_id for pull in pulls[:2]]
         ).json()["data"]["nodes"]
         first, second = (node["reviewThreads"]["nodes"][0]["id"] for node in threads)
         lists = (None, "PullRequestReviewThread.comments")
@@ -249,9 +251,9 @@ def test_sweeps_fail_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [("typo",), ("502", "typo"), ("NOT_FOUND", "timeline"), ("502", "timeline", 1, "comments")],
 )
-def test_faults_that_make_no_sense_are_refused(given: tuple[Any, ...]) -> None:
+def test_faults_that_make_no_sense_are_refused(arguments: tuple[Any, ...]) -> None:
     with pytest.raises(ValueError, match=r"unknown|befalls only"):
-        Fault(*given)
+        Fault(*arguments)

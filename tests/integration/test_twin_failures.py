@@ -117,8 +117,8 @@ def test_faults(kind: str) -> None:
                 outcomes.append((0, False))
             except ValueError:
                 outcomes.append((-1, False))
-        assert [one.fault for one in twin.requests] == [kind, kind, kind, None]
-        assert all(one.points == 1 for one in twin.requests)
+        assert [request.fault for request in twin.requests] == [kind, kind, kind, None]
+        assert all(request.points == 1 for request in twin.requests)
     expected = {
         "502": (502, False),
         "504": (504, False),
@@ -141,12 +141,12 @@ def test_fault_rate_is_kept_and_repeatable() -> None:
             for number in range(1, 61):
                 http.get(f"{SLUICE}/issues/{number}")
                 http.get(f"{SLUICE}/pulls/{number}")
-            return [one.fault for one in twin.requests]
+            return [request.fault for request in twin.requests]
 
     first = run()
     assert first == run()
     assert not any(first[1::2])
-    assert 8 <= sum(one is not None for one in first) <= 28
+    assert 8 <= sum(fault is not None for fault in first) <= 28
     with pytest.raises(ValueError, match="unknown kinds"):
         Faults(kinds=("typo",))
 
@@ -158,8 +158,8 @@ def test_heavy_and_poisoned_queries_fail() -> None:
     faults = Faults(heavy=4, poison={ids[0]}, poison_null={ids[1]})
     with Twin(world, faults) as twin, client(twin) as http:
 
-        def status(wanted: list[str]) -> httpx.Response:
-            return http.post("/graphql", json={"query": query, "variables": {"ids": wanted}})
+        def status(ids: list[str]) -> httpx.Response:
+            return http.post("/graphql", json={"query": query, "variables": {"ids": ids}})
 
         assert status(ids[1:6]).status_code == 502
         assert status(ids[0:1]).status_code == 502

@@ -59,7 +59,7 @@ def test_rest_pages_are_reached_by_link_only(twin: Twin) -> None:
     assert len(get(twin, f"{SLUICE}/issues?state=all&per_page=500").json()) == len(everything)
     since = times[len(times) // 2]
     later = follow(twin, f"{SLUICE}/issues?state=all&since={since}")
-    assert len(later) == sum(one >= since for one in times)
+    assert len(later) == sum(moment >= since for moment in times)
 
 
 def test_rest_walls() -> None:
@@ -83,22 +83,22 @@ def test_rest_shapes(twin: Twin) -> None:
     assert full["merged"] is False
     assert full["merge_commit_sha"]
     pulls = follow(twin, f"{SLUICE}/pulls?state=all")
-    listed = next(one for one in pulls if one["number"] == rejected)
+    listed = next(pull for pull in pulls if pull["number"] == rejected)
     assert set(full) - set(listed) >= {"merged", "additions", "changed_files", "merged_by"}
     reviews = follow(twin, f"{SLUICE}/pulls/{rejected}/reviews")
     timeline = follow(twin, f"{SLUICE}/issues/{rejected}/timeline")
-    assert len(reviews) == 1 + sum(one["event"] == "reviewed" for one in timeline)
+    assert len(reviews) == 1 + sum(event["event"] == "reviewed" for event in timeline)
     lost = get(twin, f"{SLUICE}/pulls/{titled(world, 'Read from HTTP')}").json()
     assert lost["head"]["repo"] is None
     files = follow(twin, f"{SLUICE}/pulls/{titled(world, 'Rearrange the files')}/files")
-    assert {"renamed", "removed", "added", "modified"} == {one["status"] for one in files}
+    assert {"renamed", "removed", "added", "modified"} == {file["status"] for file in files}
     assert files[0]["previous_filename"] == "doc/guide.md"
     assert "patch" not in files[2]
     closed = titled(world, "Streams over HTTP")
     sources = [
-        one
-        for one in follow(twin, f"{SLUICE}/issues/{closed}/timeline")
-        if one["event"] == "cross-referenced"
+        event
+        for event in follow(twin, f"{SLUICE}/issues/{closed}/timeline")
+        if event["event"] == "cross-referenced"
     ]
     outside = sources[0]["source"]["issue"]
     assert outside["repository"]["full_name"] == "prospector/pan"
@@ -138,8 +138,8 @@ def test_renames_redirect_deletions_are_gone_blocks_are_451() -> None:
         moved = get(twin, f"{SLUICE}/issues/3?x=1")
         assert moved.status_code == 301
         assert moved.headers["location"] == f"{twin.url}/repositories/61000001/issues/3?x=1"
-        found = get(twin, moved.headers["location"]).json()
-        assert found["repository_url"].endswith("/repos/prospector/rocker")
+        repository = get(twin, moved.headers["location"]).json()
+        assert repository["repository_url"].endswith("/repos/prospector/rocker")
         name = ask(twin, sluice("nameWithOwner"))["data"]["repository"]["nameWithOwner"]
         assert name == "prospector/rocker"
         strict = sluice("id").replace('"sluice"', '"sluice", followRenames: false')
@@ -173,8 +173,8 @@ def test_former_names_lead_to_the_present_one() -> None:
             assert get(twin, moved.headers["location"]).json()["full_name"] == "prospectors/rocker"
             owner, name = former.split("/")
             query = f'{{ repository(owner: "{owner}", name: "{name}") {{ nameWithOwner }} }}'
-            found = ask(twin, query)["data"]["repository"]["nameWithOwner"]
-            assert found == "prospectors/rocker"
+            full_name = ask(twin, query)["data"]["repository"]["nameWithOwner"]
+            assert full_name == "prospectors/rocker"
         Editor(world).rename("prospector/sluice")
         assert get(twin, "/repos/prospector/sluice").status_code == 200
         assert get(twin, "/repos/prospectors/rocker").status_code == 301

@@ -12,13 +12,13 @@ from tests.twin.asking import SLUICE, client
 
 def statuses(twin: Twin, token: str, times: int = 3) -> list[int]:
     """Return the statuses of some requests to both APIs and of the free one."""
-    found = []
+    codes = []
     with client(twin, token) as http:
         for _ in range(times):
-            found.append(http.get(SLUICE).status_code)
-        found.append(http.post("/graphql", json={"query": "{ __typename }"}).status_code)
-        found.append(http.get("/rate_limit").status_code)
-    return found
+            codes.append(http.get(SLUICE).status_code)
+        codes.append(http.post("/graphql", json={"query": "{ __typename }"}).status_code)
+        codes.append(http.get("/rate_limit").status_code)
+    return codes
 
 
 def test_a_token_is_refused_a_few_times_or_for_good() -> None:
@@ -52,7 +52,7 @@ def test_tokens_have_budgets_of_their_own() -> None:
                     http.get(SLUICE),
                     http.post("/graphql", json={"query": "{ __typename }"}),
                 ]
-            assert [one.headers["x-ratelimit-limit"] for one in asked] == [str(limit)] * 2
+            assert [reply.headers["x-ratelimit-limit"] for reply in asked] == [str(limit)] * 2
 
 
 def test_no_tag_of_one_token_serves_another() -> None:

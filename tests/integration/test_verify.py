@@ -97,7 +97,7 @@ class Lab:
         ).records[0]
 
     @property
-    def kept(self) -> Path:
+    def record_folder(self) -> Path:
         """Where the record and logs lie."""
         return record_directory(self.workspace, REPO, 1, 2)
 
@@ -106,19 +106,19 @@ def test_a_fix_is_verified_and_its_logs_are_kept(lab: Lab) -> None:
     record = lab.verify(lab.instance("echo checked; grep -q 2 value"))
     assert record.proof.verdict == "verified"
     assert record.proof.fail_to_pass == ("tests/check.sh",)
-    names = {path.name for path in lab.kept.iterdir()}
+    names = {path.name for path in lab.record_folder.iterdir()}
     assert {RECORD, "after-1.log", "before-2.log", "after-2.report"} <= names
-    assert "checked" in (lab.kept / "after-1.log").read_text()
+    assert "checked" in (lab.record_folder / "after-1.log").read_text()
 
 
 def test_the_same_run_gives_the_same_record_and_is_not_repeated(lab: Lab) -> None:
     instance = lab.instance("grep -q 2 value")
     first = lab.verify(instance)
-    stamp = (lab.kept / "after-1.log").stat().st_mtime_ns
+    stamp = (lab.record_folder / "after-1.log").stat().st_mtime_ns
     assert lab.verify(instance).digest == first.digest
-    assert (lab.kept / "after-1.log").stat().st_mtime_ns == stamp
+    assert (lab.record_folder / "after-1.log").stat().st_mtime_ns == stamp
     assert lab.verify(instance, again=True).digest == first.digest
-    assert (lab.kept / "after-1.log").stat().st_mtime_ns != stamp
+    assert (lab.record_folder / "after-1.log").stat().st_mtime_ns != stamp
 
 
 def test_a_record_without_a_test_is_the_same_whatever_the_log_says(lab: Lab) -> None:
@@ -132,10 +132,10 @@ def test_a_record_without_a_test_is_the_same_whatever_the_log_says(lab: Lab) -> 
 def test_other_settings_or_a_damaged_record_are_run_again(lab: Lab) -> None:
     instance = lab.instance("grep -q 2 value")
     lab.verify(instance)
-    (lab.kept / RECORD).write_bytes((lab.kept / RECORD).read_bytes()[:-9] + b"\n")
+    (lab.record_folder / RECORD).write_bytes((lab.record_folder / RECORD).read_bytes()[:-9] + b"\n")
     assert lab.verify(instance).proof.verdict == "verified"
     lab.verify(instance, replace(QUICK, repeats=3))
-    assert (lab.kept / "after-3.log").exists()
+    assert (lab.record_folder / "after-3.log").exists()
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_foreign_code_reaches_neither_network_nor_secrets_nor_files(
         for name, probe in probes.items()
     )
     record = lab.verify(lab.instance(f"echo begins\n{body}\ngrep -q 2 value"))
-    log = (lab.kept / "after-1.log").read_text()
+    log = (lab.record_folder / "after-1.log").read_text()
     assert record.proof.verdict == "verified"
     assert "begins" in log
     assert "reached" not in log
@@ -235,13 +235,14 @@ def test_building_sees_no_file_variable_or_process_of_this_machine(
     monkeypatch.setenv("GOLDPAN_GITHUB_TOKEN", "ghp_secret")
     probes = (
         f'cat {secret}; test -n "$GOLDPAN_GITHUB_TOKEN"; '
-        f"kill -0 {os.getpid()}; touch /usr/x; ls {lab.workspace.clone(REPO)}; ls {lab.kept}"
+        f"kill -0 {os.getpid()}; touch /usr/x; ls {lab.workspace.clone(REPO)}; "
+        f"ls {lab.record_folder}"
     )
     script = "; ".join(f"if {probe.strip()}; then echo reached; fi" for probe in probes.split(";"))
     build = json.dumps(["/bin/sh", "-c", f"echo begins; {script}"])
     lab.recipe.write_text(f"build = [{build}]\n{RECIPE}", encoding="utf-8")
     assert lab.verify(lab.instance("grep -q 2 value")).proof.verdict == "verified"
-    log = (lab.kept / "build.log").read_text()
+    log = (lab.record_folder / "build.log").read_text()
     assert "begins" in log
     assert "reached" not in log.splitlines()
 
@@ -291,7 +292,7 @@ def test_packages_of_any_date_are_taken_where_those_of_the_date_fail_and_this_is
         assert record.proof.verdict == "verified", record.detail
         assert record.environment["newest_packages"][:1] == limited
         assert record.environment.get("fallback", False) == (not limited)
-        log = (lab.kept / "build.log").read_text()
+        log = (lab.record_folder / "build.log").read_text()
         assert ("goldpan: this failed, so packages are not limited to 2" in log) == (not limited)
     lab.recipe.write_text(f"build = [{dated}]\nfallback = [{dated}]\n{RECIPE}")
     assert lab.verify(instance).proof.verdict == "does-not-build"
@@ -343,11 +344,11 @@ def test_the_demos_proved_fixes_are_built_and_resolve_what_they_say(tmp_path: Pa
     lab = make_demo(tmp_path / "lab")
     candidates = lab / "datasets" / "issue-resolution"
     recipe = str(ROOT / "src" / "goldpan" / "demo" / "recipe.toml")
-    known = json.loads(
+    verified = json.loads(
         goldpan("verify", str(candidates), "--workspace", str(lab), "--recipe", recipe,
                 "--timeout", "60", "--memory", "1", "--json")
     )  # fmt: skip
-    assert known["counts"] == {"verified": 8, "no-test-passes-after": 1}
+    assert verified["counts"] == {"verified": 8, "no-test-passes-after": 1}
     output = tmp_path / "proved"
     built = goldpan("build", "issue-resolution", "--profile", "verified", "--verified",
                     "--workspace", str(lab), "--output", str(output))  # fmt: skip

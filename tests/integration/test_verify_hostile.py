@@ -155,7 +155,7 @@ def test_the_log_of_building_holds_no_secret(
     lab = Lab(tmp_path)
     lab.recipe.write_text(f'{RECIPE}\nbuild = [["/bin/echo", "got", "hunter2hunter2"]]\n')
     lab.verify(lab.instance("grep -q 2 value"), QUICK)
-    assert (lab.kept / "build.log").read_text() == "got ***\n"
+    assert (lab.record_folder / "build.log").read_text() == "got ***\n"
 
 
 class Planting:

@@ -52,7 +52,7 @@ def test_a_fix_is_verified_in_containers_and_the_record_names_the_image(
     record = lab.verify(instance, settings)
     assert record.proof.verdict == "verified", record.detail
     assert record.proof.fail_to_pass == ("tests/check.sh",)
-    assert "checked" in (lab.kept / "after-1.log").read_text()
+    assert "checked" in (lab.record_folder / "after-1.log").read_text()
     assert record.environment["isolation"] == "podman"
     assert len(record.environment["image_id"]) >= 64
     assert lab.verify(instance, settings, again=True).digest == record.digest
@@ -77,7 +77,7 @@ def test_code_in_a_container_reaches_neither_network_nor_secrets_nor_files(
         for name, probe in probes.items()
     )
     record = lab.verify(lab.instance(f"echo begins\n{body}\n{FIXED}"), settings)
-    log = (lab.kept / "after-1.log").read_text()
+    log = (lab.record_folder / "after-1.log").read_text()
     assert record.proof.verdict == "verified", record.detail
     assert "begins" in log
     assert "reached" not in log
