@@ -19,6 +19,6 @@ if __name__ == "__main__":
         above = Path(argument)
         environment = FOLDERS[above.name]
         with suppress(GoldpanError):
-            place = install(environment, above)
+            folder = install(environment, above)
             if environment is SERVER:
-                prepare_once(place, above)
+                prepare_once(folder, above)

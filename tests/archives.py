@@ -27,19 +27,19 @@ def records_of(via: Via) -> tuple[Record, ...]:
     """Return meta and body of every reply of the synthetic world."""
     with tempfile.TemporaryDirectory() as directory, Twin(synthetic_world()) as twin:
         mine_twin(twin, Path(directory), via)
-        found = Archive(Workspace(Path(directory)).raw(SLUICE))
-        return tuple((record.meta, record.read()) for record in found.records)
+        archive = Archive(Workspace(Path(directory)).raw(SLUICE))
+        return tuple((record.meta, record.read()) for record in archive.records)
 
 
 def keep(root: Path, records: tuple[Record, ...], change: Change | None = None) -> Workspace:
     """Write an archive of these records, each changed, as a run of its own workspace."""
-    place = Workspace(root)
-    with Archive(place.raw(SLUICE)) as target:
+    workspace = Workspace(root)
+    with Archive(workspace.raw(SLUICE)) as target:
         target.begin(resume=False)
         for meta, body in records:
-            kept = {name: meta[name] for name in meta if name not in ("size", "packed", "sha256")}
-            target.append({**kept, "run": 1}, changed(meta, body, change), sync=False)
-    return place
+            fields = {name: meta[name] for name in meta if name not in ("size", "packed", "sha256")}
+            target.append({**fields, "run": 1}, changed(meta, body, change), sync=False)
+    return workspace
 
 
 def changed(meta: dict[str, Any], body: bytes, change: Change | None) -> bytes:
@@ -53,6 +53,6 @@ def changed(meta: dict[str, Any], body: bytes, change: Change | None) -> bytes:
     return json.dumps(data if replaced is None else replaced).encode()
 
 
-def make_tables(place: Workspace) -> None:
+def make_tables(workspace: Workspace) -> None:
     """Make the tables of an archive."""
-    normalize(place, SLUICE, Reporter(quiet=True), workers=1)
+    normalize(workspace, SLUICE, Reporter(quiet=True), workers=1)

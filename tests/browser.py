@@ -98,27 +98,27 @@ class Browser:
             asked["sessionId"] = self._session
         os.write(self._writer, json.dumps(asked).encode() + b"\0")
         while True:
-            told = self._receive(300)
-            assert told is not None, f"no answer to {method}"
-            if told.get("id") == self._next:
-                assert "error" not in told, told
-                return dict(told["result"])
-            self.events.append(told)
+            message = self._receive(300)
+            assert message is not None, f"no answer to {method}"
+            if message.get("id") == self._next:
+                assert "error" not in message, message
+                return dict(message["result"])
+            self.events.append(message)
 
     def settle(self, event: str, seconds: float = 300) -> None:
         """Wait for an event, then a moment longer for what it sets off."""
         until = time.monotonic() + seconds
-        while not any(told["method"] == event for told in self.events):
+        while not any(notice["method"] == event for notice in self.events):
             assert time.monotonic() < until, f"no {event}"
             self._keep(0.5)
         while self._keep(0.3):
             pass
 
     def _keep(self, seconds: float) -> bool:
-        told = self._receive(seconds)
-        if told is not None:
-            self.events.append(told)
-        return told is not None
+        message = self._receive(seconds)
+        if message is not None:
+            self.events.append(message)
+        return message is not None
 
     def fresh(self, width: int = 1600, height: int = 1000, scheme: str = "light") -> None:
         """Begin an empty page of that size."""
@@ -163,7 +163,7 @@ class Browser:
 
     def click(self, selector: str) -> None:
         """Click with the mouse where an element is."""
-        place = self.ask(
+        point = self.ask(
             f"(() => {{ const box = document.querySelector({selector!r}).getBoundingClientRect();"
             " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
         )
@@ -171,8 +171,8 @@ class Browser:
             self.call(
                 "Input.dispatchMouseEvent",
                 type=kind,
-                x=place[0],
-                y=place[1],
+                x=point[0],
+                y=point[1],
                 button="left",
                 clickCount=1,
             )
@@ -183,7 +183,7 @@ class Browser:
             base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
         )
 
-    def told(self, method: str) -> list[dict[str, Any]]:
+    def events_of(self, method: str) -> list[dict[str, Any]]:
         """Return what came with the events of a kind."""
         return [event["params"] for event in self.events if event["method"] == method]
 
@@ -209,6 +209,6 @@ def chromium() -> None:
 @pytest.fixture(scope="module")
 def browser(chromium: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Give a browser for a module's tests."""
-    found = Browser(tmp_path_factory.mktemp("profile"))
-    yield found
-    found.close()
+    opened = Browser(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()

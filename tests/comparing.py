@@ -72,15 +72,15 @@ class Scripted:
     def _wrong(self, truth: Any) -> Any:
         if self.wrong is not None:
             return self.wrong
-        place = self.labels.index(truth)
-        return self.labels[(place + 1) % 2]
+        index = self.labels.index(truth)
+        return self.labels[(index + 1) % 2]
 
 
 def two_labels(name: str = "requirement_type", train: int = 60, test: int = 60) -> TaskData:
     """Return rows of a task that bear its first label or its second."""
     task = find_task(name)
-    told = dict(zip(find_task("requirement_type").label_names, task.label_names, strict=False))
-    pairs = [(text, told[label]) for text, label in labelled(train + test)]
+    names = dict(zip(find_task("requirement_type").label_names, task.label_names, strict=False))
+    pairs = [(text, names[label]) for text, label in labelled(train + test)]
     return split_rows(task, pairs, train)
 
 
@@ -93,8 +93,8 @@ def planted(data: TaskData, share: float, seed: int = 0) -> tuple[TaskData, set[
     def turned(table: pa.Table) -> pa.Table:
         pairs = zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True)
         labels = [{first: second, second: first}[x] if name in wrong else x for name, x in pairs]
-        place = table.schema.get_field_index("label")
-        return table.set_column(place, "label", pa.array(labels, pa.string()))
+        column = table.schema.get_field_index("label")
+        return table.set_column(column, "label", pa.array(labels, pa.string()))
 
     return replace(data, splits={name: turned(table) for name, table in data.splits.items()}), wrong
 
@@ -110,8 +110,8 @@ def split_rows(task: Task, pairs: Sequence[tuple[Any, Any]], train: int) -> Task
 
 def _partitioned(split: str, table: pa.Table) -> pa.Table:
     """Return rows that say in which split they were given."""
-    place = table.schema.get_field_index("partition")
-    return table.set_column(place, "partition", pa.array([split] * len(table), pa.string()))
+    column = table.schema.get_field_index("partition")
+    return table.set_column(column, "partition", pa.array([split] * len(table), pa.string()))
 
 
 def independent(data: TaskData) -> TaskData:

@@ -21,15 +21,15 @@ ENTRY = {
 }
 
 
-def run(*arguments: str | Path, folder: Path, program: str = MAIN, **given: str) -> Done:
+def run(*arguments: str | Path, folder: Path, program: str = MAIN, **variables: str) -> Done:
     """Run a console script where no token, no `gh` and no network is to be had."""
-    kept = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+    inherited = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     (folder / "tmp").mkdir(exist_ok=True)
     own = {"PATH": str(folder), "TMPDIR": str(folder / "tmp"), "GOLDPAN_API_URL": NOWHERE}
     done = goldpan(
         *arguments,
         folder=folder,
-        environment={**kept, **own, **given},
+        environment={**inherited, **own, **variables},
         program=program,
     )
     assert "Traceback" not in done.out + done.err

@@ -51,7 +51,7 @@ def shell_image(folder: Path) -> Iterator[str]:
 
 
 def _output(*command: str) -> str:
-    ended = subprocess.run(command, check=False, capture_output=True, text=True)
-    if ended.returncode:
-        raise NoEngineError(f"{' '.join(command[:2])} fails: {ended.stderr.strip()[-300:]}")
-    return ended.stdout
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise NoEngineError(f"{' '.join(command[:2])} fails: {done.stderr.strip()[-300:]}")
+    return done.stdout

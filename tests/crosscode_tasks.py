@@ -57,11 +57,11 @@ def make_task(name: str, kind: TaskType, *, dataset: str = "", **changes: Any) -
     return replace(task, **changes)
 
 
-def make_row(task: Task, name: str, given: Any, target: Any, **facts: Any) -> dict[str, Any]:
+def make_row(task: Task, name: str, content: Any, target: Any, **facts: Any) -> dict[str, Any]:
     """Return a row of a task with all its columns."""
     row = dict.fromkeys(task_family(task).schema.names)
     row |= {"id": f"{task.name}:{name}", "license": "MIT"}
-    row |= {input_column(task.type).name: given, target_column(task.type).name: target}
+    row |= {input_column(task.type).name: content, target_column(task.type).name: target}
     return {**row, **facts}
 
 
@@ -80,7 +80,7 @@ def sample_rows(task: Task, count: int = 12) -> list[dict[str, Any]]:
                 values = (text, [1.0, 0.1 + 0.2, -0.0, 1e300, 5e-324, 13.0][at % 6])
             case "ner":
                 words = ["use", "git: now", "a b", "", "line\nbreak", "x"][: at % 7]
-                values = (words, [names[place % len(names)] for place in range(len(words))])
+                values = (words, [names[index % len(names)] for index in range(len(words))])
             case "mlm":
                 values = (f"[MASK] {text}", [{"start": 7, "end": 10}, {"start": 10, "end": 12}])
                 values = values if at % 3 else (text, [])

@@ -17,7 +17,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def two_people_say(
-    place: Workspace,
+    workspace: Workspace,
     name: str,
     form: Form,
     tasks: Iterable[Task],
@@ -25,7 +25,7 @@ def two_people_say(
 ) -> None:
     """Write a project in which two people answered the tasks that `said` names by subject."""
     facts = Facts("http://127.0.0.1:1", "k", form.name, annotators=2, blind=True)
-    project = begin_project(place, name, form.configuration, facts)
+    project = begin_project(workspace, name, form.configuration, facts)
     answers = [
         Annotation(
             number=2 * at + person,
@@ -48,4 +48,4 @@ def two_people_say(
     ]
     with writer(project.path("annotations.parquet"), ANNOTATIONS) as target:
         write(target, ANNOTATIONS, "", table(answers, form.configuration, name))
-    write_decisions(place, name)
+    write_decisions(workspace, name)

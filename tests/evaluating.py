@@ -25,29 +25,29 @@ def labelled(count: int = 80, seed: int = 0) -> list[tuple[str, str]]:
     names = find_task("requirement_type").label_names
     kinds = list(_WORDS.values())
     draw = random.Random(seed)
-    found = []
-    for place in range(count):
-        side = place % 2
+    pairs = []
+    for index in range(count):
+        side = index % 2
         words = [*draw.choices(_FILLER, k=5), *draw.choices(kinds[side], k=3)]
         draw.shuffle(words)
-        found.append((" ".join(words) + f" {place}", names[side]))
-    return found
+        pairs.append((" ".join(words) + f" {index}", names[side]))
+    return pairs
 
 
 def rows(task: Task, pairs: list[tuple[Any, Any]], *, start: int = 0) -> pa.Table:
     """Return rows of a task from inputs and targets; four documents of two projects."""
     family = task_family(task)
-    given, target = input_column(task.type).name, target_column(task.type).name
+    source, target = input_column(task.type).name, target_column(task.type).name
     made = []
-    for place, (text, answer) in enumerate(pairs, start):
+    for index, (text, answer) in enumerate(pairs, start):
         row = dict.fromkeys(family.schema.names)
         row |= {
-            "id": f"{task.name}:{place:05d}",
-            "repo": f"octo/gem{place % 2}",
-            "document": f"Class{place % 4}",
-            "position": place // 4,
-            "source": f"made#{place}",
-            given: text,
+            "id": f"{task.name}:{index:05d}",
+            "repo": f"octo/gem{index % 2}",
+            "document": f"Class{index % 4}",
+            "position": index // 4,
+            "source": f"made#{index}",
+            source: text,
             target: answer,
         }
         made.append(row)

@@ -76,7 +76,7 @@ def examples(family: Family, count: int, **changes: Any) -> list[dict[str, Any]]
 
 
 def write(
-    place: Path,
+    root: Path,
     family: Family,
     rows: Iterable[Mapping[str, Any]],
     plan: str = "none",
@@ -87,7 +87,7 @@ def write(
     **options: Any,
 ) -> Written:
     """Write rows as a dataset into a workspace at `place`."""
-    workspace = Workspace(place)
+    workspace = Workspace(root)
     directory = workspace.dataset(name)
     batches = family.batches(rows)
     plans = SplitPlan.parse(plan)

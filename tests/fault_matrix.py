@@ -190,56 +190,56 @@ def world_after() -> World:
 @cache
 def workspace_before(via: Via) -> Path:
     """Return a workspace in which the repository was mined before the answer."""
-    place = Path(tempfile.mkdtemp(prefix="matrix-")) / "before"
+    root = Path(tempfile.mkdtemp(prefix="matrix-")) / "before"
     with Twin(world_before()) as twin:
-        mine_twin(twin, place, via)
-    return place
+        mine_twin(twin, root, via)
+    return root
 
 
 @cache
 def undisturbed(via: Via, *, update: bool) -> tuple[Tables, int]:
     """Return tables and requests of a run that nothing disturbs."""
     with tempfile.TemporaryDirectory() as directory:
-        place = _begin(Path(directory) / "w", via, update=update)
+        root = _begin(Path(directory) / "w", via, update=update)
         with Twin(world_after() if update else world_before()) as twin:
-            mined = mine_twin(twin, place, via)
+            mined = mine_twin(twin, root, via)
         assert mined.coverage is not None
         assert mined.coverage.complete, mined.coverage.gaps
-        return table_bytes(place, RIFFLE), mined.requests
+        return table_bytes(root, RIFFLE), mined.requests
 
 
-def _begin(place: Path, via: Via, *, update: bool) -> Path:
+def _begin(root: Path, via: Via, *, update: bool) -> Path:
     if update:
-        shutil.copytree(workspace_before(via), place)
-    return place
+        shutil.copytree(workspace_before(via), root)
+    return root
 
 
 def run_cell(cell: Cell, directory: Path) -> Outcome:
     """Mine under a fault, then once more without it."""
-    wanted, clean = undisturbed(cell.via, update=cell.is_update)
-    place = _begin(directory / "w", cell.via, update=cell.is_update)
+    expected, clean = undisturbed(cell.via, update=cell.is_update)
+    root = _begin(directory / "w", cell.via, update=cell.is_update)
     world = world_after() if cell.is_update else world_before()
     with Twin(world, cell.faults, Limits(retry_after=0)) as twin:
         mined: MineResult | None = None
         failure: MiningError | None = None
         try:
             timeout = 1.5 if cell.error == "late" else 120.0
-            mined = mine_twin(twin, place, cell.via, timeout=timeout, repo=RIFFLE)
+            mined = mine_twin(twin, root, cell.via, timeout=timeout, repo=RIFFLE)
             failure = mined.failure
         except MiningError as error:
             failure = error
         requests = twin.count
         struck = sum(1 for request in twin.requests if request.fault)
         coverage = mined.coverage if mined else None
-        same = coverage is not None and _is_current(table_bytes(place, RIFFLE), wanted)
+        same = coverage is not None and _is_current(table_bytes(root, RIFFLE), expected)
         complete = coverage is not None and coverage.complete and failure is None
         mended = complete and same
         if not mended:
             twin.faults = Faults()
-            again = mine_twin(twin, place, cell.via, repo=RIFFLE)
+            again = mine_twin(twin, root, cell.via, repo=RIFFLE)
             assert again.coverage is not None
             mended = again.coverage.complete and again.failure is None
-            mended &= _is_current(table_bytes(place, RIFFLE), wanted)
+            mended &= _is_current(table_bytes(root, RIFFLE), expected)
     return Outcome(
         failure,
         complete,
@@ -254,9 +254,9 @@ def run_cell(cell: Cell, directory: Path) -> Outcome:
     )
 
 
-def _is_current(found: Tables, wanted: Tables) -> bool:
+def _is_current(actual: Tables, expected: Tables) -> bool:
     try:
-        assert_current(found, wanted)
+        assert_current(actual, expected)
     except AssertionError:
         return False
     return True
@@ -269,15 +269,15 @@ def _status(mined: MineResult | None) -> str:
     if mined.coverage.complete:
         return "Nothing is missing."
     gaps = mined.coverage.gaps
-    ended = "" if mined.coverage.finished else "the last run did not end"
+    unfinished = "" if mined.coverage.finished else "the last run did not end"
     if not gaps:
-        return ended
-    ended += "; " if ended else ""
+        return unfinished
+    unfinished += "; " if unfinished else ""
     shown = "; ".join(
         f"{f'#{gap.number}' if gap.number else 'repository'} {gap.part} {gap.state}"
         for gap in gaps[:2]
     )
-    return f"{ended}{len(gaps)} missing: {shown}{' ...' if len(gaps) > 2 else ''}"
+    return f"{unfinished}{len(gaps)} missing: {shown}{' ...' if len(gaps) > 2 else ''}"
 
 
 def cells() -> Iterator[Cell]:
@@ -287,11 +287,11 @@ def cells() -> Iterator[Cell]:
 
 def some_cells() -> Iterator[Cell]:
     """Yield the first cell of each class of errors, time and path, and one that an update meets."""
-    found: dict[tuple[object, ...], Cell] = {}
+    chosen: dict[tuple[object, ...], Cell] = {}
     for cell in cells():
         key = (ERRORS[cell.error].kind, cell.when, cell.via, cell.is_update and cell.when)
-        found.setdefault(key, cell)
-    yield from found.values()
+        chosen.setdefault(key, cell)
+    yield from chosen.values()
 
 
 def _every_error() -> Iterator[Cell]:
@@ -326,8 +326,8 @@ def main() -> None:
     for cell in cells():
         with tempfile.TemporaryDirectory() as directory:
             out = run_cell(cell, Path(directory))
-        ended = type(out.failure).__name__ if out.failure else "goes on"
-        what = "complete" if out.complete else ended
+        outcome = type(out.failure).__name__ if out.failure else "goes on"
+        what = "complete" if out.complete else outcome
         rows.setdefault((cell.where, cell.when, what, str(out.exit_code)), []).append((cell, out))
     lines = [
         "| Request | When | Faults | Outcome | Requests more | Exit | `goldpan status` |",
@@ -337,8 +337,8 @@ def main() -> None:
         faults = ", ".join(f"`{cell.error}`" for cell, _ in met)
         spent = [out.requests - out.clean for _, out in met]
         more = str(spent[0]) if min(spent) == max(spent) else f"{min(spent)} to {max(spent)}"
-        told = met[0][1].status
-        lines.append(f"| `{where}` | {when} | {faults} | {what} | {more} | {code} | {told} |")
+        status = met[0][1].status
+        lines.append(f"| `{where}` | {when} | {faults} | {what} | {more} | {code} | {status} |")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -38,32 +38,32 @@ Row = dict[str, Any]
 _ids = itertools.count(1)
 
 
-def issue(number: int, body: str | None = LONG, **given: Any) -> Row:
+def issue(number: int, body: str | None = LONG, **fields: Any) -> Row:
     """Return a closed issue by alice."""
     common = {"kind": "issue", "title": f"Leak {number}", "author": "alice", "author_type": "user"}
     times = {"created_at": NOON, "closed_at": NOON, "state": "closed", "timeline_items": 3}
-    return {"number": number, "body": body, "labels": [], **common, **times, **given}
+    return {"number": number, "body": body, "labels": [], **common, **times, **fields}
 
 
 def comment(
-    number: int, body: str | None = "Thank you", author: str | None = "bob", **given: Any
+    number: int, body: str | None = "Thank you", author: str | None = "bob", **fields: Any
 ) -> Row:
     """Return a comment, by bob."""
     kind = {"author_type": None if author is None else "user", "created_at": NOON}
     common = {"comment_id": next(_ids), "kind": "comment", "author": author, **kind}
-    return {"number": number, "body": body, **common, **given}
+    return {"number": number, "body": body, **common, **fields}
 
 
-def pull(number: int, **given: Any) -> Row:
+def pull(number: int, **fields: Any) -> Row:
     """Return a merged pull request by carol that changes one file."""
     common = {"kind": "pull", "title": f"Mend {number}", "author": "carol", "author_type": "user"}
-    return {"number": number, **common, "merged": True, "changed_files": 1, **given}
+    return {"number": number, **common, "merged": True, "changed_files": 1, **fields}
 
 
-def pair(issue: int, pull: int, **given: Any) -> Row:
+def pair(issue: int, pull: int, **fields: Any) -> Row:
     """Return a fix pair whose pull request was merged."""
     common = {"pull_repo": REPO, "signals": ["keyword"], "merged": True, "evidence": []}
-    return {"issue": issue, "pull": pull, **common, **given}
+    return {"issue": issue, "pull": pull, **common, **fields}
 
 
 def build(
@@ -79,8 +79,8 @@ def build(
     license: str | None = "MIT",
 ) -> Workspace:
     """Write a repository's tables; those that are None are not there."""
-    place = Workspace(root)
-    _save(place, REPOSITORIES, [{"default_branch": "main", "license": license}])
+    workspace = Workspace(root)
+    _save(workspace, REPOSITORIES, [{"default_branch": "main", "license": license}])
     tables: tuple[tuple[Table, Iterable[Row] | None], ...] = (
         (ENTRIES, entries),
         (COMMENTS, comments),
@@ -92,30 +92,30 @@ def build(
     )
     for table, content in tables:
         if content is not None:
-            _save(place, table, content)
-    return place
+            _save(workspace, table, content)
+    return workspace
 
 
-def judge(place: Workspace, criterion: str, **settings: Any) -> dict[Any, Row]:
+def judge(workspace: Workspace, criterion: str, **settings: Any) -> dict[Any, Row]:
     """Return a criterion's verdicts, by issue or by (issue, pull)."""
-    return judge_all(place, {criterion: settings})[criterion]
+    return judge_all(workspace, {criterion: settings})[criterion]
 
 
 def judge_all(
-    place: Workspace, settings: Mapping[str, Mapping[str, Any]] | None = None
+    workspace: Workspace, settings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, dict[Any, Row]]:
     """Return all verdicts of all criteria, by criterion."""
-    profile = place.root / "try.toml"
+    profile = workspace.root / "try.toml"
     lines = ["decide = []"]
     for name, values in (settings or {}).items():
         lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
     profile.write_text("\n".join(lines), encoding="utf-8")
-    run_filters(place, [REPO], load_profile(str(profile)), Reporter(quiet=True))
-    found: dict[str, dict[Any, Row]] = {}
-    for row in pq.read_table(place.verdicts(REPO, "try")).to_pylist():
+    run_filters(workspace, [REPO], load_profile(str(profile)), Reporter(quiet=True))
+    verdicts: dict[str, dict[Any, Row]] = {}
+    for row in pq.read_table(workspace.verdicts(REPO, "try")).to_pylist():
         key = row["issue"] if row["subject"] == "issue" else (row["issue"], row["pull"])
-        assert found.setdefault(row["criterion"], {}).setdefault(key, row) is row
-    return found
+        assert verdicts.setdefault(row["criterion"], {}).setdefault(key, row) is row
+    return verdicts
 
 
 def dropped(verdicts: Mapping[Any, Row]) -> dict[Any, str]:
@@ -127,8 +127,8 @@ def dropped(verdicts: Mapping[Any, Row]) -> dict[Any, str]:
     }
 
 
-def _save(place: Workspace, table: Table, content: Iterable[Row]) -> None:
-    path = place.table(REPO, table.name)
+def _save(workspace: Workspace, table: Table, content: Iterable[Row]) -> None:
+    path = workspace.table(REPO, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     made = [{**dict.fromkeys(table.schema.names), "repo": REPO, **row} for row in content]
     with writer(path, table) as target:

@@ -86,16 +86,16 @@ def lesson(task: Task, table: pa.Table, directory: Path, seed: int = 0) -> Train
     )
 
 
-def fit(kind: str, given: TrainingContext, **settings: Any) -> Finetuned:
+def fit(kind: str, context: TrainingContext, **settings: Any) -> Finetuned:
     """Train a tiny model of that kind."""
-    made = finetuned({**QUICK, **settings, "weights": str(tiny(kind))}).fit(given)
+    made = finetuned({**QUICK, **settings, "weights": str(tiny(kind))}).fit(context)
     assert isinstance(made, Finetuned)
     return made
 
 
-def unchosen(given: TrainingContext) -> TrainingContext:
+def unchosen(context: TrainingContext) -> TrainingContext:
     """Return the lesson without rows to choose by."""
-    return replace(given, validation=None)
+    return replace(context, validation=None)
 
 
 def everywhere(code: str, directory: Path) -> str:
@@ -108,6 +108,6 @@ def everywhere(code: str, directory: Path) -> str:
 @pytest.fixture(scope="module")
 def losses_alone(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
     """The losses of one process: Llama has no dropout, so that all others must have the same."""
-    given = lesson(*example_rows(TOGETHER_TASK), tmp_path_factory.mktemp("alone"))
-    losses: list[float] = fit("llama", given, **{**TOGETHER, "processes": 1}).facts["losses"]
+    context = lesson(*example_rows(TOGETHER_TASK), tmp_path_factory.mktemp("alone"))
+    losses: list[float] = fit("llama", context, **{**TOGETHER, "processes": 1}).facts["losses"]
     return losses

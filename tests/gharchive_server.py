@@ -62,10 +62,10 @@ class HourServer:
 
     def fault(self, name: str) -> Fault | None:
         """Return what goes wrong with this request for a file."""
-        told = self.asked[name]
+        count = self.asked[name]
         for fault in self.faults.get(name, self.faults.get("*", ())):
-            told -= fault.times
-            if told <= 0:
+            count -= fault.times
+            if count <= 0:
                 return fault
         return None
 

@@ -81,7 +81,9 @@ class Repository:
 
     def raw_tree(self, entries: Iterable[tuple[str, bytes, str]]) -> str:
         """Write one folder as it is told, in git's order."""
-        ordered = sorted(entries, key=lambda one: one[1] + (b"/" if one[0] == "40000" else b""))
+        ordered = sorted(
+            entries, key=lambda entry: entry[1] + (b"/" if entry[0] == "40000" else b"")
+        )
         data = b"".join(
             mode.encode() + b" " + name + b"\0" + bytes.fromhex(id) for mode, name, id in ordered
         )
@@ -98,7 +100,7 @@ class Repository:
         self._time += 60
         tree = files if isinstance(files, str) else self.tree(files)
         who = f"a <a@example.org> {time or self._time} +0000"
-        lines = [f"tree {tree}", *(f"parent {one}" for one in parents)]
+        lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
         lines += [f"author {who}", f"committer {who}", "", f"commit at {self._time}", ""]
         made = self.object("commit", "\n".join(lines).encode())
         if ref is not None:
@@ -160,9 +162,9 @@ def write_table(workspace: Workspace, table: Table, rows: list[dict[str, Any]]) 
     """Write one table of the repository; columns that rows lack are null."""
     path = workspace.table(REPO, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    told = [{**row, "repo": REPO} for row in rows]
+    complete = [{**row, "repo": REPO} for row in rows]
     with writer(path, table) as target:
-        write(target, table, REPO, pa.Table.from_pylist(told, schema=table.schema))
+        write(target, table, REPO, pa.Table.from_pylist(complete, schema=table.schema))
 
 
 def fails(*command: str) -> bool:
@@ -202,8 +204,8 @@ class Case:
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Return a table's rows."""
-        found: list[dict[str, Any]] = pq.read_table(self.workspace.table(REPO, name)).to_pylist()
-        return found
+        content: list[dict[str, Any]] = pq.read_table(self.workspace.table(REPO, name)).to_pylist()
+        return content
 
     def row(self, **more: Any) -> dict[str, Any]:
         """Read the only pull request and return its row."""

@@ -55,8 +55,8 @@ class GitServer:
         """Tell whether a request may pass."""
         if self.token is None:
             return True
-        wanted = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
-        return authorization == f"Basic {wanted}"
+        expected = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
+        return authorization == f"Basic {expected}"
 
 
 def _handler(owner: GitServer) -> type[BaseHTTPRequestHandler]:

@@ -129,8 +129,8 @@ def spoken(got: Got) -> str:
         sent,
         quote(sent),
         quote(credential, safe=""),
-        "".join(f"%{one:02X}" for one in credential.encode()),
-        "".join(f"\\u{ord(one):04x}" for one in credential),
+        "".join(f"%{byte:02X}" for byte in credential.encode()),
+        "".join(f"\\u{ord(character):04x}" for character in credential),
         json.dumps(sent),
         html.escape(sent),
         *(base64.b64encode(b"x" * shift + sent.encode()).decode() for shift in range(3)),
@@ -157,14 +157,14 @@ def echo_json(status: int) -> Behaviour:
 
     def answer(got: Got) -> Answer:
         said = spoken(got)
-        told = {
+        content = {
             "message": said,
             "error": {"message": said, "type": said, "code": "no"},
             "errors": [{"message": said, "type": said}],
             "detail": said,
         }
         headers = {**_headers(got), "Content-Type": "application/json"}
-        return Answer(status, json.dumps(told, ensure_ascii=False).encode(), headers)
+        return Answer(status, json.dumps(content, ensure_ascii=False).encode(), headers)
 
     return answer
 
@@ -214,8 +214,8 @@ def in_front_of(url: str, *marks: bytes) -> Behaviour:
         for mark in marks:
             body = body.replace(mark, mark + f"{credential} {quote(credential)} {coded} ".encode())
         dropped = ("content-length", "content-encoding", "transfer-encoding", "connection")
-        told = {name: value for name, value in asked.headers.items() if name not in dropped}
-        return Answer(asked.status_code, body, told)
+        passed = {name: value for name, value in asked.headers.items() if name not in dropped}
+        return Answer(asked.status_code, body, passed)
 
     return answer
 
@@ -224,13 +224,13 @@ def traces(secret: str) -> list[bytes]:
     """Return pieces of a secret as it may stand in bytes, each long enough to tell it."""
     data = secret.encode()
     plain = [data[at : at + 10] for at in range(len(data) - 9)]
-    percent = "".join(f"%{one:02x}" for one in data).encode()
-    escaped = "".join(f"\\u{one:04x}" for one in data).encode()
-    found = [*plain, percent, percent.upper().replace(b"%", b"%"), escaped, data.hex().encode()]
+    percent = "".join(f"%{byte:02x}" for byte in data).encode()
+    escaped = "".join(f"\\u{byte:04x}" for byte in data).encode()
+    spellings = [*plain, percent, percent.upper().replace(b"%", b"%"), escaped, data.hex().encode()]
     for shift in range(3):
         coded = base64.b64encode(b"x" * shift + data)[4:-4]
-        found += [coded[at : at + 16] for at in range(len(coded) - 15)]
-    return found
+        spellings += [coded[at : at + 16] for at in range(len(coded) - 15)]
+    return spellings
 
 
 def finds(content: bytes, secrets: tuple[str, ...]) -> list[str]:

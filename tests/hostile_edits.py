@@ -39,5 +39,5 @@ def changed_by_git(folder: Path, before: str, after: str) -> int:
     (folder / "a").write_text(before)
     (folder / "b").write_text(after)
     command = ("git", "diff", "--no-index", "--numstat", "-U0", "a", "b")
-    told = subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout.split()
-    return int(told[0]) + int(told[1])
+    counts = subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout.split()
+    return int(counts[0]) + int(counts[1])

@@ -127,8 +127,8 @@ class Hub:
             raise RefusedError(401, message="Invalid credentials in Authorization header")
         owners = self.tokens[asked.token] if asked.token else None
         for method, pattern, name in _ROUTES:
-            if method == asked.method and (found := re.fullmatch(pattern, asked.path)):
-                parts = {k: unquote(v) for k, v in found.groupdict().items() if v is not None}
+            if method == asked.method and (match := re.fullmatch(pattern, asked.path)):
+                parts = {k: unquote(v) for k, v in match.groupdict().items() if v is not None}
                 answer: Answer = getattr(self, name)(asked=asked, owners=owners, **parts)
                 return answer
         raise RefusedError(404, message=f"no such route: {asked.method} {asked.path}")
@@ -143,13 +143,13 @@ class Hub:
     # Routes: each answers one call of the Hub's client.
 
     def _create(self, asked: Asked, owners: Owners) -> Answer:
-        told = json.loads(asked.data)
-        assert told["type"] == "dataset"
-        repo_id = f"{told['organization']}/{told['name']}"
+        request = json.loads(asked.data)
+        assert request["type"] == "dataset"
+        repo_id = f"{request['organization']}/{request['name']}"
         self._writer(owners, repo_id)
         if self.repo(repo_id):
             raise RefusedError(409, message="You already created this dataset repo")
-        self.create(repo_id, private=told.get("visibility") == "private")
+        self.create(repo_id, private=request.get("visibility") == "private")
         return Answer({"url": f"{self.url}/datasets/{repo_id}", "name": repo_id})
 
     def _validate(self, asked: Asked, owners: Owners) -> Answer:
@@ -202,18 +202,18 @@ class Hub:
     def _preupload(self, asked: Asked, owners: Owners, id: str, rev: str) -> Answer:
         self._writer(owners, id)
         files = self.files(id)
-        told = json.loads(asked.data)
-        ignoring = ".gitignore" in files and told.get("gitIgnore") is None
+        request = json.loads(asked.data)
+        ignoring = ".gitignore" in files and request.get("gitIgnore") is None
         answers = []
-        for one in told["files"]:
-            large = one["path"].endswith(".parquet")
-            there = files.get(one["path"], {})
+        for file in request["files"]:
+            large = file["path"].endswith(".parquet")
+            stored = files.get(file["path"], {})
             answers.append(
                 {
-                    "path": one["path"],
+                    "path": file["path"],
                     "uploadMode": "lfs" if large else "regular",
                     "shouldIgnore": ignoring,
-                    "oid": there.get("lfs" if large else "oid"),
+                    "oid": stored.get("lfs" if large else "oid"),
                 }
             )
         return Answer({"files": answers})
@@ -221,13 +221,13 @@ class Hub:
     def _batch(self, asked: Asked, owners: Owners, id: str) -> Answer:
         self._writer(owners, id)
         objects = []
-        for one in json.loads(asked.data)["objects"]:
-            told = {"oid": one["oid"], "size": one["size"]}
-            if not (self.directory / "large" / one["oid"]).exists():
-                upload = {"href": f"{self.url}/lfs/{one['oid']}?signature=secret", "header": {}}
+        for item in json.loads(asked.data)["objects"]:
+            answer = {"oid": item["oid"], "size": item["size"]}
+            if not (self.directory / "large" / item["oid"]).exists():
+                upload = {"href": f"{self.url}/lfs/{item['oid']}?signature=secret", "header": {}}
                 verify = {"href": f"{self.url}/lfs/verify", "header": {}}
-                told["actions"] = {"upload": upload, "verify": verify}
-            objects.append(told)
+                answer["actions"] = {"upload": upload, "verify": verify}
+            objects.append(answer)
         return Answer({"transfer": "basic", "objects": objects})
 
     def _put(self, asked: Asked, owners: Owners, oid: str) -> Answer:
@@ -237,9 +237,9 @@ class Hub:
         return Answer()
 
     def _verify(self, asked: Asked, owners: Owners) -> Answer:
-        told = json.loads(asked.data)
-        path = self.directory / "large" / told["oid"]
-        if not path.exists() or path.stat().st_size != told["size"]:
+        request = json.loads(asked.data)
+        path = self.directory / "large" / request["oid"]
+        if not path.exists() or path.stat().st_size != request["size"]:
             raise RefusedError(404, message="no such object")
         return Answer()
 
@@ -294,9 +294,9 @@ class Hub:
         headers["ETag"] = f'"{file.get("lfs", file["oid"])}"'
         if "lfs" in file:
             headers |= {"X-Linked-Etag": headers["ETag"], "X-Linked-Size": str(file["size"])}
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", asked.span or "")
-        if wanted:
-            first, last = int(wanted[1]), min(int(wanted[2] or file["size"]), file["size"] - 1)
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", asked.span or "")
+        if match:
+            first, last = int(match[1]), min(int(match[2] or file["size"]), file["size"] - 1)
             headers["Content-Range"] = f"bytes {first}-{last}/{file['size']}"
             return Answer(content[first : last + 1], 206, headers)
         return Answer(content, headers=headers)
@@ -338,10 +338,10 @@ def _listing(files: dict[str, Any], prefix: str, *, recursive: bool) -> Iterator
 
 
 def _described(path: str, file: dict[str, Any]) -> dict[str, Any]:
-    one = {"type": "file", "oid": file["oid"], "size": file["size"], "path": path}
+    entry = {"type": "file", "oid": file["oid"], "size": file["size"], "path": path}
     if "lfs" in file:
-        one["lfs"] = {"oid": file["lfs"], "size": file["size"], "pointerSize": 130}
-    return one
+        entry["lfs"] = {"oid": file["lfs"], "size": file["size"], "pointerSize": 130}
+    return entry
 
 
 _REV = r"(?P<rev>[^/]+)"

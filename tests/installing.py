@@ -64,16 +64,16 @@ def installed_meanwhile(cache: pytest.Cache) -> Iterator[None]:
 
 def install(environment: IsolatedEnv, above: Path) -> Path:
     """Install a package unless a process has, or does; raises `GoldpanError` where that fails."""
-    place = _place(environment, above)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    folder = _place(environment, above)
+    folder.parent.mkdir(parents=True, exist_ok=True)
     with (
-        place.with_name(f"{above.name}.lock").open("w") as lock,
+        folder.with_name(f"{above.name}.lock").open("w") as lock,
         pytest.MonkeyPatch.context() as patch,
     ):
         fcntl.flock(lock, fcntl.LOCK_EX)
-        patch.setenv("PIP_LOG", str(_log(place)))
-        environment.install(place, Reporter(quiet=True))
-    return place
+        patch.setenv("PIP_LOG", str(_log(folder)))
+        environment.install(folder, Reporter(quiet=True))
+    return folder
 
 
 def _place(environment: IsolatedEnv, above: Path) -> Path:
@@ -81,5 +81,5 @@ def _place(environment: IsolatedEnv, above: Path) -> Path:
     return Path(variable) if variable else above / "environment"
 
 
-def _log(place: Path) -> Path:
-    return place.with_name("install.log")
+def _log(folder: Path) -> Path:
+    return folder.with_name("install.log")

@@ -97,12 +97,12 @@ def made_up_hours(hours: int, closings: int, seed: int = 0) -> dict[int, list[di
 
 def write_mined(workspace: Path, repo: str, license: str, entries: list[dict[str, Any]]) -> None:
     """Write the tables of a mined repository."""
-    place = Workspace(workspace)
-    place.tables(repo).mkdir(parents=True)
+    lab = Workspace(workspace)
+    lab.tables(repo).mkdir(parents=True)
     times = dict.fromkeys(("created_at", "updated_at", "closed_at"), START)
-    for table, found in (
+    for table, records in (
         (ENTRIES, [{"repo": repo, **times, **entry} for entry in entries]),
         (REPOSITORIES, [{"repo": repo, "license": license}]),
     ):
-        rows = pa.Table.from_pylist(found, schema=table.schema)
-        pq.write_table(rows, place.table(repo, table.name))
+        rows = pa.Table.from_pylist(records, schema=table.schema)
+        pq.write_table(rows, lab.table(repo, table.name))

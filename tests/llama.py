@@ -29,13 +29,13 @@ sys.stdin.read()
 
 
 @contextmanager
-def serving(place: Path) -> Iterator[str]:
+def serving(folder: Path) -> Iterator[str]:
     """Give the address of a server whose model babbles; its weights go into a directory."""
-    path = place / "tiny.gguf"
+    path = folder / "tiny.gguf"
     write_model(path)
     command = [sys.executable, "-c", _SERVE, str(path)]
     with (
-        (place / "log").open("w+", errors="replace") as log,
+        (folder / "log").open("w+", errors="replace") as log,
         subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
         ) as process,
@@ -52,5 +52,5 @@ def serving(place: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Give the address of a server for a module's tests."""
-    with serving(tmp_path_factory.mktemp("model")) as found:
-        yield found
+    with serving(tmp_path_factory.mktemp("model")) as url:
+        yield url

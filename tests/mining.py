@@ -99,9 +99,9 @@ class Watched(list[Request]):
         self._react(len(self))
 
 
-def twin_settings(twin: Twin, workspace: Path, via: Via, **given: Any) -> Settings:
+def twin_settings(twin: Twin, workspace: Path, via: Via, **changes: Any) -> Settings:
     """Return settings that lead to a twin."""
-    return replace(_settings(twin.url, workspace, via), **given)
+    return replace(_settings(twin.url, workspace, via), **changes)
 
 
 def _settings(url: str, workspace: Path, via: Via) -> Settings:
@@ -117,10 +117,10 @@ def mine_twin(
     *,
     repo: str | None = None,
     notes: Notes | None = None,
-    **given: Any,
+    **changes: Any,
 ) -> MineResult:
     """Mine the twin's main repository (or another) with one token; `given` are settings."""
-    settings = twin_settings(twin, workspace, via, **given)
+    settings = twin_settings(twin, workspace, via, **changes)
     return mine(settings, repo or twin.world.main.full_name, notes or Notes(), PACE)
 
 
@@ -134,8 +134,8 @@ def start_miner(twin: Twin, workspace: Path, via: Via) -> Iterator[Running]:
 
 def mine_as_told() -> None:
     """Be the process of `start_miner`."""
-    workspace, url, given, repo = sys.argv[1:]
-    (via,) = (path for path in BOTH if path == given)
+    workspace, url, way, repo = sys.argv[1:]
+    (via,) = (path for path in BOTH if path == way)
     settings = _settings(url, Path(workspace), via)
     result = mine(settings, repo, Reporter(quiet=True), PACE)
     sys.exit(0 if result.coverage and result.coverage.complete and not result.failure else 3)
@@ -145,9 +145,9 @@ def command_line(twin: Twin, workspace: Path, *options: str) -> Done:
     """Run `mine` as people do, but with a single try for each request."""
     workspace.mkdir(exist_ok=True)
     (workspace / "goldpan.toml").write_text("retries = 1\n", encoding="utf-8")
-    place = ["--workspace", str(workspace), "--api-url", twin.url]
+    common = ["--workspace", str(workspace), "--api-url", twin.url]
     environment = {**os.environ, "GITHUB_TOKEN": TOKEN}
-    done = goldpan(*place, *options, environment=environment, program=MINE)
+    done = goldpan(*common, *options, environment=environment, program=MINE)
     assert "Traceback" not in done.err
     assert TOKEN not in done.out + done.err
     return done
@@ -155,51 +155,51 @@ def command_line(twin: Twin, workspace: Path, *options: str) -> Done:
 
 def table_bytes(workspace: Path, repo: str = SLUICE) -> Tables:
     """Return each table's file."""
-    place = Workspace(workspace)
-    return {table.name: place.table(repo, table.name).read_bytes() for table in MINED}
+    lab = Workspace(workspace)
+    return {table.name: lab.table(repo, table.name).read_bytes() for table in MINED}
 
 
 def rows(workspace: Path, table: str, repo: str = SLUICE) -> list[Row]:
     """Return a table's rows, times as texts."""
-    found = pq.read_table(Workspace(workspace).table(repo, table)).to_pylist()
-    return [{name: _plain(value) for name, value in row.items()} for row in found]
+    records = pq.read_table(Workspace(workspace).table(repo, table)).to_pylist()
+    return [{name: _plain(value) for name, value in row.items()} for row in records]
 
 
 def rows_of(tables: Tables, table: str) -> list[Row]:
     """Return the rows of a table that `table_bytes` read."""
-    found = pq.read_table(io.BytesIO(tables[table])).to_pylist()
-    return [{name: _plain(value) for name, value in row.items()} for row in found]
+    records = pq.read_table(io.BytesIO(tables[table])).to_pylist()
+    return [{name: _plain(value) for name, value in row.items()} for row in records]
 
 
-def assert_same(found: Tables, wanted: Tables) -> None:
+def assert_same(actual: Tables, expected: Tables) -> None:
     """Check that tables are equal byte for byte; else tell the first rows that differ."""
-    for name in wanted:
-        if found[name] != wanted[name]:
-            assert_rows(rows_of(found, name), rows_of(wanted, name), name)
+    for name in expected:
+        if actual[name] != expected[name]:
+            assert_rows(rows_of(actual, name), rows_of(expected, name), name)
             raise AssertionError(f"{name}: the same rows in other bytes")
-    assert found.keys() == wanted.keys()
+    assert actual.keys() == expected.keys()
 
 
-def assert_current(found: Tables, wanted: Tables) -> None:
+def assert_current(actual: Tables, expected: Tables) -> None:
     """Check that updated tables are those of a fresh mine.
 
     What was announced of a list is left aside: REST tells it of single pull requests alone, and
     a run since a date of no whole list.
     """
-    assert_same({**found, "ledger": b""}, {**wanted, "ledger": b""})
-    have, want = rows_of(found, "ledger"), rows_of(wanted, "ledger")
+    assert_same({**actual, "ledger": b""}, {**expected, "ledger": b""})
+    have, want = rows_of(actual, "ledger"), rows_of(expected, "ledger")
     for row in (*have, *want):
         del row["announced"]
     assert_rows(have, want, "ledger")
 
 
-def assert_rows(found: list[Row], wanted: list[Row], what: str) -> None:
+def assert_rows(actual: list[Row], expected: list[Row], what: str) -> None:
     """Check that rows are equal, and tell those that are not in few words."""
-    if found == wanted:
+    if actual == expected:
         return
-    have, want = set(map(repr, found)), set(map(repr, wanted))
-    surplus = [row for row in found if repr(row) not in want]
-    lacking = [row for row in wanted if repr(row) not in have]
+    have, want = set(map(repr, actual)), set(map(repr, expected))
+    surplus = [row for row in actual if repr(row) not in want]
+    lacking = [row for row in expected if repr(row) not in have]
     if surplus and lacking:
         pairs = [(name, surplus[0][name], lacking[0].get(name)) for name in surplus[0]]
         differ = [pair for pair in pairs if pair[1] != pair[2]]
@@ -209,24 +209,24 @@ def assert_rows(found: list[Row], wanted: list[Row], what: str) -> None:
 
 def seen_by_both(tables: Tables) -> dict[str, list[Row]]:
     """Return all rows without what only one of the two APIs can tell."""
-    found = {name: rows_of(tables, name) for name in tables}
+    seen = {name: rows_of(tables, name) for name in tables}
     for table, column in ONE_PATH_ONLY:
-        for row in found[table]:
+        for row in seen[table]:
             del row[column]
-    found["references"] = [
+    seen["references"] = [
         row
-        for row in found["references"]
+        for row in seen["references"]
         if row["signal"] not in GRAPHQL_ONLY
         and not (row["signal"] == "closed_by" and row["commit_sha"] is None)
     ]
-    return found
+    return seen
 
 
-def assert_alike(one: Tables, other: Tables, without: str = "") -> None:
+def assert_alike(first: Tables, second: Tables, without: str = "") -> None:
     """Check that two APIs' tables tell the same where both can see, a signal left aside."""
-    left, right = seen_by_both(one), seen_by_both(other)
-    for found in (left, right):
-        found["references"] = [row for row in found["references"] if row["signal"] != without]
+    left, right = seen_by_both(first), seen_by_both(second)
+    for seen in (left, right):
+        seen["references"] = [row for row in seen["references"] if row["signal"] != without]
     for name in left:
         assert_rows(left[name], right[name], name)
 
@@ -272,18 +272,18 @@ def _mined_once(via: Via) -> Path:
 
 def operations(requests: Iterable[Request]) -> dict[str, int]:
     """Count requests by GraphQL operation, or by the kind of REST path."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for request in requests:
         path = request.path.partition("?")[0]
         words = [word for word in path.split("/") if word and not word.isdigit()]
         name = request.operation or "/".join(words)
-        found[name] = found.get(name, 0) + 1
-    return found
+        counts[name] = counts.get(name, 0) + 1
+    return counts
 
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "isoformat"):
         return value.strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     return value

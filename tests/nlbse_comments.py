@@ -21,7 +21,7 @@ _WORDS = {
 _FILLER = ("the", "system", "user", "of", "a", "gravel", "sieve", "pan", "on")
 
 
-def import_comments(place: Path, seed: int = 0, classes: int = 24) -> Workspace:
+def import_comments(folder: Path, seed: int = 0, classes: int = 24) -> Workspace:
     """Import three Java tasks about the same sentences, five a class."""
     draw = random.Random(seed)
     lines = []
@@ -29,7 +29,7 @@ def import_comments(place: Path, seed: int = 0, classes: int = 24) -> Workspace:
         category = CATEGORIES[draw.randrange(3)]
         words = [*draw.choices(_FILLER, k=4), *draw.choices(_WORDS[category], k=2), str(number)]
         lines.append((number, f"Pan{number // 5}.java", " ".join(words), category))
-    path = place / "java.csv"
+    path = folder / "java.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(
@@ -40,7 +40,7 @@ def import_comments(place: Path, seed: int = 0, classes: int = 24) -> Workspace:
             for number, document, text, category in lines:
                 test = int(draw.random() < 0.2)
                 writer.writerow((number, document, text, test, int(category == asked), asked))
-    workspace = Workspace(place / "workspace")
+    workspace = Workspace(folder / "workspace")
     for name in TASKS:
         import_files(workspace, find_task(name), [path], Reporter(quiet=True))
     return workspace

@@ -70,7 +70,7 @@ PARTS = {
 
 def asked_fields(schema: GraphQLSchema) -> set[Field]:
     """Return every (object type, field) that Goldpan's documents can ask for."""
-    found: set[Field] = set()
+    fields: set[Field] = set()
     info = TypeInfo(schema)
 
     class Collector(Visitor):
@@ -80,11 +80,11 @@ def asked_fields(schema: GraphQLSchema) -> set[Field]:
                 kinds = [kind.name for kind in schema.get_possible_types(parent)]
             else:
                 kinds = [parent.name] if isinstance(parent, GraphQLObjectType) else []
-            found.update((kind, node.name.value) for kind in kinds)
+            fields.update((kind, node.name.value) for kind in kinds)
 
     for document in DOCUMENTS:
         visit(parse(document), TypeInfoVisitor(info, Collector()))
-    return found
+    return fields
 
 
 STORM = sorted(asked_fields(wired_schema()) & set(nullable_fields()))
@@ -114,16 +114,18 @@ def check_null(field: Field, directory: Path) -> None:
 def lost_unsaid(workspace: Path, mined: MineResult) -> set[tuple[str, int]]:
     """Return (table, entry) wherever rows are fewer than they should be, and no gap tells so."""
     assert mined.coverage is not None
-    told = {(gap.number, gap.part) for gap in mined.coverage.gaps}
+    reported = {(gap.number, gap.part) for gap in mined.coverage.gaps}
     announced = {gap.part for gap in mined.coverage.gaps if gap.number is None}
     lost = set()
     for table, parts in PARTS.items():
         unit = "observed_on" if table == "references" else "number"
         have, want = (
-            count_by(found, unit) for found in (rows(workspace, table), clean_rows(table))
+            count_by(table_rows, unit) for table_rows in (rows(workspace, table), clean_rows(table))
         )
         for number, count in want.items():
-            if have.get(number, 0) < count and not any((number, part) in told for part in parts):
+            if have.get(number, 0) < count and not any(
+                (number, part) in reported for part in parts
+            ):
                 lost.add((table, number))
     if "issues" in announced or "pulls" in announced:
         have = count_by(rows(workspace, "entries"), "number")
@@ -136,9 +138,9 @@ def clean_rows(table: str) -> list[Row]:
     return rows_of(undisturbed("graphql"), table)
 
 
-def count_by(found: list[Row], unit: str) -> dict[int, int]:
+def count_by(content: list[Row], unit: str) -> dict[int, int]:
     counts: dict[int, int] = {}
-    for row in found:
+    for row in content:
         counts[row[unit]] = counts.get(row[unit], 0) + 1
     return counts
 

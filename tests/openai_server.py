@@ -65,21 +65,21 @@ def answer(
     reply: int | None = None,
 ) -> Said:
     """Return a well-formed answer; without `reply` it names the first, where one is asked for."""
-    told = {
+    content = {
         "evidence": list(quotes),
         "reasons": list(reasons),
         **({} if reply is None else {"reply": reply}),
         "verdict": verdict,
         "confidence": confidence,
     }
-    return Said(json.dumps(told))
+    return Said(json.dumps(content))
 
 
 @dataclass
 class Job:
     """A batch, and how often it is still asked after before it ends."""
 
-    told: Body
+    body: Body
     polls: int
 
 
@@ -142,9 +142,9 @@ class OpenAIServer:
         message = {"role": "assistant", "content": content, "refusal": said.refusal}
         usage = {"prompt_tokens": said.tokens[0], "completion_tokens": said.tokens[1]}
         choice = {"index": 0, "message": message, "finish_reason": said.finish}
-        told = {"id": f"chatcmpl-{next(self._ids)}", "object": "chat.completion", "created": 0}
-        told |= {"model": body["model"] + "-2026-01-01", "choices": [choice], "usage": usage}
-        return 200, told, {}
+        reply = {"id": f"chatcmpl-{next(self._ids)}", "object": "chat.completion", "created": 0}
+        reply |= {"model": body["model"] + "-2026-01-01", "choices": [choice], "usage": usage}
+        return 200, reply, {}
 
     def upload(self, data: bytes, kind: str) -> Body:
         """Store the file of a multipart form."""
@@ -168,54 +168,54 @@ class OpenAIServer:
     def submit(self, body: Body) -> Body:
         """Take a batch."""
         name = f"batch_{next(self._ids)}"
-        told = {"id": name, "object": "batch", "status": "validating", "created_at": 0, **body}
-        told |= {"output_file_id": None, "error_file_id": None, "errors": None}
-        self.batches[name] = Job(told, self.polls)
-        return told
+        batch = {"id": name, "object": "batch", "status": "validating", "created_at": 0, **body}
+        batch |= {"output_file_id": None, "error_file_id": None, "errors": None}
+        self.batches[name] = Job(batch, self.polls)
+        return batch
 
     def poll(self, name: str) -> Body:
         """Tell how a batch is, and run it when it was asked after often enough."""
         job = self.batches[name]
         job.polls -= 1
-        if job.polls < 0 and job.told["status"] in ("validating", "in_progress"):
+        if job.polls < 0 and job.body["status"] in ("validating", "in_progress"):
             self._run(job)
-        elif job.told["status"] == "validating":
-            job.told["status"] = "in_progress"
-        return job.told
+        elif job.body["status"] == "validating":
+            job.body["status"] = "in_progress"
+        return job.body
 
     def _run(self, job: Job) -> None:
         if self.fail_validation:
             problem = {"message": "Line 1 is not valid", "code": "invalid_json_line"}
-            job.told |= {"status": "failed", "errors": {"object": "list", "data": [problem]}}
+            job.body |= {"status": "failed", "errors": {"object": "list", "data": [problem]}}
             return
-        lines = [json.loads(line) for line in self._files[job.told["input_file_id"]].splitlines()]
+        lines = [json.loads(line) for line in self._files[job.body["input_file_id"]].splitlines()]
         assert len({line["body"]["model"] for line in lines}) == 1, "a batch has one model"
         assert len({line["custom_id"] for line in lines}) == len(lines)
         good: list[Body] = []
         bad: list[Body] = []
-        for place, line in enumerate(lines):
-            if place in self.lose:
+        for index, line in enumerate(lines):
+            if index in self.lose:
                 continue
             status, body, _ = self.chat(line["body"])
             response = {"status_code": status, "request_id": "r", "body": body}
-            told = {"id": f"batch_req_{place}", "custom_id": line["custom_id"], "error": None}
+            common = {"id": f"batch_req_{index}", "custom_id": line["custom_id"], "error": None}
             if status == 0:
                 error = {"code": "batch_expired", "message": "This request could not be executed"}
-                bad.append({**told, "response": None, "error": error})
+                bad.append({**common, "response": None, "error": error})
             else:
-                (good if status == 200 else bad).append({**told, "response": response})
-        job.told["status"] = "expired" if self.lose else "completed"
+                (good if status == 200 else bad).append({**common, "response": response})
+        job.body["status"] = "expired" if self.lose else "completed"
         for name, rows in (("output_file_id", good), ("error_file_id", bad)):
             if rows:  # never in the order of the input
                 text = "".join(json.dumps(row) + "\n" for row in reversed(rows))
-                job.told[name] = self._store(text.encode())["id"]
+                job.body[name] = self._store(text.encode())["id"]
 
     def list(self, after: str | None, limit: int) -> Body:
         """List batches, newest first."""
         names = list(self.batches)[::-1]
         start = names.index(after) + 1 if after else 0
         page = names[start : start + limit]
-        data = [self.batches[name].told for name in page]
+        data = [self.batches[name].body for name in page]
         return {"object": "list", "data": data, "has_more": start + limit < len(names)}
 
 
@@ -241,9 +241,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, data: bytes) -> None:
         url = urlsplit(self.path)
-        given = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-        if self.openai.key and given != self.openai.key:
-            said = f"Incorrect API key provided: {given}."
+        key = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+        if self.openai.key and key != self.openai.key:
+            said = f"Incorrect API key provided: {key}."
             self._send(401, _error("invalid_api_key", said), {})
             return
         words = url.path.removeprefix("/v1/").split("/")
@@ -254,12 +254,12 @@ class _Handler(BaseHTTPRequestHandler):
         elif (self.command, words) == ("POST", ["files"]):
             self._send(200, server.upload(data, self.headers["Content-Type"]), {})
         elif (self.command, words) == ("POST", ["batches"]):
-            told = server.submit(json.loads(data))
+            batch = server.submit(json.loads(data))
             if server.refuse_batches:
                 server.refuse_batches -= 1
                 self._send(400, _error("lost", "The reply was lost"), {})
             else:
-                self._send(200, told, {})
+                self._send(200, batch, {})
         elif self.command == "GET" and words[0] == "files":
             self._send_bytes(200, server.file(words[1]), {})
         elif self.command == "GET" and words[0] == "batches" and len(words) == 2:
@@ -302,10 +302,10 @@ def _shaped(content: str | None, body: Body) -> str | None:
     if "reply" not in schema.get("required", ()):
         return content
     try:
-        told = json.loads(content or "")
+        parsed = json.loads(content or "")
     except ValueError:
         return content
-    return json.dumps({"reply": 1, **told}) if isinstance(told, dict) else content
+    return json.dumps({"reply": 1, **parsed}) if isinstance(parsed, dict) else content
 
 
 def _problem(body: Body) -> str | None:

@@ -196,9 +196,9 @@ def serve() -> None:
         if not process:
             os._exit(_become(job))
         _say(process)
-        ended = os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
-        assert ended is not None
-        _say(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
+        status = os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+        assert status is not None
+        _say(status.si_status if status.si_code == os.CLD_EXITED else -status.si_status)
         sys.stdin.readline()
         os.waitpid(process, 0)
     os._exit(0)

@@ -50,7 +50,7 @@ def issues(count: int = 6, train: int = 0) -> TaskData:
     """Return test rows of that task, with train rows where wanted."""
     task = issue_task()
     names = task.label_names
-    pairs = [(f"Text {place}", names[place % 3]) for place in range(train + count)]
+    pairs = [(f"Text {index}", names[index % 3]) for index in range(train + count)]
     splits: dict[str, pa.Table] = {"test": rows(task, pairs[train:], start=train)}
     if train:
         splits = {"train": rows(task, pairs[:train]), **splits}
@@ -63,7 +63,7 @@ def only_test(task: Task, pairs: Iterable[tuple[Any, Any]]) -> TaskData:
 
 
 def ask(
-    place: Path,
+    root: Path,
     data: TaskData,
     server: OpenAIServer,
     *,
@@ -73,9 +73,9 @@ def ask(
 ) -> RunResult:
     """Run the model `judge` behind a server on data."""
     quick = {"retries": 0, "timeout": 10.0, "poll_seconds": 0.01, "concurrency": 4}
-    told = {"model": "judge", "base_url": server.url, **quick, **settings}
-    model = find_model("prompted", told)
-    return run(Workspace(place), data, model, find_protocol(protocol), seed, QUIET)
+    options = {"model": "judge", "base_url": server.url, **quick, **settings}
+    model = find_model("prompted", options)
+    return run(Workspace(root), data, model, find_protocol(protocol), seed, QUIET)
 
 
 def answers(done: RunResult) -> dict[str, Any]:

@@ -32,10 +32,10 @@ class Place(NamedTuple):
     twin: Twin
     hub: Hub
 
-    def start(self, *words: str, **given: str) -> AbstractContextManager[Running]:
+    def start(self, *words: str, **variables: str) -> AbstractContextManager[Running]:
         """Start the program there, `given` more of the environment."""
         more = {
-            **given,
+            **variables,
             "HF_ENDPOINT": self.hub.url,
             "HF_TOKEN": TOKEN,
             "HF_HOME": str(self.folder / "home"),
@@ -47,9 +47,9 @@ class Place(NamedTuple):
             program=_WITHOUT_XET + MAIN,
         )
 
-    def run(self, *words: str, **given: str) -> Done:
+    def run(self, *words: str, **variables: str) -> Done:
         """Run the program there, `given` more of the environment."""
-        with self.start(*words, **given) as running:
+        with self.start(*words, **variables) as running:
             return running.wait()
 
     def killed(self, *words: str, after: int) -> Done:

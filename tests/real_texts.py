@@ -50,13 +50,13 @@ def real_texts() -> list[str]:
     ]
 
 
-def _entry(one: dict[str, object]) -> Entry:
-    written = one["issue"] if one["type"] == "issue" else one["pull"]
+def _entry(record: dict[str, object]) -> Entry:
+    written = record["issue"] if record["type"] == "issue" else record["pull"]
     assert isinstance(written, dict)
-    comments = [*_list(one.get("events")), *_list(one.get("comments"))]
+    comments = [*_list(record.get("events")), *_list(record.get("comments"))]
     return Entry(
         number=written["number"],
-        is_issue=one["type"] == "issue",
+        is_issue=record["type"] == "issue",
         title=written["title"],
         body=written.get("body") or "",
         comments=tuple(comment.get("body") or "" for comment in comments),

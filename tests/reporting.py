@@ -32,7 +32,7 @@ PROFILE = Profile(
     "plain",
     "A profile for tests",
     ("length", "people", "landed"),
-    MappingProxyType({name: one.settings() for name, one in criteria().items()}),
+    MappingProxyType({name: criterion.settings() for name, criterion in criteria().items()}),
 )
 
 HOSTILE = (
@@ -164,9 +164,9 @@ def make_workspace(
     )
     save(REVISIONS, [{"number": 101, "state": "base"}, {"number": 102, "state": "merge_parent"}])
     verdicts = [
-        given
+        row
         for n in numbers
-        for given in (
+        for row in (
             verdict(
                 n,
                 "length",
@@ -195,8 +195,8 @@ def make_workspace(
         )
         for n in range(1, min(issues, 4) + 1)
     ]
-    for given in verdicts:
-        given["repo"] = repo
+    for row in verdicts:
+        row["repo"] = repo
     write(workspace.verdicts(repo, PROFILE.name), VERDICTS.schema, verdicts)
     return workspace
 
@@ -240,9 +240,9 @@ def make_dataset(
 ) -> Path:
     """Write rows as the only shard of a split."""
     names = set(family.schema.names)
-    kept = [{key: value for key, value in row.items() if key in names} for row in rows]
+    selected = [{key: value for key, value in row.items() if key in names} for row in rows]
     path = root / family.name
-    write(path / "data" / f"{split}-00000-of-00001.parquet", family.schema, kept)
+    write(path / "data" / f"{split}-00000-of-00001.parquet", family.schema, selected)
     return path
 
 

@@ -37,14 +37,14 @@ def workspace(root: Path, count: int = 3, *, replies: int = 1, **bodies: str) ->
 
 
 @cache
-def _files(count: int, each: int, bodies: tuple[tuple[str, str], ...]) -> dict[str, bytes]:
-    told = dict(bodies)
+def _files(count: int, per_issue: int, bodies: tuple[tuple[str, str], ...]) -> dict[str, bytes]:
+    texts = dict(bodies)
     numbers = range(1, count + 1)
-    issues = [issue(n, told.get(f"issue{n}", f"Leak of kind {n}\n" * 20)) for n in numbers]
+    issues = [issue(n, texts.get(f"issue{n}", f"Leak of kind {n}\n" * 20)) for n in numbers]
     replies = [
-        comment(n, f"{QUOTE} of box {n}" + "!" * place, "erin")
+        comment(n, f"{QUOTE} of box {n}" + "!" * index, "erin")
         for n in numbers
-        for place in range(each)
+        for index in range(per_issue)
     ]
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
@@ -53,38 +53,38 @@ def _files(count: int, each: int, bodies: tuple[tuple[str, str], ...]) -> dict[s
         return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
-def filtered(place: Workspace) -> Workspace:
+def filtered(workspace: Workspace) -> Workspace:
     """Filter a workspace by a profile that drops what bots wrote."""
-    run_filters(place, [REPO], profile(place), QUIET)
-    return place
+    run_filters(workspace, [REPO], profile(workspace), QUIET)
+    return workspace
 
 
-def profile(place: Workspace) -> Profile:
+def profile(workspace: Workspace) -> Profile:
     """Return the profile of these workspaces."""
-    path = place.root / "own.toml"
+    path = workspace.root / "own.toml"
     path.write_text('decide = ["bots"]', encoding="utf-8")
     return load_profile(str(path))
 
 
-def settings(server: OpenAIServer, **given: Any) -> ReviewSettings:
+def settings(server: OpenAIServer, **changes: Any) -> ReviewSettings:
     """Return settings that lead to a server and try quickly."""
-    flags = {"models": ["judge"], "base_url": server.url, "subjects": ["issue"], **given}
+    flags = {"models": ["judge"], "base_url": server.url, "subjects": ["issue"], **changes}
     flags = {"retries": 0, "timeout": 10.0, "poll_seconds": 0.01, "concurrency": 4, **flags}
     return load_review_settings(None, flags, {"OPENAI_API_KEY": server.key or ""})
 
 
-def review(place: Workspace, server: OpenAIServer, **given: Any) -> ReviewResult:
+def review(workspace: Workspace, server: OpenAIServer, **changes: Any) -> ReviewResult:
     """Review the issues of a workspace."""
-    return run_review(place, [REPO], profile(place), settings(server, **given), QUIET)
+    return run_review(workspace, [REPO], profile(workspace), settings(server, **changes), QUIET)
 
 
-def rows(place: Workspace) -> dict[int, Row]:
+def rows(workspace: Workspace) -> dict[int, Row]:
     """Return the verdicts of a review by issue."""
-    table = pq.read_table(review_path(place, REPO, "own"))
+    table = pq.read_table(review_path(workspace, REPO, "own"))
     return {row["issue"]: row for row in table.to_pylist()}
 
 
-def told(body: Body) -> str:
+def prompt_text(body: Body) -> str:
     """Return the data that a model was shown."""
     content = body["messages"][1]["content"]
     assert isinstance(content, str)
@@ -93,9 +93,9 @@ def told(body: Body) -> str:
 
 def number(body: Body) -> int:
     """Return the number of the issue that a model was shown."""
-    found = re.search(r"Leak (\d+)", told(body))
-    assert found
-    return int(found[1])
+    match = re.search(r"Leak (\d+)", prompt_text(body))
+    assert match
+    return int(match[1])
 
 
 def keeps(body: Body) -> Said:
@@ -103,6 +103,8 @@ def keeps(body: Body) -> Said:
     return answer("keep", QUOTE)
 
 
-def each(says: dict[int, Any], otherwise: Callable[[Body], Any] = keeps) -> Callable[[Body], Any]:
+def by_number(
+    says: dict[int, Any], otherwise: Callable[[Body], Any] = keeps
+) -> Callable[[Body], Any]:
     """Say something of its own to some issues."""
     return lambda body: says.get(number(body)) or otherwise(body)

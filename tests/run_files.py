@@ -35,8 +35,8 @@ def write_first_format(path: Path, records: Sequence[tuple[dict[str, Any], bytes
     with path.open("wb") as file:
         for meta, body in records:
             frame = _PACKER.compress(body)
-            told = {"size": len(body), "packed": len(frame)}
-            head = orjson.dumps({**meta, **told, "sha256": hashlib.sha256(body).hexdigest()})
+            sizes = {"size": len(body), "packed": len(frame)}
+            head = orjson.dumps({**meta, **sizes, "sha256": hashlib.sha256(body).hexdigest()})
             file.write(struct.pack("<II", 0x184D2A5D, len(head)) + head + frame)
 
 

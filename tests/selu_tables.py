@@ -215,14 +215,14 @@ def value(row: dict[str, str]) -> float | None:
     """Return the score that counts for a task, turned so that higher is better."""
     if row["smape"]:
         return 1 - float(row["smape"])
-    found = row["f1_macro"] or (row["accuracy"] if "completion" in row["task"] else row["f1_micro"])
-    return float(found) if found else None
+    score = row["f1_macro"] or (row["accuracy"] if "completion" in row["task"] else row["f1_micro"])
+    return float(score) if score else None
 
 
 def kit_scores() -> ScoreMatrix:
     """Return the 26 models on the 15 tasks that the paper ranks by."""
-    found = [(row, value(row)) for row in kit_rows() if row["task"] not in NOT_RANKED]
+    scored = [(row, value(row)) for row in kit_rows() if row["task"] not in NOT_RANKED]
     return score_matrix(
-        [Score(row["model"], row["task"], 42, score) for row, score in found if score is not None],
+        [Score(row["model"], row["task"], 42, score) for row, score in scored if score is not None],
         "macro F1 or 1 - SMAPE",
     )

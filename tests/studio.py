@@ -83,12 +83,12 @@ class Annotators:
         **more: Any,
     ) -> int:
         """Answer a fix pair as a person; return the annotation's number."""
-        given = [part("verdict", "choices", [verdict])]
+        parts = [part("verdict", "choices", [verdict])]
         if doubt:
-            given.append(part("doubt", "choices", ["doubt"]))
+            parts.append(part("doubt", "choices", ["doubt"]))
         if reason:
-            given.append(part("reason", "text", [reason]))
-        body = {"result": given, "lead_time": 20.0 + person, **more}
+            parts.append(part("reason", "text", [reason]))
+        body = {"result": parts, "lead_time": 20.0 + person, **more}
         return int(self.call(person, "POST", f"/api/tasks/{task}/annotations/", body)["id"])
 
 
@@ -165,9 +165,9 @@ def studio(
     shutil.copytree(prepared, directory)
     accounts: tuple[Account, ...] = prepare(installed, directory, PEOPLE, QUIET)
     with log_told(directory), running(installed, directory, free_port(), accounts) as run:
-        found = Annotators(run)
-        yield found
-        found.close()
+        annotators = Annotators(run)
+        yield annotators
+        annotators.close()
 
 
 @contextmanager
@@ -181,15 +181,15 @@ def log_told(directory: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def goldpan(place: Workspace, studio: Annotators) -> Goldpan:
+def goldpan(workspace: Workspace, studio: Annotators) -> Goldpan:
     """Return what runs a command on it beside the server."""
 
     def call(*arguments: str | Path, code: int = 0) -> Done:
         done = run(
             *arguments,
             "--workspace",
-            place.root,
-            folder=place.root.parent,
+            workspace.root,
+            folder=workspace.root.parent,
             PATH=os.environ["PATH"],
             LABEL_STUDIO_URL=studio.server.url,
             LABEL_STUDIO_API_KEY=studio.server.token,

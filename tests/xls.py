@@ -26,11 +26,11 @@ def xls(rows: Sequence[Sequence[str | float]]) -> bytes:
 
 
 def _cell(row: int, column: int, value: str | float) -> bytes:
-    place = struct.pack("<HHH", row, column, 0)
+    head = struct.pack("<HHH", row, column, 0)
     if isinstance(value, str):  # LABEL, with a text of two bytes a character
         text = value.encode("utf-16-le")
-        return _record(0x0204, place + struct.pack("<HB", len(value), 1) + text)
-    return _record(0x0203, place + struct.pack("<d", value))
+        return _record(0x0204, head + struct.pack("<HB", len(value), 1) + text)
+    return _record(0x0203, head + struct.pack("<d", value))
 
 
 def _record(kind: int, content: bytes) -> bytes:

@@ -65,24 +65,24 @@ class Campaign:
         _say(f"{ready - started:.0f} s to prepare, {time.monotonic() - ready:.0f} s of trials.")
         if left:
             _say(f"{left} of {len(jobs)} groups of trials were not begun: the time was over.")
-        for each in tally.forbidden:
-            _say(f"FORBIDDEN: {each}")
+        for story in tally.forbidden:
+            _say(f"FORBIDDEN: {story}")
         return bool(tally.forbidden)
 
     def _jobs(self) -> Iterator[Job]:
         """Yield all trials, mixed, so that what the time allows is of every kind."""
         stages = [stage for stage in STAGES if not self.stages or stage.name in self.stages]
-        found: list[tuple[str, Job]] = []
+        jobs: list[tuple[str, Job]] = []
         for number, stage in enumerate(stages):
             share = self.kills // len(stages) + (number < self.kills % len(stages))
-            found += [
+            jobs += [
                 ("kill", partial(_kill, stage, share)),
                 ("full", partial(_fill, stage, self.levels)),
                 ("clock", partial(_turn_back, stage)),
             ]
-            found += [("two", partial(_pair_up, stage))] * _PAIRS
-        found += [("flip", partial(_damage, _FLIPS))] * (self.flips // _FLIPS)
-        chosen = [job for kind, job in found if not self.kinds or kind in self.kinds]
+            jobs += [("two", partial(_pair_up, stage))] * _PAIRS
+        jobs += [("flip", partial(_damage, _FLIPS))] * (self.flips // _FLIPS)
+        chosen = [job for kind, job in jobs if not self.kinds or kind in self.kinds]
         Random(self.seed).shuffle(chosen)
         yield from chosen
 

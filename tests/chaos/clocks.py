@@ -38,7 +38,7 @@ def _date(base: Base, chance: Random, first: int, last: int) -> None:
 def _skew(base: Base, stage: Stage, tally: Tally) -> None:
     """Mine where GitHub's clock is a day fast or slow, also one after the other."""
     _, fast, slow = base.apis
-    for one in (fast, slow):
+    for api in (fast, slow):
         base.begin(None)
-        judge(replace(base, apis=(one,)), stage, HOW, "GitHub's clock is a day off", tally)
+        judge(replace(base, apis=(api,)), stage, HOW, "GitHub's clock is a day off", tally)
     judge(replace(base, apis=(fast,)), stage, HOW, "GitHub's clock jumps by two days", tally)

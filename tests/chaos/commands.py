@@ -77,9 +77,9 @@ class Running:
 
 def preload() -> None:
     """Import all that commands import when they need it; heavy extras are left aside."""
-    for found in pkgutil.walk_packages(goldpan.__path__, "goldpan."):
-        if ".finetune" not in found.name:
-            importlib.import_module(found.name)
+    for module in pkgutil.walk_packages(goldpan.__path__, "goldpan."):
+        if ".finetune" not in module.name:
+            importlib.import_module(module.name)
     for name in _OTHERS:
         importlib.import_module(name)
 
@@ -112,12 +112,12 @@ def _child(
     directory: Path,
     api: str,
     room: int | None,
-    told: tuple[Path, Path],
+    outputs: tuple[Path, Path],
 ) -> None:
     code = 70
     try:
         os.setsid()
-        for number, path in enumerate(told, 1):
+        for number, path in enumerate(outputs, 1):
             file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
             os.dup2(file, number)
         sys.stdout = os.fdopen(1, "w", closefd=False, encoding="utf-8")
@@ -128,7 +128,7 @@ def _child(
         )
         if room is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-        told_pace = tuple(getattr(PACE, each) for each in Pace.__slots__)
+        told_pace = tuple(getattr(PACE, name) for name in Pace.__slots__)
         setattr(Pace.__init__, "__defaults__", told_pace)  # noqa: B010 - mypy knows no such name
         sys.argv = ["goldpan", *arguments]
         cli.main()

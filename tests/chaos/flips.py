@@ -61,14 +61,14 @@ class _Finished:
 
 def damage(base: Base, chance: Random, times: int, tally: Tally) -> None:
     """Damage a finished workspace so often, each time at one place, and read it."""
-    files = [name for name in _files(base.kept / "all") if _reading(name)]
+    files = [name for name in _files(base.originals / "all") if _reading(name)]
     for _ in range(times):
         _damage(base, chance.choice(files), chance, tally)
 
 
 def _files(home: Path) -> list[str]:
     names = sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
-    return [name for name in names if not any(fnmatch(name, each) for each in _UNREAD)]
+    return [name for name in names if not any(fnmatch(name, pattern) for pattern in _UNREAD)]
 
 
 def _reading(name: str) -> tuple[str, tuple[tuple[str, ...], ...]] | None:
@@ -79,23 +79,23 @@ def _reading(name: str) -> tuple[str, tuple[tuple[str, ...], ...]] | None:
 
 
 def _damage(base: Base, name: str, chance: Random, tally: Tally) -> None:
-    found = _reading(name)
-    assert found is not None
-    what, commands = found
+    reading = _reading(name)
+    assert reading is not None
+    what, commands = reading
     path = base.home / name
-    data = bytearray((base.kept / "all" / name).read_bytes())
+    data = bytearray((base.originals / "all" / name).read_bytes())
     if not data:
         return
     how = CUT if chance.random() < _CUTS else FLIPPED
-    place = chance.randrange(len(data) if how == CUT else 8 * len(data))
+    position = chance.randrange(len(data) if how == CUT else 8 * len(data))
     if how == CUT:
-        del data[place:]
-        story = f"{name} cut at byte {place}"
+        del data[position:]
+        story = f"{name} cut at byte {position}"
     else:
-        data[place // 8] ^= 1 << place % 8
-        story = f"{name} flipped at byte {place // 8}, bit {place % 8}"
+        data[position // 8] ^= 1 << position % 8
+        story = f"{name} flipped at byte {position // 8}, bit {position % 8}"
     command = chance.choice(commands)
-    wanted = _finished(base, command)
+    expected = _finished(base, command)
     base.begin("all")
     path.unlink()
     path.write_bytes(data)
@@ -103,9 +103,9 @@ def _damage(base: Base, name: str, chance: Random, tally: Tally) -> None:
     as_killed = how == CUT and what == "reviews"
     _judge_check(base, what, name, story, tally, as_killed=as_killed)
     done = run((*command, "--workspace", HOME), base.directory, base.apis[0])
-    outcome, told = _judge(base, name, command, done, wanted)
+    outcome, problem = _judge(base, name, command, done, expected)
     story = f"{story}, goldpan {' '.join(command)}"
-    tally.add(what, how, outcome, f"{story}: {told}")
+    tally.add(what, how, outcome, f"{story}: {problem}")
 
 
 def _finished(base: Base, command: tuple[str, ...]) -> _Finished:
@@ -125,21 +125,21 @@ def _patterns(command: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _judge(
-    base: Base, name: str, command: tuple[str, ...], done: Done, wanted: _Finished
+    base: Base, name: str, command: tuple[str, ...], done: Done, expected: _Finished
 ) -> tuple[Outcome, str | None]:
-    if told := defect(done):
-        return "forbidden", told
+    if problem := defect(done):
+        return "forbidden", problem
     if done.code:
-        known = {name, Path(name).name, str(Path(name).parent), *_histories(name)}
-        if not names(done, known):
+        mentioned = {name, Path(name).name, str(Path(name).parent), *_histories(name)}
+        if not names(done, mentioned):
             return "forbidden", f"the file is not named: {tail(done)}"
         return "named", None
     made = picture_of(base.home, _patterns(command))
-    if other := [each for each in differing(made, wanted.picture) if each != name]:
-        if all(_tells_of(base, each, name) for each in other):
+    if other := [path for path in differing(made, expected.picture) if path != name]:
+        if all(_tells_of(base, path, name) for path in other):
             return "named", None
         return "forbidden", f"other bytes in {other}"
-    if command in _SAYS_THE_SAME and done.said != wanted.said:
+    if command in _SAYS_THE_SAME and done.said != expected.said:
         return "forbidden", f"it says something else: {tail(done)}"
     return "same", None
 
@@ -154,15 +154,15 @@ def _judge_check(
 ) -> None:
     """Run `goldpan check`; `as_killed` says that the damage looks as what a kill leaves."""
     done = run(("check", HOME), base.directory, base.apis[0])
-    told = defect(done)
-    if not told and done.code and not names(done, (name,)):
-        told = f"the file is not named: {tail(done)}"
-    if not told and not done.code:
+    problem = defect(done)
+    if not problem and done.code and not names(done, (name,)):
+        problem = f"the file is not named: {tail(done)}"
+    if not problem and not done.code:
         if as_killed:
             tally.add(what, CHECKED, "same")
             return
-        told = "it finds nothing"
-    tally.add(what, CHECKED, "forbidden" if told else "named", f"{story}: {told}")
+        problem = "it finds nothing"
+    tally.add(what, CHECKED, "forbidden" if problem else "named", f"{story}: {problem}")
 
 
 def _histories(name: str) -> tuple[str, ...]:

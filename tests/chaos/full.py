@@ -35,7 +35,9 @@ def fill(base: Base, stage: Stage, tally: Tally, levels: tuple[float, ...]) -> N
         with mounted(base.home):
             _fill_disk(base, stage, tally, levels)
     else:
-        largest = max((base.kept / stage.name / n).stat().st_size for n in base.wanted[stage.name])
+        largest = max(
+            (base.originals / stage.name / n).stat().st_size for n in base.expected[stage.name]
+        )
         for level in levels:
             base.begin(stage.after)
             room = int(largest * level)
@@ -60,11 +62,11 @@ def _fill_disk(base: Base, stage: Stage, tally: Tally, levels: tuple[float, ...]
 
 
 def _judge(base: Base, stage: Stage, done: Done, story: str, tally: Tally) -> None:
-    if told := defect(done):
-        tally.add(stage.name, HOW, "forbidden", f"{story}: {told}")
+    if problem := defect(done):
+        tally.add(stage.name, HOW, "forbidden", f"{story}: {problem}")
     elif not done.code:
-        told = unlike(base, stage)
-        tally.add(stage.name, HOW, "forbidden" if told else "same", f"{story}: {told}")
+        problem = unlike(base, stage)
+        tally.add(stage.name, HOW, "forbidden" if problem else "same", f"{story}: {problem}")
     elif not names(done, (f"{HOME}/", *_given(stage))):
         tally.add(stage.name, HOW, "forbidden", f"{story}: no file is named: {tail(done)}")
     else:
@@ -89,20 +91,20 @@ def _peak(base: Base, stage: Stage) -> int:
 
 
 def _used(home: Path) -> int:
-    told = os.statvfs(home)
-    return (told.f_blocks - told.f_bfree) * told.f_frsize
+    usage = os.statvfs(home)
+    return (usage.f_blocks - usage.f_bfree) * usage.f_frsize
 
 
 @contextmanager
-def mounted(place: Path) -> Iterator[None]:
+def mounted(folder: Path) -> Iterator[None]:
     """Put a file system in memory in a directory's place."""
-    place.mkdir(exist_ok=True)
-    _mount(place, 0, f"size={_PLENTY}")
+    folder.mkdir(exist_ok=True)
+    _mount(folder, 0, f"size={_PLENTY}")
     try:
         yield
     finally:
-        if _LIBC.umount2(os.fsencode(place), _DETACH):
-            raise OSError(ctypes.get_errno(), f"{place} cannot be unmounted")
+        if _LIBC.umount2(os.fsencode(folder), _DETACH):
+            raise OSError(ctypes.get_errno(), f"{folder} cannot be unmounted")
 
 
 def _resize(home: Path, size: int) -> None:
@@ -110,6 +112,6 @@ def _resize(home: Path, size: int) -> None:
 
 
 def _mount(home: Path, flags: int, options: str) -> None:
-    place = os.fsencode(home)
-    if _LIBC.mount(b"tmpfs", place, b"tmpfs", ctypes.c_ulong(flags), options.encode()):
+    target = os.fsencode(home)
+    if _LIBC.mount(b"tmpfs", target, b"tmpfs", ctypes.c_ulong(flags), options.encode()):
         raise OSError(ctypes.get_errno(), f"{home} cannot be mounted with {options}")

@@ -39,8 +39,8 @@ def _trial(base: Base, stage: Stage, chance: Random, kills: int, tally: Tally) -
         running.kill()
         tally.kills += 1
         moments.append(f"{moment:.3f}")
-        if told := _check(base):
-            tally.add(stage.name, HOW, "forbidden", f"after {moments} s, {told}")
+        if problem := _check(base):
+            tally.add(stage.name, HOW, "forbidden", f"after {moments} s, {problem}")
     judge(base, stage, HOW, f"killed after {moments} s", tally)
     return kills
 
@@ -49,28 +49,28 @@ def _check(base: Base) -> str | None:
     """Look for what `goldpan check` says of what a kill left."""
     if not base.home.exists() or not any(base.home.iterdir()):
         return None
-    found = run(("check", HOME), base.directory, base.apis[0])
-    return defect(found)
+    done = run(("check", HOME), base.directory, base.apis[0])
+    return defect(done)
 
 
 def judge(base: Base, stage: Stage, how: str, story: str, tally: Tally) -> None:
     """Run a stage to its end and say whether all is as after an undisturbed run."""
-    found = run(stage.arguments, base.directory, base.apis[0])
-    if told := defect(found):
-        tally.add(stage.name, how, "forbidden", f"{story}: {told}")
-    elif found.code:
-        named = names(found, (f"{HOME}/",))
-        tally.add(stage.name, how, "named" if named else "forbidden", f"{story}: {tail(found)}")
-    elif told := unlike(base, stage):
-        tally.add(stage.name, how, "forbidden", f"{story}: {told}")
+    done = run(stage.arguments, base.directory, base.apis[0])
+    if problem := defect(done):
+        tally.add(stage.name, how, "forbidden", f"{story}: {problem}")
+    elif done.code:
+        named = names(done, (f"{HOME}/",))
+        tally.add(stage.name, how, "named" if named else "forbidden", f"{story}: {tail(done)}")
+    elif problem := unlike(base, stage):
+        tally.add(stage.name, how, "forbidden", f"{story}: {problem}")
     else:
         tally.add(stage.name, how, "same")
 
 
 def unlike(base: Base, stage: Stage) -> str | None:
     """Return which files are not as after an undisturbed run."""
-    if found := differing(picture_of(base.home, stage.makes), base.wanted[stage.name]):
-        return f"other bytes in {found}"
-    if found := sorted(all_files(base.home) ^ base.wholes[stage.name]):
-        return f"left behind or gone: {found}"
+    if difference := differing(picture_of(base.home, stage.makes), base.expected[stage.name]):
+        return f"other bytes in {difference}"
+    if difference := sorted(all_files(base.home) ^ base.wholes[stage.name]):
+        return f"left behind or gone: {difference}"
     return None

@@ -23,11 +23,11 @@ class Tally:
     forbidden: list[str] = field(default_factory=list)
     kills: int = 0
 
-    def add(self, what: str, how: str, outcome: Outcome, told: str = "") -> None:
+    def add(self, what: str, how: str, outcome: Outcome, problem: str = "") -> None:
         """Count a trial; what is forbidden is kept with what was told."""
         self.counts[what, how, outcome] += 1
         if outcome == "forbidden":
-            self.forbidden.append(f"{what}, {how}: {told}")
+            self.forbidden.append(f"{what}, {how}: {problem}")
 
     def merge(self, other: Tally) -> None:
         """Add what another process counted."""
@@ -49,28 +49,26 @@ class Tally:
 
     def _line(self, what: str, how: str, pairs: Iterable[tuple[str, str]]) -> str:
         outcomes: tuple[Outcome, ...] = ("same", "named", "forbidden")
-        found = [
-            sum(self.counts[one, other, outcome] for one, other in pairs) for outcome in outcomes
-        ]
-        return f"| {what} | {how} | {sum(found)} | {found[0]} | {found[1]} | {found[2]} |"
+        sums = [sum(self.counts[what, how, outcome] for what, how in pairs) for outcome in outcomes]
+        return f"| {what} | {how} | {sum(sums)} | {sums[0]} | {sums[1]} | {sums[2]} |"
 
 
 def defect(done: Done) -> str | None:
     """Return what shows a failure of Goldpan itself, None where it said well what went wrong."""
-    told = done.complained + done.said
-    if "Traceback" in told or "itself failed" in told:
+    text = done.complained + done.said
+    if "Traceback" in text or "itself failed" in text:
         return f"a defect: {tail(done)}"
     if done.code and done.code not in _ERRORS:
         return f"it ended with {done.code}: {tail(done)}"
-    if done.code and not told.strip():
+    if done.code and not text.strip():
         return f"it ended with {done.code} and no word"
     return None
 
 
 def names(done: Done, files: Iterable[str]) -> bool:
     """Whether a failed command told of one of the files."""
-    told = (done.complained + done.said).replace("\n", "").replace(" ", "")
-    return any(name.replace(" ", "") in told for name in files)
+    text = (done.complained + done.said).replace("\n", "").replace(" ", "")
+    return any(name.replace(" ", "") in text for name in files)
 
 
 def tail(done: Done) -> str:

@@ -20,13 +20,15 @@ _OF_THE_RUN = ("costs", "test_opened", "goldpan.sha256")
 
 def picture_of(home: Path, patterns: Iterable[str]) -> Picture:
     """Return what the files of these patterns hold."""
-    found = {path for pattern in patterns for path in home.glob(pattern) if path.is_file()}
-    return {str(path.relative_to(home)): _digest(path) for path in sorted(found)}
+    paths = {path for pattern in patterns for path in home.glob(pattern) if path.is_file()}
+    return {str(path.relative_to(home)): _digest(path) for path in sorted(paths)}
 
 
-def differing(one: Picture, other: Picture) -> list[str]:
+def differing(first: Picture, second: Picture) -> list[str]:
     """Return the names of files that are not the same in both."""
-    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+    return sorted(
+        name for name in first.keys() | second.keys() if first.get(name) != second.get(name)
+    )
 
 
 def _digest(path: Path) -> str:
@@ -39,11 +41,11 @@ def _digest(path: Path) -> str:
 def _lasting(name: str, data: bytes) -> bytes:
     """Leave out what no two runs share; a file that is damaged is taken as it is."""
     try:
-        told: dict[str, Any] = orjson.loads(data)
+        content: dict[str, Any] = orjson.loads(data)
     except orjson.JSONDecodeError:
         return data
     if name == RESULT:
-        told = {key: value for key, value in told.items() if key not in _OF_THE_RUN}
+        content = {key: value for key, value in content.items() if key not in _OF_THE_RUN}
     else:  # what tables were made of: of replies, the digests hold their times
-        told = told["outputs"]
-    return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
+        content = content["outputs"]
+    return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)

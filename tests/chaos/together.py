@@ -19,19 +19,19 @@ def pair_up(base: Base, stage: Stage, chance: Random, tally: Tally) -> None:
     base.begin(stage.after)
     first = start(stage.arguments, base.directory, base.apis[0])
     later = chance.uniform(0, base.seconds[stage.name] / 2)
-    ended = first.wait(later)
+    code = first.wait(later)
     second = start(stage.arguments, base.directory, base.apis[0], name="b")
-    both = [ended or first.wait(_PATIENCE), second.wait(_PATIENCE)]
-    for each in (first, second):
-        each.sweep()
+    both = [code or first.wait(_PATIENCE), second.wait(_PATIENCE)]
+    for running in (first, second):
+        running.sweep()
     story = f"{later:.3f} s later"
     ends = [done for done in both if done is not None]
-    if told := _told(both):
-        tally.add(stage.name, HOW, "forbidden", f"{story}: {told}")
+    if problem := _told(both):
+        tally.add(stage.name, HOW, "forbidden", f"{story}: {problem}")
     elif not any(done.code == 0 for done in ends):
         judge(base, stage, HOW, f"{story}, both refused", tally)
-    elif told := unlike(base, stage):
-        tally.add(stage.name, HOW, "forbidden", f"{story}: {told}")
+    elif problem := unlike(base, stage):
+        tally.add(stage.name, HOW, "forbidden", f"{story}: {problem}")
     else:
         tally.add(stage.name, HOW, "named" if any(done.code for done in ends) else "same")
 
@@ -40,8 +40,8 @@ def _told(both: list[Done | None]) -> str | None:
     for done in both:
         if done is None:
             return "it does not end"
-        if told := defect(done):
-            return told
+        if problem := defect(done):
+            return problem
         if done.code and not names(done, (f"{HOME}/", f"in {HOME}.")):
             return f"no file is named: {tail(done)}"
     return None

@@ -37,9 +37,9 @@ class Base:
     """Of trials: the workspace and what commands are given beside it."""
     apis: tuple[str, ...]
     """Twins whose clocks are right, a day fast and a day slow."""
-    kept: Path
+    originals: Path
     """Workspaces after each stage."""
-    wanted: Mapping[str, Picture]
+    expected: Mapping[str, Picture]
     """What each stage makes."""
     seconds: Mapping[str, float]
     """How long each took."""
@@ -55,7 +55,7 @@ class Base:
         """Put the workspace of a stage's end in place."""
         empty(self.home)
         if after is not None:
-            shutil.copytree(self.kept / after, self.home, dirs_exist_ok=True)
+            shutil.copytree(self.originals / after, self.home, dirs_exist_ok=True)
 
 
 def empty(directory: Path) -> None:
@@ -71,8 +71,8 @@ def empty(directory: Path) -> None:
 @contextmanager
 def prepared(root: Path) -> Iterator[Base]:
     """Start the twins and run every stage undisturbed."""
-    directory, kept = root / "trial", root / "kept"
-    for path in (directory, kept):
+    directory, original = root / "trial", root / "kept"
+    for path in (directory, original):
         path.mkdir()
     shipped = Path(str(files("goldpan.demo")))
     shutil.copy(shipped / demo.BUNDLE, directory)
@@ -81,15 +81,15 @@ def prepared(root: Path) -> Iterator[Base]:
     reviewer, endpoint = _serve(partial(OpenAIServer, judge))
     try:
         (directory / "review.toml").write_text(_SETTINGS.format(endpoint), encoding="utf-8")
-        base = Base(directory, tuple(url for _, url in twins), kept, {}, {}, {})
-        wanted: dict[str, Picture] = {}
+        base = Base(directory, tuple(url for _, url in twins), original, {}, {}, {})
+        expected: dict[str, Picture] = {}
         seconds: dict[str, float] = {}
         wholes: dict[str, frozenset[str]] = {}
         for stage in STAGES:
-            _undisturbed(base, stage, wanted, seconds, wholes, shipped)
-        yield Base(directory, base.apis, kept, wanted, seconds, wholes)
+            _undisturbed(base, stage, expected, seconds, wholes, shipped)
+        yield Base(directory, base.apis, original, expected, seconds, wholes)
     finally:
-        for process in (reviewer, *(each for each, _ in twins)):
+        for process in (reviewer, *(twin for twin, _ in twins)):
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
 
@@ -97,7 +97,7 @@ def prepared(root: Path) -> Iterator[Base]:
 def _undisturbed(
     base: Base,
     stage: Stage,
-    wanted: dict[str, Picture],
+    expected: dict[str, Picture],
     seconds: dict[str, float],
     wholes: dict[str, frozenset[str]],
     shipped: Path,
@@ -106,7 +106,7 @@ def _undisturbed(
     done = run(stage.arguments, base.directory, base.apis[0])
     if done.code:
         raise RuntimeError(f"{stage.name} fails undisturbed: {done.complained}{done.said}")
-    wanted[stage.name] = picture_of(base.home, stage.makes)
+    expected[stage.name] = picture_of(base.home, stage.makes)
     seconds[stage.name] = done.seconds
     wholes[stage.name] = all_files(base.home)
     _keep(base, stage.name)
@@ -116,11 +116,11 @@ def _undisturbed(
         shutil.copy(shipped / demo.ANSWERS, base.home / "reviews")
         _keep(base, "replies")
     if stage.name.startswith(("build", "evaluate run")):
-        shutil.copytree(base.home, base.kept / "all", dirs_exist_ok=True)
+        shutil.copytree(base.home, base.originals / "all", dirs_exist_ok=True)
 
 
 def _keep(base: Base, name: str) -> None:
-    shutil.copytree(base.home, base.kept / name)
+    shutil.copytree(base.home, base.originals / name)
 
 
 def all_files(home: Path) -> frozenset[str]:

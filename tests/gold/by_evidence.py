@@ -25,21 +25,23 @@ FROM pairs p JOIN entries i ON i.number = p.issue JOIN entries q ON q.number = p
 
 def kinds(pair: dict[str, Any]) -> list[str]:
     """Return the kinds of evidence that a pair belongs to."""
-    where = {one["where"] for one in pair["evidence"] if one["signal"] == "keyword"}
-    found = ["merged" if pair["merged"] else "not merged"]
+    where = {piece["where"] for piece in pair["evidence"] if piece["signal"] == "keyword"}
+    labels = ["merged" if pair["merged"] else "not merged"]
     if not pair["merged"]:
-        return found
-    found.append(f"merged, keyword {pair['stance']}")
-    found.append(f"merged, keyword in {'a comment alone' if where <= _REMARKS else 'its own text'}")
+        return labels
+    labels.append(f"merged, keyword {pair['stance']}")
+    labels.append(
+        f"merged, keyword in {'a comment alone' if where <= _REMARKS else 'its own text'}"
+    )
     if "closed_by_commit" in pair["signals"]:
-        found.append("merged, issue closed by its commit")
+        labels.append("merged, issue closed by its commit")
     if pair["closed_at"] is None:
-        found.append("merged, issue still open")
+        labels.append("merged, issue still open")
     elif 0 <= (pair["closed_at"] - pair["merged_at"]).total_seconds() <= _SOON:
-        found.append("merged, issue closed within three minutes")
+        labels.append("merged, issue closed within three minutes")
     else:
-        found.append("merged, issue closed at another time")
-    return found
+        labels.append("merged, issue closed at another time")
+    return labels
 
 
 def main(workspace: Path) -> None:
@@ -49,20 +51,20 @@ def main(workspace: Path) -> None:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for repo in REPOSITORIES:
         connection = open_repository(workspace, repo)
-        found = connection.sql(_PAIRS).to_arrow_table().to_pylist()
-        pairs = {(pair["issue"], pair["pull"]): pair for pair in found}
+        records = connection.sql(_PAIRS).to_arrow_table().to_pylist()
+        pairs = {(pair["issue"], pair["pull"]): pair for pair in records}
         for row in rows:
             if row["repo"] == repo:
                 pair = pairs.get((int(row["issue"]), int(row["pull"])))
                 for kind in kinds(pair) if pair else ["mentioned without a keyword, merged"]:
                     counts[kind][row["label"]] += 1
     for kind, labels in sorted(counts.items()):
-        known = sum(labels.values()) - labels["cannot-tell"]
-        right = wilson(labels["fixes"], known)
-        partly = wilson(labels["fixes"] + labels["partly"], known)
-        span = f"[{right.low:.0%}, {right.high:.0%}]" if known else ""
+        decided = sum(labels.values()) - labels["cannot-tell"]
+        right = wilson(labels["fixes"], decided)
+        partly = wilson(labels["fixes"] + labels["partly"], decided)
+        span = f"[{right.low:.0%}, {right.high:.0%}]" if decided else ""
         sys.stdout.write(
-            f"| {kind} | {known} | {right.value or 0:.0%} {span} | {partly.value or 0:.0%} |\n"
+            f"| {kind} | {decided} | {right.value or 0:.0%} {span} | {partly.value or 0:.0%} |\n"
         )
 
 

@@ -167,10 +167,10 @@ def _json(path: Path) -> Any:
 def _rows(
     connection: duckdb.DuckDBPyConnection, query: str, *values: object
 ) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (
+    rows: list[dict[str, Any]] = (
         connection.sql(query, params=values or None).to_arrow_table().to_pylist()
     )
-    return found
+    return rows
 
 
 def _row(connection: duckdb.DuckDBPyConnection, query: str, *values: object) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Case:
     def __init__(self, tmp_path: Path, files: dict[bytes, Any]) -> None:
         self.repository = Repository.create(tmp_path / "source.git")
         self.first = self.repository.commit(files, ref="refs/heads/main")
-        self.place = Workspace(tmp_path / "workspace")
+        self.workspace = Workspace(tmp_path / "workspace")
         self.source: str | Path = self.repository.path
 
     def build(
@@ -67,14 +67,14 @@ class Case:
         split: str = "none",
         task: Task | None = None,
     ) -> CommentsResult:
-        clone(self.place, REPO, QUIET, source=self.source)
+        clone(self.workspace, REPO, QUIET, source=self.source)
         return build_code_comments(
-            self.place,
-            find_commits(self.place, [REPO], revision),
+            self.workspace,
+            find_commits(self.workspace, [REPO], revision),
             Reading(find_languages(languages), workers=1, timeout=60.0),
             annotations or Annotations(),
             SplitPlan.parse(split),
-            self.place.dataset(task.name if task else "code-comments"),
+            self.workspace.dataset(task.name if task else "code-comments"),
             QUIET,
             task=task,
         )
@@ -177,13 +177,13 @@ def test_files_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
         b"module": Odd("160000", "2" * 40),
     }
     case = Case(tmp_path, FILES)
-    case.place.clone(REPO).parent.mkdir(parents=True)
-    case.repository.path.rename(case.place.clone(REPO))
-    case.repository.path = case.place.clone(REPO)
+    case.workspace.clone(REPO).parent.mkdir(parents=True)
+    case.repository.path.rename(case.workspace.clone(REPO))
+    case.repository.path = case.workspace.clone(REPO)
     tip = case.repository.commit(hostile, ref="refs/heads/main")
     built = build_code_comments(
-        case.place,
-        find_commits(case.place, [REPO], tip),
+        case.workspace,
+        find_commits(case.workspace, [REPO], tip),
         Reading(find_languages(()), workers=1, timeout=2.0),
         Annotations(),
         SplitPlan(),
@@ -224,7 +224,7 @@ def test_a_class_and_its_copies_are_on_one_side(tmp_path: Path) -> None:
 
 def test_licence_and_name_come_from_the_mined_tables(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
-    path = case.place.table(REPO, "repositories")
+    path = case.workspace.table(REPO, "repositories")
     path.parent.mkdir(parents=True)
     facts: dict[str, Any] = dict.fromkeys(REPOSITORIES.schema.names)
     facts |= {"repo": "O/N", "license": "MIT"}
@@ -274,7 +274,7 @@ def test_decisions_of_people_become_labels(tmp_path: Path) -> None:
         rim: ("conflict", []),
         "code-comments:o/n:Old.java@0:1-2": ("agreed", ["summary"]),
     }
-    decide(case.place, "code-comment-java", said)
+    decide(case.workspace, "code-comment-java", said)
     built = case.build(annotations=Annotations(projects=("code-comment-java",)))
     labels = {row["id"]: (row["labels"], row["decided"]) for row in rows(built)}
     assert labels[first] == (["expand", "usage"], "agreed")
@@ -293,7 +293,7 @@ def test_labelled_sentences_become_rows_of_tasks(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     first, second = [row["id"] for row in rows(case.build()) if row["language"] == "Java"]
     said = {first: ("agreed", ["summary", "ownership"]), second: ("agreed", ["none"])}
-    decide(case.place, "code-comment-java", said)
+    decide(case.workspace, "code-comment-java", said)
     strict = Annotations(required=("code-comment-java",))
     several, binary = find_task("comment_type_java"), find_task("nlbse23_java_ownership")
 
@@ -322,11 +322,11 @@ def test_labelled_sentences_become_rows_of_tasks(tmp_path: Path) -> None:
 def test_annotations_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     first = rows(case.build())[3]["id"]
-    decide(case.place, "code-comment-java", {first: ("agreed", ["usage"])})
-    decide(case.place, "code-comment-python", {first: ("agreed", ["summary"])})
-    decide(case.place, "fix-pair", {})
+    decide(case.workspace, "code-comment-java", {first: ("agreed", ["usage"])})
+    decide(case.workspace, "code-comment-python", {first: ("agreed", ["summary"])})
+    decide(case.workspace, "fix-pair", {})
     facts = Facts("http://127.0.0.1:1", "k", "code-comment-pharo", annotators=2, blind=True)
-    begin_project(case.place, "unpulled", load("code-comment-pharo"), facts)
+    begin_project(case.workspace, "unpulled", load("code-comment-pharo"), facts)
     both = ("code-comment-java", "code-comment-python")
     for projects, error, message in (
         (both, UsageError, "decided differently"),
@@ -363,8 +363,15 @@ def test_repositories_without_a_clone(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
-    clone(case.place, REPO, QUIET, source=case.source)
-    command = ["build", "code-comments", "--workspace", str(case.place.root), "--language", "java"]
+    clone(case.workspace, REPO, QUIET, source=case.source)
+    command = [
+        "build",
+        "code-comments",
+        "--workspace",
+        str(case.workspace.root),
+        "--language",
+        "java",
+    ]
     done = CliRunner().invoke(app, [*command, "--json"])
     assert done.exit_code == 0, done.output
     output = json.loads(done.stdout)

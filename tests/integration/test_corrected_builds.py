@@ -72,7 +72,7 @@ def test_comments_are_corrected_by_what_people_agreed_on(tmp_path: Path) -> None
     case = Case(tmp_path, FILES)
     first, second = [row["id"] for row in comment_rows(case.build()) if row["language"] == "Java"]
     said = {first: ("agreed", ["summary", "ownership"]), second: ("agreed", ["none"])}
-    decide(case.place, "code-comment-java", said)
+    decide(case.workspace, "code-comment-java", said)
     task = find_task("comment_type_java")
     required = ("code-comment-java",)
     built = case.build(annotations=Annotations(required=required), task=task)
@@ -83,7 +83,7 @@ def test_comments_are_corrected_by_what_people_agreed_on(tmp_path: Path) -> None
         names["holds water."]: (("summary",), ("summary",)),
         names["leaks."]: (("none",), ("none",)),
     }
-    two_people_say(case.place, "checked", form, tasks, answers)
+    two_people_say(case.workspace, "checked", form, tasks, answers)
     strict = Annotations(required=required, corrections=("checked",))
     after = {row["text"]: row for row in comment_rows(case.build(annotations=strict, task=task))}
     assert after["holds water."]["labels"] == ["summary"]

@@ -42,13 +42,13 @@ class Remembers:
 
     def fit(self, context: TrainingContext) -> Remembers:
         rows = context.whole_train.to_pylist()
-        self.known = {row["text"]: row["label"] for row in rows}
+        self.labels = {row["text"]: row["label"] for row in rows}
         self.other = context.task.label_names[0]
         self.repos.append({row["repo"] for row in rows})
         return self
 
     def answer(self, rows: pa.Table) -> Answers:
-        return Answers([self.known.get(text, self.other) for text in rows["text"].to_pylist()])
+        return Answers([self.labels.get(text, self.other) for text in rows["text"].to_pylist()])
 
 
 def repeated(share: float, train: int = 60, test: int = 60) -> TaskData:

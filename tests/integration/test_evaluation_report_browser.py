@@ -65,7 +65,9 @@ def test_nothing_is_asked_of_the_network_and_nothing_runs(browser: Browser, page
     browser.open(page)
     browser.ask(OPEN)
     browser.settle("Page.loadEventFired")
-    asked = [message["request"]["url"] for message in browser.told("Network.requestWillBeSent")]
+    asked = [
+        message["request"]["url"] for message in browser.events_of("Network.requestWillBeSent")
+    ]
     assert asked == [page.as_uri()]
     for unwanted in (
         "Log.entryAdded",
@@ -74,7 +76,7 @@ def test_nothing_is_asked_of_the_network_and_nothing_runs(browser: Browser, page
         "Page.javascriptDialogOpening",
         "Page.windowOpen",
     ):
-        assert browser.told(unwanted) == []
+        assert browser.events_of(unwanted) == []
     assert browser.ask("document.title") == "Goldpan evaluation: 5 models on 7 tasks"
     loading = "script, img, iframe, object, embed, base, link, form, [onload], [style], image"
     assert browser.ask(f"document.querySelectorAll({loading!r}).length") == 0

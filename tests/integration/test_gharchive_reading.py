@@ -42,10 +42,10 @@ class Read:
         types: tuple[str, ...] = ISSUES,
         hour: datetime = HOUR,
     ) -> None:
-        self.place = ArchiveStore.of(Workspace(folder))
+        self.store = ArchiveStore.of(Workspace(folder))
         path = write_hour(folder / "source" / "hour.json.gz", lines, 1)
         self.report: HourReport = read_hour(HourUnit(hour, folder, types, path))
-        self.path = self.place.events(hour)
+        self.path = self.store.events(hour)
         self.rows: list[dict[str, Any]] = pq.read_table(self.path).to_pylist()
 
     @property
@@ -54,7 +54,7 @@ class Read:
 
     @property
     def aside(self) -> list[dict[str, Any]]:
-        path = self.place.corrupt(HOUR)
+        path = self.store.corrupt(HOUR)
         return [json.loads(line) for line in path.read_text("ascii").splitlines()]
 
 
@@ -254,7 +254,7 @@ def test_what_is_kept_aside_is_bounded_and_harmless(world: Hours, tmp_path: Path
     lines: list[bytes | Json] = [b"\x1b[31m \xc2\x9b" + b"x" * 20_000 for _ in range(2_000)]
     read = Read(tmp_path, lines)
     assert read.counts == (2_000, 0, 2_000)
-    path = read.place.corrupt(HOUR)
+    path = read.store.corrupt(HOUR)
     assert path.stat().st_size < 9 << 20
     assert b"\x1b" not in path.read_bytes()
     assert len(read.aside) < 1_000
@@ -305,7 +305,7 @@ def test_reading_again_gives_the_same_bytes_and_clears_what_is_no_longer(
     assert Read(tmp_path, [*lines, b"oops"]).aside
     again = Read(tmp_path, lines)
     assert again.path.read_bytes() == content
-    assert not again.place.corrupt(HOUR).exists()
+    assert not again.store.corrupt(HOUR).exists()
     assert list((tmp_path / "tmp").iterdir()) == []
 
 

@@ -68,8 +68,8 @@ def test_nothing_sticks_out(browser: Browser, page: Path, width: int) -> None:
     browser.ask("document.querySelectorAll('details').forEach(one => one.open = true)")
     wide = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
     assert browser.ask(wide) == 0
-    assert browser.told("Page.javascriptDialogOpening") == []
-    assert [message["request"]["url"] for message in browser.told("Network.requestWillBeSent")] == [
-        page.as_uri()
-    ]
+    assert browser.events_of("Page.javascriptDialogOpening") == []
+    assert [
+        message["request"]["url"] for message in browser.events_of("Network.requestWillBeSent")
+    ] == [page.as_uri()]
     assert browser.ask(OUTLINE) == ONE_OUTLINE

@@ -55,7 +55,9 @@ def test_nothing_is_asked_of_the_network_and_nothing_runs(
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=400, y=500)
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=900, y=700)
     browser.settle("Page.loadEventFired")
-    asked = [message["request"]["url"] for message in browser.told("Network.requestWillBeSent")]
+    asked = [
+        message["request"]["url"] for message in browser.events_of("Network.requestWillBeSent")
+    ]
     assert asked == [pages[page].as_uri()]
     for unwanted in (
         "Log.entryAdded",
@@ -64,7 +66,7 @@ def test_nothing_is_asked_of_the_network_and_nothing_runs(
         "Page.javascriptDialogOpening",
         "Page.windowOpen",
     ):
-        assert browser.told(unwanted) == []
+        assert browser.events_of(unwanted) == []
     assert browser.ask("document.title") == f"Goldpan report: {REPO}, {OTHER}"
     assert browser.ask("location.href") == pages[page].as_uri()
     loading = (
@@ -84,8 +86,8 @@ def test_the_policy_stops_what_would_slip_through(
     broken.write_text(text.replace('<main id="main">', f'<main id="main">{let_in}', 1))
     browser.open(broken)
     assert browser.ask("document.title") == f"Goldpan report: {REPO}, {OTHER}"
-    assert browser.told("Page.javascriptDialogOpening") == []
-    assert browser.told("Log.entryAdded"), "the policy did not speak"
+    assert browser.events_of("Page.javascriptDialogOpening") == []
+    assert browser.events_of("Log.entryAdded"), "the policy did not speak"
     assert browser.ask("getComputedStyle(document.body).display") == "block"
 
 

@@ -22,15 +22,15 @@ from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answe
 from tests.reviewing import (
     QUIET,
     QUOTE,
-    each,
+    by_number,
     filtered,
     keeps,
     number,
     profile,
+    prompt_text,
     review,
     rows,
     settings,
-    told,
     workspace,
 )
 
@@ -40,7 +40,7 @@ PRICES = {"judge": {"input": 10.0, "output": 100.0}}
 def test_verdicts_stand_beside_those_of_the_filter(tmp_path: Path) -> None:
     lab = workspace(tmp_path)
     said = {2: answer("drop", "Leak 2", confidence=0.7, reasons=["off-topic"])}
-    with OpenAIServer(each(said)) as server:
+    with OpenAIServer(by_number(said)) as server:
         done = review(lab, server)
     assert (done.keep, done.drop, done.people) == (
         {"question-answer": 2},
@@ -63,7 +63,7 @@ def test_a_model_sees_title_body_and_replies_with_roles_but_no_names(tmp_path: P
     with OpenAIServer(keeps) as server:
         review(lab, server)
         (body,) = server.chats
-    seen = told(body)
+    seen = prompt_text(body)
     assert "Leak 1\n" in seen
     assert "Leak of kind 1\n" in seen
     assert f"{QUOTE} of box 1\n" in seen
@@ -79,7 +79,7 @@ def test_a_long_discussion_is_shown_by_its_ends(tmp_path: Path) -> None:
     with OpenAIServer(keeps) as server:
         review(workspace, server)
         (body,) = server.chats
-    seen = [line for line in told(body).split("\n") if " begin reply " in line]
+    seen = [line for line in prompt_text(body).split("\n") if " begin reply " in line]
     assert len(seen) == 64
     assert seen[0].endswith("begin reply 1 of 101 by the asker ===")
     assert seen[39].endswith("begin reply 40 of 101 by the asker ===")
@@ -93,7 +93,7 @@ def test_what_is_private_does_not_leave_the_machine(tmp_path: Path) -> None:
         review(lab, server)
         (body,) = server.chats
     assert "jane.roe" not in str(body)
-    assert "Write to <EMAIL> please" in told(body)
+    assert "Write to <EMAIL> please" in prompt_text(body)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_is_private_does_not_leave_the_machine(tmp_path: Path) -> None:
 )
 def test_what_fails_is_a_verdict_for_people(tmp_path: Path, said: Any, reason: str) -> None:
     lab = workspace(tmp_path)
-    with OpenAIServer(each({2: said})) as server:
+    with OpenAIServer(by_number({2: said})) as server:
         done = review(lab, server)
         row = rows(lab)[2]
         assert (row["keep"], row["reason"]) == (None, reason)
@@ -142,7 +142,7 @@ def test_a_failure_that_passes_is_tried_again_at_once(tmp_path: Path) -> None:
 
 def test_what_failed_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
     lab = workspace(tmp_path)
-    with OpenAIServer(each({2: Fault(500)})) as server:
+    with OpenAIServer(by_number({2: Fault(500)})) as server:
         review(lab, server)
         server.model = keeps
         before = len(server.chats)
@@ -186,7 +186,7 @@ def test_another_rubric_is_asked_anew(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_every_request_and_reply_is_archived_without_the_key(tmp_path: Path) -> None:
     lab = workspace(tmp_path)
     leaky = Fault(500, message=f"Key {KEY} made me fail")
-    with OpenAIServer(each({2: leaky})) as server:
+    with OpenAIServer(by_number({2: leaky})) as server:
         review(lab, server)
     records = Archive(lab.root / "reviews").records
     assert sorted(record.meta["part"] for record in records) == ["reply"] * 3 + ["request"] * 3
@@ -270,16 +270,16 @@ def test_a_text_too_long_for_the_model_is_cut_until_it_fits(tmp_path: Path) -> N
     lab = workspace(tmp_path, 1, issue1="a word\n" * 3000)
 
     def model(body: Body) -> Said | Fault:
-        if len(told(body)) > 8_000:
+        if len(prompt_text(body)) > 8_000:
             return Fault(400, "exceed_context_size_error", "the request exceeds the context size")
         return keeps(body)
 
     with OpenAIServer(model) as server:
         review(lab, server)
         assert rows(lab)[1]["keep"] is True
-        sizes = [len(told(body)) for body in server.chats]
+        sizes = [len(prompt_text(body)) for body in server.chats]
         assert sizes[0] > 20_000 > 12_000 > sizes[1] > 8_000 > sizes[2]
-        assert "characters are left out ]]" in told(server.chats[2])
+        assert "characters are left out ]]" in prompt_text(server.chats[2])
         review(lab, server)
         assert len(server.chats) == 3
 

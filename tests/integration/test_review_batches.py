@@ -13,7 +13,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.llm.errors import EndpointError
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
 from tests.program import Running, start
-from tests.reviewing import QUOTE, each, keeps, number, review, rows, told, workspace
+from tests.reviewing import QUOTE, by_number, keeps, number, prompt_text, review, rows, workspace
 
 _REVIEW = """
 import sys
@@ -47,7 +47,7 @@ def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: P
         4: CUT,
         5: Said(None, refusal="No"),
     }
-    with OpenAIServer(each(said), polls=2) as server:
+    with OpenAIServer(by_number(said), polls=2) as server:
         done = review(lab, server, batch=True)
         assert len(server.batches) == 1
         reasons = {n: row["reason"] for n, row in rows(lab).items()}
@@ -115,7 +115,7 @@ def test_texts_that_are_too_long_go_into_another_batch(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 2, issue1="a word\n" * 3000)
 
     def model(body: Body) -> Said | Fault:
-        if len(told(body)) > 15_000:
+        if len(prompt_text(body)) > 15_000:
             return Fault(400, "context_length_exceeded", "maximum context length is 4096")
         return keeps(body)
 

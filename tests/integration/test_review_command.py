@@ -15,7 +15,7 @@ from goldpan.core.workspace import Workspace
 from tests.console import run
 from tests.openai_server import OpenAIServer, answer
 from tests.program import Done
-from tests.reviewing import QUOTE, each, workspace
+from tests.reviewing import QUOTE, by_number, workspace
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def command(folder: Path, *arguments: str, key: str | None = None) -> Done:
 
 
 def test_a_review_is_estimated_made_and_free_the_second_time(folder: Path) -> None:
-    with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
+    with OpenAIServer(by_number({2: answer("drop", reasons=())})) as server:
         arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
         done = command(folder, "review", *arguments, "--dry-run", key=server.key)
         assert (done.code, len(server.chats)) == (0, 0), done.err
@@ -61,7 +61,7 @@ def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:
     done = command(folder, "build", "qa", "--answer", "first", "--require", "question-answer")
     assert done.code == 1
     assert "was not reviewed under the profile own" in done.err
-    with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
+    with OpenAIServer(by_number({2: answer("drop", reasons=())})) as server:
         arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
         command(folder, "review", *arguments, key=server.key)
     done = command(folder, "build", "qa", "--answer", "first", "--require", "question-answer")
@@ -74,7 +74,7 @@ def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:
 def test_a_row_has_the_reply_that_the_review_names(tmp_path: Path) -> None:
     workspace(tmp_path / "place", replies=2)
     named = {1: answer("keep", QUOTE, reply=1), 2: answer("keep", QUOTE, reply=2)}
-    with OpenAIServer(each({**named, 3: answer("drop", reasons=())})) as server:
+    with OpenAIServer(by_number({**named, 3: answer("drop", reasons=())})) as server:
         arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
         command(tmp_path, "review", *arguments, key=server.key)
     build = ("build", "qa", "--require", "question-answer", "--answer")
@@ -111,7 +111,7 @@ def test_a_review_that_does_not_fit_is_told(folder: Path) -> None:
 
 
 def test_reviews_are_compared_with_people(folder: Path) -> None:
-    with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
+    with OpenAIServer(by_number({2: answer("drop", reasons=())})) as server:
         arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
         command(folder, "review", *arguments, key=server.key)
     root = folder / "place"

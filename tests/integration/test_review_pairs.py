@@ -14,7 +14,7 @@ from goldpan.core.workspace import Workspace
 from tests import filtering
 from tests.filtering import REPO, Row, comment, issue, pair, pull
 from tests.openai_server import OpenAIServer, answer
-from tests.reviewing import QUIET, filtered, profile, settings, told
+from tests.reviewing import QUIET, filtered, profile, prompt_text, settings
 
 
 def git(clone: Path, *arguments: str) -> str:
@@ -66,7 +66,7 @@ def test_a_model_sees_issue_pull_and_every_changed_file(tmp_path: Path) -> None:
         done = run_review(lab, [REPO], profile(lab), options, QUIET)
         (body,) = server.chats
     assert (done.keep, done.reasons) == ({"problem-solution": 1}, {"no-diff": 2})
-    seen = told(body)
+    seen = prompt_text(body)
     names = [line.split(" begin ")[1] for line in seen.split("\n") if " begin " in line]
     assert names == [
         "issue title ===",

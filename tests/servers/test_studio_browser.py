@@ -191,8 +191,8 @@ def test_every_form_fits_the_screen_and_texts_stay_texts(
 ) -> None:
     open_form(tmp_path, studio, ann, name, HOSTILE)
     assert overflow(ann) <= 0
-    assert ann.told("Page.javascriptDialogOpening") == []
-    asked = [one["request"]["url"] for one in ann.told("Network.requestWillBeSent")]
+    assert ann.events_of("Page.javascriptDialogOpening") == []
+    asked = [one["request"]["url"] for one in ann.events_of("Network.requestWillBeSent")]
     assert [url for url in asked if "evil" in url] == []
     inside = ".gp-page :is(img, script, style, iframe, svg, a, form, base, meta, [onmouseover])"
     assert ann.ask(f"document.querySelectorAll({inside!r}).length") == 0

@@ -47,10 +47,10 @@ def commands() -> str:
 
 def tables() -> str:
     """Return the columns of every table and dataset."""
-    found = [each for each in vars(schemas).values() if isinstance(each, Table)]
-    found += [family.table for family in FAMILIES.values()]
+    listed = [value for value in vars(schemas).values() if isinstance(value, Table)]
+    listed += [family.table for family in FAMILIES.values()]
     lines = []
-    for table in found:
+    for table in listed:
         lines.append(f"{table.name}: key {', '.join(table.key)}; order {', '.join(table.order)}")
         lines += [*_columns(table.schema), ""]
     for kind in _TYPES:
@@ -83,7 +83,9 @@ def _class(name: str, kind: type[Any]) -> Iterator[str]:
             yield f"    {field.name}: {field.type}"
     elif issubclass(kind, BaseModel):
         yield name
-        yield from (f"    {field}: {told}" for field, told in kind.__annotations__.items())
+        yield from (
+            f"    {field}: {annotation}" for field, annotation in kind.__annotations__.items()
+        )
         return
     else:
         yield f"{name}{_signature(kind)}"
@@ -106,12 +108,16 @@ class _Plain(str):
 
 
 def _signature(thing: Callable[..., Any]) -> inspect.Signature:
-    told = inspect.signature(thing)
+    signature = inspect.signature(thing)
     parameters = [
-        each.replace(annotation=each.empty if name == "self" else _plain(each.annotation))
-        for name, each in told.parameters.items()
+        parameter.replace(
+            annotation=parameter.empty if name == "self" else _plain(parameter.annotation)
+        )
+        for name, parameter in signature.parameters.items()
     ]
-    return told.replace(parameters=parameters, return_annotation=_plain(told.return_annotation))
+    return signature.replace(
+        parameters=parameters, return_annotation=_plain(signature.return_annotation)
+    )
 
 
 def _plain(annotation: object) -> object:

@@ -32,7 +32,7 @@ class Asked:
     entry are told with its type, such as `PullRequestReviewThread.comments`.
     """
 
-    place: Place
+    path: Place
     id: str
     number: int | None
     lists: Mapping[str, str]
@@ -60,13 +60,13 @@ def asked_nodes(
             arguments = _arguments(field, variables)
             ids = [arguments["id"]] if name == "node" else arguments["ids"]
             for index, identity in enumerate(ids):
-                place: Place = [_key(field)] if name == "node" else [_key(field), index]
-                made.append(_asked(place, identity, field, fragments, variables, world))
+                path: Place = [_key(field)] if name == "node" else [_key(field), index]
+                made.append(_asked(path, identity, field, fragments, variables, world))
     return made
 
 
 def _asked(
-    place: Place,
+    path: Place,
     identity: str,
     field: FieldNode,
     fragments: Mapping[str, FragmentDefinitionNode],
@@ -86,7 +86,7 @@ def _asked(
         for below, condition in _fields(field.selection_set, fragments)
         if condition in (None, kind) and {"first", "last"} & set(_arguments(below, variables))
     }
-    return Asked(place, identity, number, lists)
+    return Asked(path, identity, number, lists)
 
 
 def _fields(

@@ -16,8 +16,8 @@ RATE = "rateLimit { cost nodeCount remaining }"
 
 def client(twin: Twin, token: str = "t0", **headers: str) -> httpx.Client:
     """Return an HTTP client that shows a token; close it."""
-    known = {"Authorization": f"Bearer {token}", **headers}
-    return httpx.Client(base_url=twin.url, headers=known, verify=NO_TLS, timeout=300)
+    merged = {"Authorization": f"Bearer {token}", **headers}
+    return httpx.Client(base_url=twin.url, headers=merged, verify=NO_TLS, timeout=300)
 
 
 def ask(twin: Twin, query: str, token: str = "t0", **variables: Any) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def _entry(raw: Json, repo: str, others: dict[str, Repository]) -> Entry:
     pull: Json | None = raw.get("pull")
     body: Json = pull or raw["issue"]
     ref = Ref(repo, body["number"])
-    comments = [_review_comment(one, ref) for one in raw.get("comments", ())]
+    comments = [_review_comment(comment, ref) for comment in raw.get("comments", ())]
     return Entry(
         repo=repo,
         number=ref.number,
@@ -89,7 +89,7 @@ def _entry(raw: Json, repo: str, others: dict[str, Repository]) -> Entry:
         updated_at=body["updated_at"],
         closed_at=body.get("closed_at"),
         locked=body["locked"],
-        labels=tuple(Label(one["name"], one["color"]) for one in body["labels"]),
+        labels=tuple(Label(label["name"], label["color"]) for label in body["labels"]),
         assignees=tuple(filter(None, map(_account, body.get("assignees") or ()))),
         milestone=(body.get("milestone") or {}).get("title"),
         timeline=_timeline(raw["events"], comments, ref, others),
@@ -213,8 +213,8 @@ def _threads(comments: list[ReviewComment], count: int) -> list[tuple[ReviewComm
     threads: list[list[ReviewComment]] = [[] for _ in range(count)]
     places: dict[tuple[str, str], int] = {}
     for comment in comments:
-        place = places.setdefault((comment.path, comment.diff_hunk), len(places))
-        threads[min(place, count - 1)].append(comment)
+        index = places.setdefault((comment.path, comment.diff_hunk), len(places))
+        threads[min(index, count - 1)].append(comment)
     return [tuple(thread) for thread in reversed(threads)]
 
 
@@ -364,6 +364,6 @@ def _closer(event: Event, merges: dict[str, Ref], pulls: list[Entry]) -> Ref | s
     return None
 
 
-def _apart(one: str, other: str) -> bool:
-    gap = datetime.fromisoformat(one) - datetime.fromisoformat(other)
+def _apart(first: str, second: str) -> bool:
+    gap = datetime.fromisoformat(first) - datetime.fromisoformat(second)
     return abs(gap.total_seconds()) <= _CLOSING_SECONDS

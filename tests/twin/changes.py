@@ -71,7 +71,7 @@ def together(*changes: Change) -> Change:
     """Return several changes as one."""
 
     def change(tree: Tree) -> None:
-        for one in changes:
-            one(tree)
+        for change in changes:
+            change(tree)
 
     return change

@@ -23,14 +23,14 @@ def _entries(pulls: bool) -> Resolver:
     def resolve(source: Repository, info: Info, **arguments: Any) -> Page:
         order = arguments.get("orderBy") or {"field": "CREATED_AT", "direction": "ASC"}
         key, descending = _ORDERS[order["field"]], order["direction"] == "DESC"
-        found = [
+        entries = [
             entry
             for entry in list(source.entries.values())
             if (entry.pull is not None) is pulls and _wanted(entry, arguments)
         ]
-        found.sort(key=key, reverse=descending)
+        entries.sort(key=key, reverse=descending)
         scope = f"{source.id}:{pulls}:{order['field']}:{order['direction']}"
-        return paginate(found, scope, arguments, key=key, descending=descending)
+        return paginate(entries, scope, arguments, key=key, descending=descending)
 
     return resolve
 
@@ -66,10 +66,10 @@ def _listed(name: str, items: Callable[[Any], Sequence[Any]]) -> Resolver:
 def _linked(name: str, items: Callable[[World, Any], list[Any]]) -> Resolver:
     def resolve(source: Any, info: Info, **arguments: Any) -> Page:
         scope = source.sha if isinstance(source, Commit) else source.node_id
-        found = [one for one in items(info.context.world, source) if one is not None]
+        linked = [entry for entry in items(info.context.world, source) if entry is not None]
         if name == "closedBy" and not arguments.get("includeClosedPrs"):
-            found = [one for one in found if one.state == "open"]
-        return paginate(found, f"{scope}:{name}", arguments)
+            linked = [entry for entry in linked if entry.state == "open"]
+        return paginate(linked, f"{scope}:{name}", arguments)
 
     return resolve
 
@@ -94,17 +94,17 @@ def _reviews(source: Entry, info: Info, **arguments: Any) -> Page:
 
 
 def _timeline(source: Entry, info: Info, **arguments: Any) -> Page:
-    wanted, since = arguments.get("itemTypes"), arguments.get("since")
+    kinds, since = arguments.get("itemTypes"), arguments.get("since")
     items: Sequence[Any] = source.timeline
-    if wanted:
-        items = [item for item in items if item_type(item) in wanted]
+    if kinds:
+        items = [item for item in items if item_type(item) in kinds]
     if since:
         items = [item for item in items if (getattr(item, "created_at", "") or "") >= since]
     counts_all = source.pull is not None
-    known = info.schema.type_map
+    types = info.schema.type_map
     return paginate(
-        [item if timeline_type(item) in known else None for item in items],
-        f"{source.node_id}:timeline:{sorted(wanted or ())}:{since}",
+        [item if timeline_type(item) in types else None for item in items],
+        f"{source.node_id}:timeline:{sorted(kinds or ())}:{since}",
         arguments,
         total=len(source.timeline) if counts_all else len(items),
         updated_at=source.updated_at,
@@ -117,14 +117,14 @@ _NAMES: dict[str, str] = {}
 def item_type(item: object) -> str:
     """Return the `itemTypes` value of a timeline item."""
     name = timeline_type(item)
-    known = _NAMES.get(name)
-    if known is None:
-        known = _NAMES[name] = enum_name(name)
-    return known
+    kind = _NAMES.get(name)
+    if kind is None:
+        kind = _NAMES[name] = enum_name(name)
+    return kind
 
 
 def _assigned_users(entry: Entry) -> list[Account]:
-    return [one for one in entry.assignees if one.kind == "User"]
+    return [account for account in entry.assignees if account.kind == "User"]
 
 
 def _refs(name: str) -> Callable[[World, Any], list[Any]]:

@@ -34,7 +34,9 @@ def copied_world(world: World, copies: Sequence[Copy]) -> World:
     main = world.main
     words = sorted({word for entry in main.entries.values() for word in _words(entry)})
     made = [_copy(main, copy, number, words) for number, copy in enumerate(copies, 1)]
-    others = [one for one in world.repositories if one.full_name != main.full_name]
+    others = [
+        repository for repository in world.repositories if repository.full_name != main.full_name
+    ]
     return World(*made, *others)
 
 

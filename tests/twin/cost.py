@@ -126,15 +126,15 @@ class _Walk:
     ) -> int:
         name = node.name.value
         arguments = self._arguments(node)
-        given = {key: arguments[key] for key in ("first", "last") if arguments.get(key) is not None}
-        if len(given) == 2:
+        sizes = {key: arguments[key] for key in ("first", "last") if arguments.get(key) is not None}
+        if len(sizes) == 2:
             raise RefusedError(
                 "ARGUMENT_CONFLICT",
                 f"Passing both `first` and `last` to paginate the `{name}` connection is not "
                 "supported.",
                 path,
             )
-        for key, value in given.items():
+        for key, value in sizes.items():
             if not 1 <= value <= PAGE_LIMIT:
                 raise RefusedError(
                     "EXCESSIVE_PAGINATION",
@@ -142,19 +142,19 @@ class _Walk:
                     f"limit of {PAGE_LIMIT} records.",
                     path,
                 )
-        if not given and self._needs_bounds(node):
+        if not sizes and self._needs_bounds(node):
             raise RefusedError(
                 "MISSING_PAGINATION_BOUNDARIES",
                 f"You must provide a `first` or `last` value to properly paginate the `{name}` "
                 "connection.",
                 path,
             )
-        below = parents * next(iter(given.values()), 1)
+        below = parents * next(iter(sizes.values()), 1)
         mark = (path, parent.name)
         if mark not in self.seen:
             self.seen.add(mark)
             self.requests += parents
-            self.nodes += below if given else 0
+            self.nodes += below if sizes else 0
         return below
 
     def _needs_bounds(self, node: FieldNode) -> bool:

@@ -12,36 +12,36 @@ from .errors import ERRORS
 
 def spoil(reply: dict[str, Any], name: str, asked: Sequence[Asked], list_name: str | None) -> None:
     """Take what was asked for (or the last item of one of its lists) away, with a named error."""
-    for one in asked or [_anything(reply)]:
-        path = _path_in(reply, one, list_name)
+    for request in asked or [_anything(reply)]:
+        path = _path_in(reply, request, list_name)
         if name == "path to nowhere":
-            _tell(reply, name, one, [*one.place[:1], 1_000, "timelineItems"])
+            _tell(reply, name, request, [*request.path[:1], 1_000, "timelineItems"])
         elif name == "no path":
-            _tell(reply, name, one, None)
+            _tell(reply, name, request, None)
         elif path is not None:
             _take_away(reply, path)
             # What costs too much is told where it was met, below what is null then.
-            deeper = [*path, *list(one.lists.values())[:1]]
-            _tell(reply, name, one, deeper if name == "RESOURCE_LIMITS_EXCEEDED" else path)
+            deeper = [*path, *list(request.lists.values())[:1]]
+            _tell(reply, name, request, deeper if name == "RESOURCE_LIMITS_EXCEEDED" else path)
 
 
 def _anything(reply: dict[str, Any]) -> Asked:
     places = [path for path in _nullable(reply.get("data"), []) if path[0] != "rateLimit"]
     items = [path for path in places if isinstance(path[-1], int)] or places
     shallow = min(map(len, items), default=0)
-    place = next((path for path in reversed(items) if len(path) == shallow), [])
-    return Asked(place, "", None, {})
+    deepest = next((path for path in reversed(items) if len(path) == shallow), [])
+    return Asked(deepest, "", None, {})
 
 
-def _path_in(reply: dict[str, Any], one: Asked, list_name: str | None) -> Place | None:
-    node = _at(reply, one.place)
-    if not one.place or node is None:
+def _path_in(reply: dict[str, Any], request: Asked, list_name: str | None) -> Place | None:
+    node = _at(reply, request.path)
+    if not request.path or node is None:
         return None
     if list_name is None:
-        return one.place
-    key = one.lists[list_name]
+        return request.path
+    key = request.lists[list_name]
     nodes = node[key]["nodes"]
-    return [*one.place, key, "nodes", len(nodes) - 1] if nodes else None
+    return [*request.path, key, "nodes", len(nodes) - 1] if nodes else None
 
 
 def _at(reply: dict[str, Any], path: Place) -> Any:
@@ -51,24 +51,26 @@ def _at(reply: dict[str, Any], path: Place) -> Any:
     return value
 
 
-def _tell(reply: dict[str, Any], name: str, one: Asked, path: Place | None) -> None:
+def _tell(reply: dict[str, Any], name: str, request: Asked, path: Place | None) -> None:
     error = ERRORS[name]
-    told: dict[str, Any] = {"type": error.type} if error.type else {}
+    detail: dict[str, Any] = {"type": error.type} if error.type else {}
     if path is not None:
-        told["path"] = path
+        detail["path"] = path
     if error.extensions:
-        told["extensions"] = dict(error.extensions)
-    told["locations"] = [{"line": 3, "column": 3}]
-    told["message"] = error.message.format(id=one.id) if "{id}" in error.message else error.message
-    reply.setdefault("errors", []).append(told)
+        detail["extensions"] = dict(error.extensions)
+    detail["locations"] = [{"line": 3, "column": 3}]
+    detail["message"] = (
+        error.message.format(id=request.id) if "{id}" in error.message else error.message
+    )
+    reply.setdefault("errors", []).append(detail)
 
 
 def null_poisoned(reply: dict[str, Any], variables: dict[str, Any], ids: Collection[str]) -> None:
     """Answer null, with an error, for poisoned nodes."""
     data = reply.get("data") or {}
-    wanted = variables.get("ids")
-    if isinstance(wanted, list) and isinstance(data.get("nodes"), list):
-        for index, identity in enumerate(wanted):
+    asked_ids = variables.get("ids")
+    if isinstance(asked_ids, list) and isinstance(data.get("nodes"), list):
+        for index, identity in enumerate(asked_ids):
             if identity in ids:
                 _hide(reply, ["nodes", index], _SOMETHING)
     for key, value in list(data.items()):
@@ -110,13 +112,13 @@ def _take_away(reply: dict[str, Any], path: Place) -> None:
 def _nullable(value: Any, path: Place) -> Iterator[Place]:
     """Yield the paths of the objects that may be null: top fields and elements of `nodes`."""
     if isinstance(value, dict):
-        for key, one in value.items():
+        for key, child in value.items():
             here = [*path, key]
-            if not path and isinstance(one, dict):
+            if not path and isinstance(child, dict):
                 yield here
-            yield from _nullable(one, here)
+            yield from _nullable(child, here)
     elif isinstance(value, list) and path and path[-1] == "nodes":
-        for index, one in enumerate(value):
-            if isinstance(one, dict):
+        for index, child in enumerate(value):
+            if isinstance(child, dict):
                 yield [*path, index]
-            yield from _nullable(one, [*path, index])
+            yield from _nullable(child, [*path, index])

@@ -34,10 +34,10 @@ class Editor(Writer):
     def delete_comment(self, identity: int, *, at: str | None = None) -> None:
         """Delete a plain comment, which leaves an event behind."""
         now, entry = self.tick(at), self._holder(identity)
-        kept = tuple(
-            one for one in entry.timeline if not (type(one) is Comment and one.id == identity)
+        remaining = tuple(
+            item for item in entry.timeline if not (type(item) is Comment and item.id == identity)
         )
-        self.world.put(replace(entry, timeline=kept))
+        self.world.put(replace(entry, timeline=remaining))
         self.event(entry.number, "comment_deleted", at=now)
 
     def label(self, number: int, name: str, *, at: str | None = None) -> None:
@@ -50,8 +50,8 @@ class Editor(Writer):
     def unlabel(self, number: int, name: str, *, at: str | None = None) -> None:
         """Take a label off an entry."""
         entry = self.entry(number)
-        kept = tuple(label for label in entry.labels if label.name != name)
-        self.world.put(replace(entry, labels=kept))
+        remaining = tuple(label for label in entry.labels if label.name != name)
+        self.world.put(replace(entry, labels=remaining))
         details = {"label": {"name": name, "color": Label(name).color}}
         self.event(number, "unlabeled", at=at, details=details)
 
@@ -82,8 +82,8 @@ class Editor(Writer):
     def unassign(self, number: int, who: Account, *, at: str | None = None) -> None:
         """Take an entry off somebody."""
         entry = self.entry(number)
-        kept = tuple(one for one in entry.assignees if one != who)
-        self.world.put(replace(entry, assignees=kept))
+        remaining = tuple(account for account in entry.assignees if account != who)
+        self.world.put(replace(entry, assignees=remaining))
         self.event(number, "unassigned", at=at, assignee=who)
 
     def set_milestone(self, number: int, title: str | None, *, at: str | None = None) -> None:
@@ -135,10 +135,10 @@ class Editor(Writer):
     ) -> None:
         """Close an entry, by hand or by a pull request (`Ref`) or commit (hash)."""
         now, entry = self.tick(at), self.entry(number)
-        kept = None if entry.pull else reason
-        self.world.put(replace(entry, state="closed", state_reason=kept, closed_at=now))
+        shown = None if entry.pull else reason
+        self.world.put(replace(entry, state="closed", state_reason=shown, closed_at=now))
         commit = closer if isinstance(closer, str) else None
-        details = {"state_reason": kept}
+        details = {"state_reason": shown}
         self.event(number, "closed", at=now, closer=closer, commit_sha=commit, details=details)
 
     def reopen(self, number: int, *, at: str | None = None) -> None:
@@ -170,16 +170,16 @@ class Editor(Writer):
         self._join("disconnected", issue, pull, at)
 
     def _join(self, kind: str, issue: int, pull: int, at: str | None) -> None:
-        now, one, other = self.tick(at), Ref(self.repo, issue), Ref(self.repo, pull)
+        now, issue_ref, pull_ref = self.tick(at), Ref(self.repo, issue), Ref(self.repo, pull)
         entry = self.entry(pull)
         if entry.pull is None:
             raise ValueError(f"#{pull} is an issue")
-        closes = tuple(ref for ref in entry.pull.closes if ref != one)
+        closes = tuple(ref for ref in entry.pull.closes if ref != issue_ref)
         if kind == "connected":
-            closes = (*closes, one)
+            closes = (*closes, issue_ref)
         self.world.put(replace(entry, pull=replace(entry.pull, closes=closes)))
-        self.event(issue, kind, at=now, source=one, subject=other)
-        self.event(pull, kind, at=now, source=other, subject=one)
+        self.event(issue, kind, at=now, source=issue_ref, subject=pull_ref)
+        self.event(pull, kind, at=now, source=pull_ref, subject=issue_ref)
 
     def mark_duplicate(self, number: int, canonical: int, *, at: str | None = None) -> None:
         """Say that an entry repeats another one, which both timelines tell."""
@@ -191,8 +191,8 @@ class Editor(Writer):
 
     def _duplicate(self, kind: str, number: int, canonical: int, at: str | None) -> None:
         now, ref, first = self.tick(at), Ref(self.repo, number), Ref(self.repo, canonical)
-        known = first if kind == "marked_as_duplicate" else None
-        self.world.put(replace(self.entry(number), duplicate_of=known))
+        original = first if kind == "marked_as_duplicate" else None
+        self.world.put(replace(self.entry(number), duplicate_of=original))
         for home in (number, canonical):
             self.event(home, kind, at=now, canonical=first, duplicate=ref)
 
@@ -219,7 +219,7 @@ class Editor(Writer):
         self.world.put_repository(replace(repository, deleted=deleted))
 
     def _forget(self, entry: Entry, gone: Ref) -> None:
-        kept = tuple(item for item in entry.timeline if not _names(item, gone))
+        remaining = tuple(item for item in entry.timeline if not _names(item, gone))
         pull = entry.pull
         if pull is not None and gone in pull.closes:
             pull = replace(pull, closes=tuple(ref for ref in pull.closes if ref != gone))
@@ -229,7 +229,7 @@ class Editor(Writer):
         }
         for name in ("parent", "duplicate_of"):
             ties[name] = None if getattr(entry, name) == gone else getattr(entry, name)
-        changed = replace(entry, timeline=kept, pull=pull, **ties)
+        changed = replace(entry, timeline=remaining, pull=pull, **ties)
         if changed != entry:
             self.world.put(changed)
 
@@ -261,7 +261,7 @@ class Editor(Writer):
     def _holder(self, identity: int) -> Entry:
         for entry in self.repository.entries.values():
             comments = (*entry.comments, *entry.reviews, *entry.review_comments())
-            if any(one.id == identity for one in comments):
+            if any(comment.id == identity for comment in comments):
                 return entry
         raise LookupError(f"no comment {identity} in {self.repo}")
 
@@ -274,7 +274,7 @@ def _names(item: Item, ref: Ref) -> bool:
 def _renamed(value: Any, old: str, new: str) -> Any:
     """Return a value with every mention of a repository's name changed, texts left alone."""
     if isinstance(value, tuple):
-        return tuple(_renamed(one, old, new) for one in value)
+        return tuple(_renamed(item, old, new) for item in value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
     changed = {}

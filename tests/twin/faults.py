@@ -184,10 +184,10 @@ def _fits(fault: Fault, about: About) -> Sequence[Asked] | None:
     if "REST" in about.kinds:
         return () if fault.connection is None and fault.number == about.number else None
     return [
-        one
-        for one in about.asked
-        if fault.number in (None, one.number)
-        and (fault.connection is None or fault.connection in one.lists)
+        request
+        for request in about.asked
+        if fault.number in (None, request.number)
+        and (fault.connection is None or fault.connection in request.lists)
     ] or None
 
 
@@ -200,8 +200,8 @@ def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
-        for one in value:
-            yield from _strings(one)
+        for item in value:
+            yield from _strings(item)
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from _strings(one)
+        for item in value.values():
+            yield from _strings(item)

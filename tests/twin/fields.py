@@ -135,8 +135,8 @@ _EVENT: dict[str, Resolver] = {
 
 def _pull(names: str) -> dict[str, Resolver]:
     return {
-        re.sub(r"_(\w)", lambda m: m[1].upper(), one): attribute(f"pull.{one}")
-        for one in names.split()
+        re.sub(r"_(\w)", lambda m: m[1].upper(), name): attribute(f"pull.{name}")
+        for name in names.split()
     }
 
 
@@ -144,7 +144,7 @@ FIELDS: dict[str, dict[str, Resolver]] = {
     "Query": {
         "repository": find_repository,
         "node": lambda source, info, id: find_node(world(info), id),
-        "nodes": lambda source, info, ids: [find_node(world(info), one) for one in ids],
+        "nodes": lambda source, info, ids: [find_node(world(info), identity) for identity in ids],
         "rateLimit": lambda source, info, **_: info.context.rate,
     },
     "RateLimit": {

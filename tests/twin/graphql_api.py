@@ -105,11 +105,11 @@ class GraphQLApi:
         """
         if not _asks_for_schema(query.document):
             return self._execute(query, rate)
-        known = self._shapes.get(id(query.document))
-        if known is None or known[0] is not query.document:
-            known = (query.document, orjson.dumps(self._execute(query, rate)))
-            self._shapes[id(query.document)] = known
-        reply: dict[str, Any] = orjson.loads(known[1])
+        cached = self._shapes.get(id(query.document))
+        if cached is None or cached[0] is not query.document:
+            cached = (query.document, orjson.dumps(self._execute(query, rate)))
+            self._shapes[id(query.document)] = cached
+        reply: dict[str, Any] = orjson.loads(cached[1])
         if "rateLimit" in reply["data"]:
             reply["data"]["rateLimit"] = {name: rate[name] for name in reply["data"]["rateLimit"]}
         return reply
@@ -129,9 +129,9 @@ class GraphQLApi:
         return reply
 
     def _document(self, text: str) -> DocumentNode | list[dict[str, Any]]:
-        known = self._documents.get(text)
-        if known is not None:
-            return known
+        cached = self._documents.get(text)
+        if cached is not None:
+            return cached
         made: DocumentNode | list[dict[str, Any]]
         try:
             made = parse(text)
@@ -152,9 +152,15 @@ def _kept(lacks: frozenset[Need]) -> tuple[Documents, Shapes]:
 
 def _asks_for_schema(document: DocumentNode) -> bool:
     """Tell a query of introspection, beside which nothing but `rateLimit` is asked for."""
-    operations = [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
+    operations = [
+        definition
+        for definition in document.definitions
+        if isinstance(definition, OperationDefinitionNode)
+    ]
     names = [
-        getattr(one, "name", None) for only in operations for one in only.selection_set.selections
+        getattr(selection, "name", None)
+        for only in operations
+        for selection in only.selection_set.selections
     ]
     return len(operations) == 1 and all(
         name is not None and (name.value.startswith("__") or name.value == "rateLimit")
@@ -166,17 +172,17 @@ def errors_json(errors: Iterable[GraphQLError]) -> list[dict[str, Any]]:
     """Return errors as GitHub writes them: the type stands beside the message."""
     made = []
     for error in errors:
-        one: dict[str, Any] = {}
+        shown: dict[str, Any] = {}
         kind = (error.extensions or {}).get("type")
         if kind:
-            one["type"] = kind
+            shown["type"] = kind
         if error.path:
-            one["path"] = list(error.path)
+            shown["path"] = list(error.path)
         if error.locations:
-            one["locations"] = [
-                {"line": place.line, "column": place.column} for place in error.locations
+            shown["locations"] = [
+                {"line": location.line, "column": location.column} for location in error.locations
             ]
-        made.append({**one, "message": error.message})
+        made.append({**shown, "message": error.message})
     return made
 
 

@@ -28,11 +28,11 @@ _GITHUB = "GitHub <noreply@github.com>"
 
 def git(*arguments: str | Path, stdin: bytes = b"") -> bytes:
     """Run git as if nobody had ever configured it, and return what it prints."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
     command = ["git", *map(str, arguments)]
     return subprocess.run(
-        command, input=stdin, stdout=subprocess.PIPE, env=kept | quiet, check=True
+        command, input=stdin, stdout=subprocess.PIPE, env=inherited | quiet, check=True
     ).stdout
 
 
@@ -145,7 +145,7 @@ def _write(
     opened: dict[int, _Opened] = {}
     merged: dict[int, _Node] = {}
     strays: dict[str, _Node] = {}
-    known = {commit.sha for entry in world.main.entries.values() for commit in entry.commits}
+    shas = {commit.sha for entry in world.main.entries.values() for commit in entry.commits}
     steps: list[tuple[str, int, str]] = []
     for entry in world.main.entries.values():
         if entry.pull is not None:
@@ -157,7 +157,7 @@ def _write(
             for event in entry.timeline
             if isinstance(event, Event)
             and isinstance(event.closer, str)
-            and event.closer not in known
+            and event.closer not in shas
         ]
     for at, number, step in sorted(steps):
         entry = world.main.entries[number]

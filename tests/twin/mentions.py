@@ -64,11 +64,11 @@ def link(world: World) -> None:
 
     Sets closing references too; an event that a timeline already holds is not added again.
     """
-    known = {repository.full_name.lower(): repository for repository in world.repositories}
+    by_name = {repository.full_name.lower(): repository for repository in world.repositories}
     incoming: dict[Ref, list[Event]] = {}
-    for repository in known.values():
+    for repository in by_name.values():
         for entry in list(repository.entries.values()):
-            events, closes = _outgoing(entry, repository, known)
+            events, closes = _outgoing(entry, repository, by_name)
             for event in events:
                 incoming.setdefault(event.home, []).append(event)
             if entry.pull is not None:
@@ -76,17 +76,17 @@ def link(world: World) -> None:
                 pull = replace(entry.pull, closes=linked)
                 world.put(replace(entry, pull=pull))
     for target, events in incoming.items():
-        world.put(_insert(known[target.repo.lower()].entries[target.number], events))
+        world.put(_insert(by_name[target.repo.lower()].entries[target.number], events))
 
 
 def _outgoing(
-    entry: Entry, repository: Repository, known: Mapping[str, Repository]
+    entry: Entry, repository: Repository, by_name: Mapping[str, Repository]
 ) -> tuple[list[Event], tuple[Ref, ...]]:
     first: dict[Ref, _Said] = {}
     closes: list[Ref] = []
     for said in _said(entry):
         for mention in mentions(said.text, entry.repo):
-            home = known.get(mention.target.repo.lower())
+            home = by_name.get(mention.target.repo.lower())
             if home is None or mention.target.number not in home.entries:
                 continue
             target = Ref(home.full_name, mention.target.number)
@@ -103,7 +103,7 @@ def _outgoing(
             home=target,
             kind="cross-referenced",
             id=None,
-            node_id=node_id("CRE", entry.id, known[target.repo.lower()].id, target.number),
+            node_id=node_id("CRE", entry.id, by_name[target.repo.lower()].id, target.number),
             actor=said.author,
             created_at=said.at,
             source=entry.ref,
@@ -128,10 +128,10 @@ def _insert(entry: Entry, events: list[Event]) -> Entry:
     for event in sorted(events, key=lambda event: event.created_at or ""):
         if event.source in present:
             continue
-        place = len(timeline)
-        while place and (getattr(timeline[place - 1], "created_at", "") or "") > (
+        position = len(timeline)
+        while position and (getattr(timeline[position - 1], "created_at", "") or "") > (
             event.created_at or ""
         ):
-            place -= 1
-        timeline.insert(place, event)
+            position -= 1
+        timeline.insert(position, event)
     return replace(entry, timeline=tuple(timeline))

@@ -92,7 +92,7 @@ class _Cutter(Visitor):
         path: Any,
         ancestors: Any,
     ) -> Any:
-        field = next((one for one in ancestors if isinstance(one, FieldDefinitionNode)), None)
+        field = next((node for node in ancestors if isinstance(node, FieldDefinitionNode)), None)
         holder = f"{_owner(ancestors)}.{field.name.value}" if field else _owner(ancestors)
         out = self._is_out((holder, node.name.value))
         return REMOVE if out or _named(node.type) in self._types else None
@@ -106,7 +106,7 @@ class _Cutter(Visitor):
 
 
 def _owner(ancestors: list[Any]) -> str:
-    holders = [one for one in ancestors if isinstance(one, Node) and hasattr(one, "name")]
+    holders = [node for node in ancestors if isinstance(node, Node) and hasattr(node, "name")]
     return str(holders[0].name.value) if holders else ""
 
 

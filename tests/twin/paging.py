@@ -98,8 +98,8 @@ def paginate(
         end = begin
 
     def cursor(index: int) -> str:
-        place = begin + index
-        return encode_cursor(scope, (place,) if keys is None else keys[place])
+        position = begin + index
+        return encode_cursor(scope, (position,) if keys is None else keys[position])
 
     return Page(
         nodes=items[begin:end],

@@ -46,12 +46,12 @@ def _refusal(error: GraphQLError, document: DocumentNode) -> dict[str, Any]:
 
 def _told(text: str, above: list[Node]) -> tuple[dict[str, str], str]:
     """Return the code with its names, and the message."""
-    if found := _FIELD.match(text):
-        name, kind = found.groups()
+    if match := _FIELD.match(text):
+        name, kind = match.groups()
         code = {"code": "undefinedField", "typeName": kind, "fieldName": name}
         return code, f"Field '{name}' doesn't exist on type '{kind}'"
-    if found := _ARGUMENT.match(text):
-        name, field = found.groups()
+    if match := _ARGUMENT.match(text):
+        name, field = match.groups()
         code = {
             "code": "argumentNotAccepted",
             "name": field,
@@ -59,13 +59,13 @@ def _told(text: str, above: list[Node]) -> tuple[dict[str, str], str]:
             "argumentName": name,
         }
         return code, f"Field '{field}' doesn't accept argument '{name}'"
-    if found := _TYPE.match(text):
-        code = {"code": "undefinedType", "typeName": found[1]}
-        return code, f"No such type {found[1]}, so it can't be a fragment condition"
-    if found := _VALUE.match(text):
-        argument = next(one for one in above if isinstance(one, ArgumentNode))
-        field_node = [one for one in above if isinstance(one, FieldNode)][-1]
-        name, kind = argument.name.value, found[1]
+    if match := _TYPE.match(text):
+        code = {"code": "undefinedType", "typeName": match[1]}
+        return code, f"No such type {match[1]}, so it can't be a fragment condition"
+    if match := _VALUE.match(text):
+        argument = next(node for node in above if isinstance(node, ArgumentNode))
+        field_node = [node for node in above if isinstance(node, FieldNode)][-1]
+        name, kind = argument.name.value, match[1]
         expected = f"[{kind}!]" if isinstance(argument.value, ListValueNode) else kind
         code = {"code": "argumentLiteralsIncompatible", "typeName": "Field", "argumentName": name}
         return code, (
@@ -75,22 +75,22 @@ def _told(text: str, above: list[Node]) -> tuple[dict[str, str], str]:
     return {"code": "invalid"}, text
 
 
-def _above(document: DocumentNode, wanted: Node) -> list[Node]:
+def _above(document: DocumentNode, target: Node) -> list[Node]:
     """Return the nodes that hold a node, the outermost first, and the node itself."""
-    finder = _Finder(wanted)
+    finder = _Finder(target)
     visit(document, finder)
-    return finder.found
+    return finder.nodes
 
 
 class _Finder(Visitor):
-    def __init__(self, wanted: Node) -> None:
+    def __init__(self, target: Node) -> None:
         super().__init__()
-        self._wanted = wanted
-        self.found: list[Node] = []
+        self._target = target
+        self.nodes: list[Node] = []
 
     def enter(self, node: Node, key: Any, parent: Any, path: Any, ancestors: list[Any]) -> None:
-        if node is self._wanted:
-            self.found = [one for one in (*ancestors, parent, node) if isinstance(one, Node)]
+        if node is self._target:
+            self.nodes = [node for node in (*ancestors, parent, node) if isinstance(node, Node)]
 
 
 def _label(node: Node) -> str | None:

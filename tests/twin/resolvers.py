@@ -51,9 +51,9 @@ _KNOWN_KINDS: dict[str, str] = dict(_SPECIAL_KINDS)
 
 def timeline_type(item: object) -> str:
     """Return the GraphQL type name of a timeline item."""
-    known = _ITEM_TYPES.get(type(item))
-    if known is not None or not isinstance(item, Event):
-        return known or type(item).__name__
+    type_name = _ITEM_TYPES.get(type(item))
+    if type_name is not None or not isinstance(item, Event):
+        return type_name or type(item).__name__
     name = _KNOWN_KINDS.get(item.kind)
     if name is None:
         words = re.split(r"[_-]", item.kind)
@@ -137,12 +137,12 @@ def find_repository(
 ) -> Repository:
     """Find a repository by name."""
     follow = options.get("followRenames", True)
-    found = world(info).repository(f"{owner}/{name}", follow=follow)
-    if found is None or found.blocked:
+    result = world(info).repository(f"{owner}/{name}", follow=follow)
+    if result is None or result.blocked:
         raise RefusedError(
             "NOT_FOUND", f"Could not resolve to a Repository with the name '{owner}/{name}'."
         )
-    return found
+    return result
 
 
 def find_node(world: World, identity: str) -> object:
@@ -195,8 +195,10 @@ def commit(source: Any, info: Info, sha: str | None = None) -> Commit | None:
     if sha is None:
         return None
     at = source.created_at or ""
-    known = world(info).commit(sha)
-    return known or Commit(home=source.home, sha=sha, message="", authored_at=at, committed_at=at)
+    recorded = world(info).commit(sha)
+    return recorded or Commit(
+        home=source.home, sha=sha, message="", authored_at=at, committed_at=at
+    )
 
 
 def reply_to(source: ReviewComment, info: Info) -> ReviewComment | None:
@@ -204,14 +206,16 @@ def reply_to(source: ReviewComment, info: Info) -> ReviewComment | None:
     entry = world(info).entry(source.home)
     if source.reply_to is None or entry is None:
         return None
-    return next((one for one in entry.review_comments() if one.id == source.reply_to), None)
+    return next(
+        (comment for comment in entry.review_comments() if comment.id == source.reply_to), None
+    )
 
 
 def own_review(source: ReviewComment, info: Info) -> Review | None:
     """Return the review that a comment belongs to."""
     entry = world(info).entry(source.home)
     reviews = entry.reviews if entry and source.review is not None else []
-    return next((one for one in reviews if one.id == source.review), None)
+    return next((review for review in reviews if review.id == source.review), None)
 
 
 def comment_pull(source: Comment, info: Info) -> Entry | None:
@@ -256,15 +260,17 @@ def event_label(source: Event, info: Info) -> Label:
 
 def event_assignee(source: Event, info: Info) -> Account | None:
     """Return whom an event made responsible, or no longer."""
-    told: Any = source.details.get("assignee")
-    if source.assignee is None and told:
-        return Account(told["login"].removesuffix("[bot]"), told["id"], told["type"])
+    assignee: Any = source.details.get("assignee")
+    if source.assignee is None and assignee:
+        return Account(assignee["login"].removesuffix("[bot]"), assignee["id"], assignee["type"])
     return source.assignee
 
 
 def pinned_comment(source: Entry, info: Info) -> Comment | None:
     """Return the comment that stands on top of an issue."""
-    return next((one for one in source.comments if one.id == source.pinned_comment), None)
+    return next(
+        (comment for comment in source.comments if comment.id == source.pinned_comment), None
+    )
 
 
 def ties(source: Entry, info: Info) -> dict[str, int]:
@@ -284,8 +290,8 @@ def parts(source: Entry, info: Info) -> dict[str, int]:
 
 
 def _count_open(refs: tuple[Ref, ...], info: Info) -> int:
-    found = [world(info).entry(ref) for ref in refs]
-    return sum(one is not None and one.state == "open" for one in found)
+    entries = [world(info).entry(ref) for ref in refs]
+    return sum(entry is not None and entry.state == "open" for entry in entries)
 
 
 def thread_path(source: Event, info: Info) -> str:

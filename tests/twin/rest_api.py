@@ -81,20 +81,20 @@ class RestApi:
 
     def _repository(self, match: re.Match[str], api: str, query: str) -> Repository:
         if match["id"]:
-            found = self.world.repository_by_id(int(match["id"]))
+            repository = self.world.repository_by_id(int(match["id"]))
         else:
             name = f"{match['owner']}/{match['name']}"
-            found = self.world.repository(name, follow=False)
-            if found is None:
+            repository = self.world.repository(name, follow=False)
+            if repository is None:
                 moved = self.world.repository(name)
                 if moved is not None:
                     url = f"{api}/repositories/{moved.id}{match['rest'] or ''}"
                     raise _moved(f"{url}?{query}" if query else url)
-        if found is None:
+        if repository is None:
             raise FailedError(404, "Not Found")
-        if found.blocked:
+        if repository.blocked:
             raise FailedError(451, "Repository access blocked", block=_BLOCK)
-        return found
+        return repository
 
     def repository(self, call: Call) -> Answer:
         """Show the repository."""
@@ -150,7 +150,7 @@ class RestApi:
             "updated": lambda entry: (entry.updated_at, entry.id),
             "comments": lambda entry: (len(entry.comments), entry.id),
         }
-        found = [
+        matching = [
             entry
             for entry in list(entries)
             if state in ("all", entry.state) and entry.updated_at >= since
@@ -159,8 +159,8 @@ class RestApi:
         if key is None:
             raise FailedError(422, "Validation Failed")
         descending = call.flag("direction", "desc") != "asc"
-        found.sort(key=key, reverse=descending)
-        return self.pager.page(call, found, shape, key=key, descending=descending, wall=wall)
+        matching.sort(key=key, reverse=descending)
+        return self.pager.page(call, matching, shape, key=key, descending=descending, wall=wall)
 
     def issue(self, call: Call, number: int) -> Answer:
         """Show one entry as an issue."""
@@ -181,28 +181,34 @@ class RestApi:
 
     def all_comments(self, call: Call) -> Answer:
         """List the plain comments of all entries."""
-        found = [one for entry in list(call.repository.entries.values()) for one in entry.comments]
-        return self._comments(call, found, views.comment_json)
+        comments = [
+            comment
+            for entry in list(call.repository.entries.values())
+            for comment in entry.comments
+        ]
+        return self._comments(call, comments, views.comment_json)
 
     def all_review_comments(self, call: Call) -> Answer:
         """List the comments on lines of all pull requests."""
         entries = list(call.repository.entries.values())
-        found = [one for entry in entries for one in entry.review_comments()]
-        return self._comments(call, found, views.review_comment_json)
+        comments = [comment for entry in entries for comment in entry.review_comments()]
+        return self._comments(call, comments, views.review_comment_json)
 
-    def _comments(self, call: Call, found: list[Any], shape: Callable[..., views.Json]) -> Answer:
+    def _comments(
+        self, call: Call, comments: list[Any], shape: Callable[..., views.Json]
+    ) -> Answer:
         since, sort = call.query.get("since", ""), call.query.get("sort")
-        found = [one for one in found if one.updated_at >= since]
+        comments = [comment for comment in comments if comment.updated_at >= since]
         descending = sort is not None and call.flag("direction", "desc") != "asc"
 
-        def key(one: Any) -> Key:
-            return (getattr(one, f"{sort}_at") if sort in ("created", "updated") else "", one.id)
+        def key(item: Any) -> Key:
+            return (getattr(item, f"{sort}_at") if sort in ("created", "updated") else "", item.id)
 
-        found.sort(key=key, reverse=descending)
+        comments.sort(key=key, reverse=descending)
         return self.pager.page(
             call,
-            found,
-            lambda one: shape(one, call.api),
+            comments,
+            lambda item: shape(item, call.api),
             key=key,
             descending=descending,
             wall=self.walls.comments,
@@ -211,58 +217,64 @@ class RestApi:
     def comments(self, call: Call, number: int) -> Answer:
         """List the plain comments of one entry."""
         since = call.query.get("since", "")
-        found = [one for one in self._entry(call, number).comments if one.updated_at >= since]
-        return self.pager.page(call, found, lambda one: views.comment_json(one, call.api))
+        comments = [
+            comment for comment in self._entry(call, number).comments if comment.updated_at >= since
+        ]
+        return self.pager.page(
+            call, comments, lambda comment: views.comment_json(comment, call.api)
+        )
 
     def review_comments(self, call: Call, number: int) -> Answer:
         """List the comments on lines of one pull request."""
-        found = list(self._pull(call, number).review_comments())
-        return self.pager.page(call, found, lambda one: views.review_comment_json(one, call.api))
+        comments = list(self._pull(call, number).review_comments())
+        return self.pager.page(
+            call, comments, lambda comment: views.review_comment_json(comment, call.api)
+        )
 
     def reviews(self, call: Call, number: int) -> Answer:
         """List the reviews of one pull request."""
-        found = self._pull(call, number).reviews
-        return self.pager.page(call, found, lambda one: views.review_json(one, call.api))
+        reviews = self._pull(call, number).reviews
+        return self.pager.page(call, reviews, lambda review: views.review_json(review, call.api))
 
     def timeline(self, call: Call, number: int) -> Answer:
         """List all that happened to one entry."""
-        found = self._entry(call, number).timeline
+        items = self._entry(call, number).timeline
         return self.pager.page(
-            call, found, lambda one: views.timeline_json(self.world, one, call.api)
+            call, items, lambda item: views.timeline_json(self.world, item, call.api)
         )
 
     def related(self, call: Call, number: int) -> Answer:
         """List an issue's parts, or what blocks it, or what it blocks."""
-        found = [self.world.entry(ref) for ref in getattr(self._entry(call, number), call.name)]
-        there = [one for one in found if one is not None]
-        return self.pager.page(call, there, lambda one: views.issue_json(one, call.api))
+        entries = [self.world.entry(ref) for ref in getattr(self._entry(call, number), call.name)]
+        existing = [entry for entry in entries if entry is not None]
+        return self.pager.page(call, existing, lambda entry: views.issue_json(entry, call.api))
 
     def all_events(self, call: Call) -> Answer:
         """List what happened to all entries, the newest first, without texts and references."""
-        found = [
+        events = [
             (item, entry)
             for entry in list(call.repository.entries.values())
             for item in entry.timeline
             if isinstance(item, Event) and item.id is not None and item.kind not in _UNFED
         ]
-        found.sort(key=lambda one: one[0].id or 0, reverse=True)
+        events.sort(key=lambda pair: pair[0].id or 0, reverse=True)
 
-        def shape(one: tuple[Event, Entry]) -> views.Json:
-            event, entry = one
+        def shape(pair: tuple[Event, Entry]) -> views.Json:
+            event, entry = pair
             return {
                 **views.timeline_json(self.world, event, call.api),
                 "issue": views.issue_json(entry, call.api),
             }
 
-        return self.pager.page(call, found, shape, key=lambda one: (one[0].id,), descending=True)
+        return self.pager.page(call, events, shape, key=lambda pair: (pair[0].id,), descending=True)
 
     def files(self, call: Call, number: int) -> Answer:
         """List changed files: 3,000 at most, silently none for some huge diffs."""
         pull = self._pull(call, number).pull
-        found = pull.files[:_FILES_LIMIT] if pull else ()
+        files = pull.files[:_FILES_LIMIT] if pull else ()
         if number in call.repository.unlisted_files:
-            found = ()
-        return self.pager.page(call, found, views.file_json)
+            files = ()
+        return self.pager.page(call, files, views.file_json)
 
     def commits(self, call: Call, number: int) -> Answer:
         """List the commits of one pull request."""
@@ -314,7 +326,7 @@ def route_of(path: str) -> Route | None:
     if match is None:
         return None
     for name, (pattern, _) in _HANDLERS.items():
-        found = pattern.fullmatch((match["rest"] or "").rstrip("/"))
-        if found is not None:
-            return Route(name, *map(int, found.groups()))
+        inner = pattern.fullmatch((match["rest"] or "").rstrip("/"))
+        if inner is not None:
+            return Route(name, *map(int, inner.groups()))
     return None

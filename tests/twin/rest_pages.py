@@ -74,11 +74,13 @@ class Call:
         """Return which page is asked for."""
         return self.number("page", 1)
 
-    def link(self, **place: str) -> str:
+    def link(self, **position: str) -> str:
         """Return the address of another page of the same list."""
-        kept = {key: value for key, value in self.query.items() if key not in _CURSORS}
+        remaining = {key: value for key, value in self.query.items() if key not in _CURSORS}
         rest = _below_repository(self.path)
-        return f"{self.api}/repositories/{self.repository.id}{rest}?{urlencode(kept | place)}"
+        return (
+            f"{self.api}/repositories/{self.repository.id}{rest}?{urlencode(remaining | position)}"
+        )
 
 
 @dataclass(slots=True)
@@ -126,7 +128,7 @@ class Pager:
         order = (call.flag("sort", "created"), call.flag("direction", "desc"))
         scope = f"{call.repository.id}:{_below_repository(call.path)}:{order}"
         try:
-            found = paginate(
+            window = paginate(
                 items,
                 scope,
                 {**size, "after": after, "before": before},
@@ -136,13 +138,13 @@ class Pager:
         except RefusedError as refusal:
             raise _bad_cursor("before" if before else "after") from refusal
         links = []
-        if found.has_previous and found.start:
+        if window.has_previous and window.start:
             page = str(max(1, call.page - 1))
-            links.append(f'<{call.link(before=found.start, page=page)}>; rel="prev"')
-        if found.has_next and found.end:
+            links.append(f'<{call.link(before=window.start, page=page)}>; rel="prev"')
+        if window.has_next and window.end:
             page = str(call.page + 1)
-            links.append(f'<{call.link(after=found.end, page=page)}>; rel="next"')
-        return _answer([shape(item) for item in found.nodes], links)
+            links.append(f'<{call.link(after=window.end, page=page)}>; rel="next"')
+        return _answer([shape(item) for item in window.nodes], links)
 
     def _numbered(
         self,
@@ -202,11 +204,11 @@ def _below_repository(path: str) -> str:
 
 
 def _place(call: Call, page: int) -> dict[str, str]:
-    place = {"page": str(page)}
-    return {**place, "cursor": _token(call, page)} if page > 1 else place
+    position = {"page": str(page)}
+    return {**position, "cursor": _token(call, page)} if page > 1 else position
 
 
 def _token(call: Call, page: int) -> str:
-    kept = sorted(item for item in call.query.items() if item[0] not in ("page", "cursor"))
-    known = (call.repository.id, _below_repository(call.path), kept, page)
-    return f"{zlib.crc32(repr(known).encode()):08x}"
+    filters = sorted(item for item in call.query.items() if item[0] not in ("page", "cursor"))
+    identity = (call.repository.id, _below_repository(call.path), filters, page)
+    return f"{zlib.crc32(repr(identity).encode()):08x}"

@@ -31,16 +31,16 @@ def search_issues(world: World, query: Mapping[str, str], api: str) -> Answer:
             "The listed users and repositories cannot be searched either because the resources "
             "do not exist or you do not have permission to view them."
         )
-    wanted = [word for word in words if not word.startswith("repo:")]
-    if not set(wanted) <= set(_QUALIFIERS) or not {"is:issue", "is:pr"} & set(wanted):
+    qualifiers = [word for word in words if not word.startswith("repo:")]
+    if not set(qualifiers) <= set(_QUALIFIERS) or not {"is:issue", "is:pr"} & set(qualifiers):
         raise _refused("Query must include 'is:issue' or 'is:pull-request'")
-    found = [
+    entries = [
         entry
         for entry in list(repository.entries.values())
-        if all(_QUALIFIERS[word](entry) for word in wanted)
+        if all(_QUALIFIERS[word](entry) for word in qualifiers)
     ]
-    found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
-    return _page("issues", found, lambda entry: views.issue_json(entry, api), query, api)
+    entries.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
+    return _page("issues", entries, lambda entry: views.issue_json(entry, api), query, api)
 
 
 def search_repositories(world: World, query: Mapping[str, str], api: str) -> Answer:
@@ -49,15 +49,21 @@ def search_repositories(world: World, query: Mapping[str, str], api: str) -> Ans
     words = _WORD.findall(text)
     if not words or _WORD.sub("", text).strip():
         raise _refused("The search is longer than 256 characters, or contains unknown words.")
-    found = [
+    repositories = [
         repository
         for repository in world.repositories
         if not repository.private
         and all(_matches(repository, name, value.strip('"')) for name, value in words)
     ]
     if query.get("sort") == "stars":
-        found.sort(key=lambda repository: repository.stars, reverse=True)
-    return _page("repositories", found, lambda one: views.repository_json(one, api), query, api)
+        repositories.sort(key=lambda repository: repository.stars, reverse=True)
+    return _page(
+        "repositories",
+        repositories,
+        lambda repository: views.repository_json(repository, api),
+        query,
+        api,
+    )
 
 
 _WORD = re.compile(r'(language|stars|license|archived):("[^"]+"|[^\s"]+)')
@@ -78,7 +84,7 @@ def _matches(repository: Repository, name: str, value: str) -> bool:
 
 def _page(
     what: str,
-    found: Sequence[Any],
+    matches: Sequence[Any],
     shape: Callable[[Any], views.Json],
     query: Mapping[str, str],
     api: str,
@@ -88,9 +94,9 @@ def _page(
     if page * size > _MOST:
         raise FailedError(422, "Only the first 1000 search results are available")
     start = (page - 1) * size
-    items = [shape(one) for one in found[start : start + size]]
-    body = {"total_count": len(found), "incomplete_results": False, "items": items}
-    last = -(-min(len(found), _MOST) // size)
+    items = [shape(match) for match in matches[start : start + size]]
+    body = {"total_count": len(matches), "incomplete_results": False, "items": items}
+    last = -(-min(len(matches), _MOST) // size)
     if page >= last:
         return Answer(body)
     links = [

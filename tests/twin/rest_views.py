@@ -32,14 +32,14 @@ _GHOST = Account("ghost", GHOST_ID)
 
 def account_json(account: Account | None, api: str) -> Json:
     """Return a user; texts of deleted accounts are ghost's."""
-    one = account or _GHOST
+    person = account or _GHOST
     return {
-        "login": one.rest_login,
-        "id": one.id,
-        "node_id": node_id("U", one.id),
-        "url": f"{api}/users/{one.rest_login}",
-        "html_url": f"{SITE}/{one.login}",
-        "type": one.kind,
+        "login": person.rest_login,
+        "id": person.id,
+        "node_id": node_id("U", person.id),
+        "url": f"{api}/users/{person.rest_login}",
+        "html_url": f"{SITE}/{person.login}",
+        "type": person.kind,
         "site_admin": False,
     }
 
@@ -74,7 +74,7 @@ def repository_json(repository: Repository, api: str) -> Json:
         "disabled": False,
         "visibility": "private" if repository.private else "public",
         "default_branch": repository.default_branch,
-        "open_issues_count": sum(one.state == "open" for one in repository.entries.values()),
+        "open_issues_count": sum(entry.state == "open" for entry in repository.entries.values()),
         "has_issues": True,
         "license": license_id
         and {"key": license_id.lower(), "name": license_id, "spdx_id": license_id},
@@ -104,7 +104,7 @@ def _entry_json(entry: Entry, api: str) -> Json:
         "state": entry.state,
         "locked": entry.locked,
         "active_lock_reason": None,
-        "assignees": [account_json(one, api) for one in entry.assignees],
+        "assignees": [account_json(account, api) for account in entry.assignees],
         "milestone": entry.milestone and {"title": entry.milestone},
         "comments_url": f"{api}/repos/{entry.repo}/issues/{entry.number}/comments",
         "created_at": entry.created_at,
@@ -137,7 +137,7 @@ def issue_json(entry: Entry, api: str) -> Json:
             "merged_at": entry.pull.merged_at,
         }
         return made
-    pinned = [one for one in entry.comments if one.id == entry.pinned_comment]
+    pinned = [comment for comment in entry.comments if comment.id == entry.pinned_comment]
     made |= {
         "type": entry.issue_type and {"name": entry.issue_type},
         "sub_issues_summary": {"total": len(entry.sub_issues)},
@@ -154,14 +154,14 @@ def issue_json(entry: Entry, api: str) -> Json:
 
 
 def _branch(world: World, repo: str | None, ref: str, sha: str, api: str) -> Json:
-    known = None if repo is None else world.repository(repo) or stub_repository(repo)
-    owner = Account(known.owner, known.id) if known else None
+    repository = None if repo is None else world.repository(repo) or stub_repository(repo)
+    owner = Account(repository.owner, repository.id) if repository else None
     return {
-        "label": f"{known.owner if known else 'unknown repository'}:{ref}",
+        "label": f"{repository.owner if repository else 'unknown repository'}:{ref}",
         "ref": ref,
         "sha": sha,
         "user": maybe_account(owner, api),
-        "repo": known and repository_json(known, api),
+        "repo": repository and repository_json(repository, api),
     }
 
 
@@ -351,7 +351,7 @@ def timeline_json(world: World, item: Item, api: str) -> Json:
 
 def _event_json(world: World, event: Event, api: str) -> Json:
     if event.kind == "line-commented":
-        comments = [review_comment_json(one, api) for one in event.comments]
+        comments = [review_comment_json(comment, api) for comment in event.comments]
         return {"event": event.kind, "node_id": event.node_id, "comments": comments}
     made: Json = {
         "event": event.kind,

@@ -57,17 +57,23 @@ def judge(body: dict[str, Any]) -> Said:
     """Answer a request by the texts in it; an issue or a pair without a judgement is an error."""
     asked = body["messages"][1]["content"]
     # A pair shows its issue too, so the pull request's title decides first.
-    told = next((each for title, each in (_PAIRS | _ISSUES).items() if title in asked), None)
-    if told is None:
+    verdict = next(
+        (verdict for title, verdict in (_PAIRS | _ISSUES).items() if title in asked), None
+    )
+    if verdict is None:
         raise LookupError(f"Nobody judged {json.dumps(asked)[:400]}")
-    reply = _reply(asked, told.quote) if told.verdict == "keep" else None
+    reply = _reply(asked, verdict.quote) if verdict.verdict == "keep" else None
     return answer(
-        told.verdict, told.quote, reasons=told.reasons, confidence=told.confidence, reply=reply
+        verdict.verdict,
+        verdict.quote,
+        reasons=verdict.reasons,
+        confidence=verdict.confidence,
+        reply=reply,
     )
 
 
 def _reply(asked: str, quote: str) -> int | None:
     """Return the number of the reply that holds the quote; None for a pair, which has none."""
-    before, found, _ = asked.partition(quote)
+    before, separator, _ = asked.partition(quote)
     numbers = re.findall(r"^=== \w+ begin reply (\d+) of", before, re.MULTILINE)
-    return int(numbers[-1]) if found and numbers else None
+    return int(numbers[-1]) if separator and numbers else None

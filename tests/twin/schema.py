@@ -64,15 +64,15 @@ def nullable_fields(schema: GraphQLSchema | None = None) -> Iterator[tuple[str, 
 
 def _resolver(type_name: str, field_name: str) -> Resolver:
     families = [f"_{family}" for family in _FAMILIES if type_name.endswith(family)]
-    found = CONNECTIONS.get((type_name, field_name))
-    return found or _lookup([type_name, *families], field_name) or attribute(_snake(field_name))
+    resolver = CONNECTIONS.get((type_name, field_name))
+    return resolver or _lookup([type_name, *families], field_name) or attribute(_snake(field_name))
 
 
 def _lookup(tables: Iterable[str], field_name: str) -> Resolver | None:
     for table in tables:
-        found = FIELDS.get(table, {}).get(field_name)
-        if found is not None:
-            return found
+        resolver = FIELDS.get(table, {}).get(field_name)
+        if resolver is not None:
+            return resolver
     return None
 
 

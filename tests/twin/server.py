@@ -177,8 +177,8 @@ class Twin:
         return self._get(received)
 
     def _valid(self, token: str) -> bool:
-        known, expires = self.limits.tokens, self.limits.expires
-        return (known is None or token in known) and self.meter.now() < expires.get(token, inf)
+        tokens, expires = self.limits.tokens, self.limits.expires
+        return (tokens is None or token in tokens) and self.meter.now() < expires.get(token, inf)
 
     def _get(self, received: Received) -> tuple[Reply, _Noted]:
         prefix = "/api/v3" if received.path.startswith("/api/v3/") else ""
@@ -269,7 +269,7 @@ class Twin:
         asked = asked_nodes(query.document, query.operation, query.variables, self.world)
         kinds = {"GraphQL", name}
         if asked:
-            kinds.add("Entries" if len(asked[0].place) > 1 else "Continuations")
+            kinds.add("Entries" if len(asked[0].path) > 1 else "Continuations")
         elif name.startswith("Sweep"):
             kinds.add("Sweep")
         return self._plan.strikes(About(kinds, token, asked=asked))

@@ -66,23 +66,23 @@ def ship(directory: Path) -> None:
             bundle,
             "--all",
         )
-        place = Workspace(Path(scratch) / "workspace")
-        _mine(world, place.root)
-        _rewrite(Archive(place.raw(REPO)), directory / "replies" / REPLIES, _from_github)
-        _review(place, bundle)
-        _rewrite(Archive((place.root / ANSWERS).parent), directory / ANSWERS, _in_no_time)
+        workspace = Workspace(Path(scratch) / "workspace")
+        _mine(world, workspace.root)
+        _rewrite(Archive(workspace.raw(REPO)), directory / "replies" / REPLIES, _from_github)
+        _review(workspace, bundle)
+        _rewrite(Archive((workspace.root / ANSWERS).parent), directory / ANSWERS, _in_no_time)
 
 
-def _review(place: Workspace, bundle: Path) -> None:
+def _review(workspace: Workspace, bundle: Path) -> None:
     quiet, profile = Reporter(quiet=True), load_profile("default")
-    normalize(place, REPO, quiet, workers=1)
-    pair(place, REPO, find_rules("default"))
-    clone(place, REPO, quiet, source=bundle.resolve())
-    read_history(place, REPO, quiet)
-    run_filters(place, [REPO], profile, quiet)
+    normalize(workspace, REPO, quiet, workers=1)
+    pair(workspace, REPO, find_rules("default"))
+    clone(workspace, REPO, quiet, source=bundle.resolve())
+    read_history(workspace, REPO, quiet)
+    run_filters(workspace, [REPO], profile, quiet)
     with OpenAIServer(judge) as server:
         settings = replace(REVIEW, base_url=server.url, api_key=KEY)
-        run_review(place, [REPO], profile, settings, quiet)
+        run_review(workspace, [REPO], profile, settings, quiet)
 
 
 def _mine(world: World, workspace: Path) -> None:

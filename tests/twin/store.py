@@ -40,10 +40,10 @@ class World:
     @property
     def main(self) -> Repository:
         """Return the repository that the world is about."""
-        found = self.repository(self._main)
-        if found is None:
+        repository = self.repository(self._main)
+        if repository is None:
             raise LookupError(f"{self._main} left the world")
-        return found
+        return repository
 
     @property
     def repositories(self) -> list[Repository]:
@@ -59,7 +59,9 @@ class World:
 
     def repository_by_id(self, identity: int) -> Repository | None:
         """Find a repository by its database id."""
-        return next((one for one in self._by_name.values() if one.id == identity), None)
+        return next(
+            (repository for repository in self._by_name.values() if repository.id == identity), None
+        )
 
     def entry(self, ref: Ref | None) -> Entry | None:
         """Find an entry by its address."""
@@ -76,13 +78,13 @@ class World:
 
     def commit(self, sha: str) -> Commit | None:
         """Find a commit on any pull request's timeline."""
-        found = self._index().commits.get(sha)
-        return found[0] if found else None
+        commits = self._index().commits.get(sha)
+        return commits[0] if commits else None
 
     def pulls_with(self, sha: str) -> list[Entry]:
         """Return the pull requests that hold or merged a commit."""
-        found = [self.entry(commit.home) for commit in self._index().commits.get(sha, ())]
-        return [entry for entry in found if entry is not None]
+        entries = [self.entry(commit.home) for commit in self._index().commits.get(sha, ())]
+        return [entry for entry in entries if entry is not None]
 
     def put(self, entry: Entry) -> None:
         """Add an entry or replace the one at its address."""
@@ -151,9 +153,9 @@ def _register(index: _Index, entry: Entry) -> None:
             nodes += item.comments
     nodes += [thread for thread in threads(entry) if thread not in entry.timeline]
     for node in nodes:
-        known = index.nodes.setdefault(node.node_id, node)
-        if known is not node:
-            raise ValueError(f"{node.node_id} names both {known} and {node}")
+        registered = index.nodes.setdefault(node.node_id, node)
+        if registered is not node:
+            raise ValueError(f"{node.node_id} names both {registered} and {node}")
     if entry.pull is not None:
         merge = merge_commit(entry)
         if merge is not None:

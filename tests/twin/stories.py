@@ -109,13 +109,13 @@ def almost_keywords(editor: Editor) -> None:
         "expression for the names of files.",
         labels=["enhancement"],
     )
-    for place, text in (
+    for where, text in (
         ("a code span", f"Write `fixes #{shy}` to close it."),
         ("a fence", f"```\nfixes #{shy}\n```\nNothing is closed."),
         ("an HTML comment", f"<!-- e.g. fixes #{shy} -->\nRefactoring only."),
         ("a quotation", f"> fixes #{shy}\n\nI disagree."),
     ):
-        number = editor.pull(f"Mention a keyword in {place}", text)
+        number = editor.pull(f"Mention a keyword in {where}", text)
         editor.close(number)
     template = editor.pull("Tidy imports", "closes #xxxx\n\nI left the template as it was.")
     editor.merge(template)
@@ -203,7 +203,7 @@ def closings(editor: Editor) -> None:
     rejected = editor.pull("Rewrite in another language", "Faster!", author=SANA)
     editor.review(rejected, "CHANGES_REQUESTED", "Not without a benchmark.")
     line = editor.review(rejected, "COMMENTED", "", [("src/sluice/reader.py", "Why?")])
-    comments = {one.review: one.id for one in editor.entry(rejected).review_comments()}
+    comments = {comment.review: comment.id for comment in editor.entry(rejected).review_comments()}
     editor.reply(rejected, comments[line], "For speed.", author=SANA)
     editor.close(rejected)
     editor.pull("Still open", "Waiting for a review.", draft=True)
@@ -246,9 +246,9 @@ def sizes(editor: Editor, outside: Editor) -> None:
         editor.comment(
             long, f"Idea {turn}: sieve number {turn}.", author=(MAINTAINER, SANA)[turn % 2]
         )
-    known = editor.issue("Nightly builds of pan fail", "They will be listed below.")
+    listed = editor.issue("Nightly builds of pan fail", "They will be listed below.")
     for night in range(130):
-        outside.issue(f"Nightly build {night} failed", f"Same as prospector/sluice#{known}.")
+        outside.issue(f"Nightly build {night} failed", f"Same as prospector/sluice#{listed}.")
     wide = editor.pull(
         "Add licence headers",
         "To every file.",

@@ -7,7 +7,7 @@ from .world import Entry, Event, ReviewComment
 
 def threads(entry: Entry) -> list[Event]:
     """Return the review threads: those older than reviews, then one for each first comment."""
-    found = [item for item in entry.timeline if isinstance(item, Event) and item.comments]
+    recorded = [item for item in entry.timeline if isinstance(item, Event) and item.comments]
     roots: dict[int, list[ReviewComment]] = {}
     for review in entry.reviews:
         for comment in review.comments:
@@ -25,4 +25,4 @@ def threads(entry: Entry) -> list[Event]:
         )
         for comments in roots.values()
     ]
-    return found + made
+    return recorded + made

@@ -35,7 +35,7 @@ _NEW = (
     "rio-dorado",
 )
 _PEOPLE = {
-    **{one.rest_login: one for one in (MAINTAINER, VISITOR, SANA, RENOVATOR)},
+    **{account.rest_login: account for account in (MAINTAINER, VISITOR, SANA, RENOVATOR)},
     **{login: Account(login, 4_100_020 + index) for index, login in enumerate(_NEW)},
     "sweeper[bot]": Account("sweeper", 4_100_014, "Bot"),
 }
@@ -85,11 +85,11 @@ def tracker(editor: Editor) -> None:
 def _read(text: str) -> list[_Entry]:
     entries: list[_Entry] = []
     for line in text.splitlines():
-        if found := _ENTRY.fullmatch(line):
-            kind, key, title = found.groups()
+        if match := _ENTRY.fullmatch(line):
+            kind, key, title = match.groups()
             entries.append(_Entry(kind, key, title))
-        elif found := _STEP.fullmatch(line):
-            entries[-1].steps.append(_Step(found[1] or "said", found[2]))
+        elif match := _STEP.fullmatch(line):
+            entries[-1].steps.append(_Step(match[1] or "said", match[2]))
         elif entries[-1].steps:
             entries[-1].steps[-1].lines.append(line)
         else:

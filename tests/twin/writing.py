@@ -59,10 +59,10 @@ class Writer:
     @property
     def repository(self) -> Repository:
         """Return the repository as it stands."""
-        found = self.world.repository(self.repo)
-        if found is None:
+        repository = self.world.repository(self.repo)
+        if repository is None:
             raise LookupError(f"no repository {self.repo}")
-        return found
+        return repository
 
     def entry(self, number: int) -> Entry:
         """Return an entry as it stands."""
@@ -262,7 +262,7 @@ class Writer:
     ) -> int:
         """Answer a review comment, which makes a review that timelines do not show."""
         now, entry = self.tick(at), self.entry(number)
-        path = next(one.path for one in entry.review_comments() if one.id == to)
+        path = next(comment.path for comment in entry.review_comments() if comment.id == to)
         common = self._comment_fields(number, "PRR", "", author, now)
         answer = self._line_comment(number, path, body, author, now, common["id"], to)
         review = Review(**common, state="COMMENTED", submitted_at=now, comments=(answer,))
@@ -289,7 +289,7 @@ class Writer:
         actor: Account | None = MAINTAINER,
         at: str | None = None,
         touch: bool = True,
-        **given: Any,
+        **fields: Any,
     ) -> None:
         """Add any other event; `touch` False leaves `updated_at` alone."""
         now, identity = self.tick(at), self._new_id()
@@ -300,7 +300,7 @@ class Writer:
             node_id=node_id("EV", identity),
             actor=actor,
             created_at=now,
-            **given,
+            **fields,
         )
         self.append(number, made, now if touch else None)
 
@@ -315,4 +315,4 @@ def _largest_id(entry: Entry) -> int:
     ids = [
         item.id or 0 for item in (*entry.timeline, *entry.replies) if not isinstance(item, Commit)
     ]
-    return max([entry.id, *ids, *(one.id for one in entry.review_comments())])
+    return max([entry.id, *ids, *(comment.id for comment in entry.review_comments())])

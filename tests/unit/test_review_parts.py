@@ -23,7 +23,7 @@ from goldpan.llm.settings import Price
 from goldpan.llm.truncate import common_length, cut, middle_out, without_logs
 from tests.filtering import REPO
 from tests.openai_server import OpenAIServer, answer
-from tests.reviewing import QUOTE, each, filtered, review, rows, workspace
+from tests.reviewing import QUOTE, by_number, filtered, review, rows, workspace
 
 LOG = [f"2024-01-01 12:00:{second:02} INFO step {second}" for second in range(60)]
 
@@ -191,7 +191,7 @@ def kept_numbers(verdicts: pa.Table, required: list[str]) -> list[int]:
 def test_builders_can_require_a_review(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 4)
     said = {2: answer("drop", "Leak 2", reasons=["unclear"]), 3: answer("unsure", "Leak 3")}
-    with OpenAIServer(each(said)) as server:
+    with OpenAIServer(by_number(said)) as server:
         review(lab, server)
         name = "question-answer"
         before, reviewed = read_verdicts(lab, REPO, "own"), read_reviews(lab, REPO, "own")

@@ -177,10 +177,10 @@ def test_what_was_filled_in_is_told_apart(tmp_path: Path, other: object) -> None
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: set[str] = set()
+        self.names: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found |= {tag, *(f"@{name}" for name, _ in attrs)}
+        self.names |= {tag, *(f"@{name}" for name, _ in attrs)}
 
 
 OURS = {"div", "h3", "p", "pre", "span", "table", "colgroup", "col", "tbody", "tr", "td", "mark"}
@@ -204,7 +204,7 @@ def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
     tags = Tags()
     tags.feed("".join(drawn))
     tags.close()
-    assert tags.found <= OURS
+    assert tags.names <= OURS
 
 
 def test_huge_texts_are_cut_and_quick() -> None:
