@@ -100,7 +100,7 @@ class Bare:
 
     def people(self) -> list[int]:
         """Return the numbers of those who have an account."""
-        return [int(one["id"]) for one in self._client.get("/api/users/").json()]
+        return [int(person["id"]) for person in self._client.get("/api/users/").json()]
 
 
 _SDK = """
@@ -155,13 +155,13 @@ class Bench:
         if "ModuleNotFoundError" in done.stderr:
             return []
         done.check_returncode()
-        return [float(one) for one in json.loads(done.stdout)]
+        return [float(seconds) for seconds in json.loads(done.stdout)]
 
 
-def timed(work: Callable[..., object], *given: Any) -> float:
+def timed(work: Callable[..., object], *arguments: Any) -> float:
     """Return the seconds that something takes."""
     begun = time.perf_counter()
-    work(*given)
+    work(*arguments)
     return time.perf_counter() - begun
 
 
@@ -176,20 +176,20 @@ def measure(root: Path, bench: Bench) -> None:
     sent = {name: Figure(name, []) for name in ("goldpan push", "bare API", "SDK")}
     got = {name: Figure(name, []) for name in ("goldpan pull", "bare API", "SDK")}
     for turn in range(ROUNDS):
-        name, place = f"round-{turn}", Workspace(root / f"round-{turn}")
-        shutil.copytree(base.root, place.root)
-        work = (place, bench.server, name, bench.form, bench.tasks, _QUIET)
+        name, workspace = f"round-{turn}", Workspace(root / f"round-{turn}")
+        shutil.copytree(base.root, workspace.root)
+        work = (workspace, bench.server, name, bench.form, bench.tasks, _QUIET)
         sent["goldpan push"].seconds.append(timed(push, *work))
         project = bare.project(name, bench.xml)
         sent["bare API"].seconds.append(timed(bare.send, project, bench.bodies))
         got["bare API"].seconds.append(timed(bare.export, number))
-        got["goldpan pull"].seconds.append(timed(pull, place, bench.server, "answered", _QUIET))
+        got["goldpan pull"].seconds.append(timed(pull, workspace, bench.server, "answered", _QUIET))
         for way, seconds in zip((sent, got), bench.sdk(name, number), strict=False):
             way["SDK"].seconds.append(seconds)
     for figures in (sent, got):
         show(list(figures.values()))
-    pull(place, bench.server, "answered", _QUIET)
-    nothing = timed(pull, place, bench.server, "answered", _QUIET)
+    pull(workspace, bench.server, "answered", _QUIET)
+    nothing = timed(pull, workspace, bench.server, "answered", _QUIET)
     print(f"with nothing new: push {timed(push, *work):.2f} s, pull {nothing:.2f} s")
 
 
@@ -212,17 +212,17 @@ def free_port() -> int:
 
 def main() -> None:
     """Start a fresh server, measure, and stop it."""
-    place = SERVER.default_place(os.environ)
-    SERVER.install(place, _QUIET)
+    folder = SERVER.default_place(os.environ)
+    SERVER.install(folder, _QUIET)
     form = find_form("fix-pair")
     tasks = make_tasks(form)
     size = sum(len(json.dumps(task.data())) for task in tasks) / TASKS
     print(f"{TASKS:,} tasks of {size:,.0f} bytes, two answers each, best of {ROUNDS} rounds")
     with scratch() as directory:
         data = Path(directory) / "server"
-        accounts = prepare(place, data, ["one@example.org"], _QUIET)
-        with running(place, data, free_port(), accounts) as run:
-            measure(Path(directory), Bench(run.server, place / "bin" / "python", form, tasks))
+        accounts = prepare(folder, data, ["one@example.org"], _QUIET)
+        with running(folder, data, free_port(), accounts) as run:
+            measure(Path(directory), Bench(run.server, folder / "bin" / "python", form, tasks))
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def _row(group: str, tallies: Iterable[Tally], method: str) -> str:
     share = sum(tally.different[method] for tally in cells) / studies
     places = [_where(tally, method) for tally in cells]
     highest = max(cells, key=lambda tally: tally.rate(method))
-    clear = " | ".join(str(places.count(place)) for place in ("below", "unclear", "above"))
+    clear = " | ".join(str(places.count(side)) for side in ("below", "unclear", "above"))
     return (
         f"| {group}: {len(cells)} | {studies:,} | {100 * share:.1f} % |"
         f" {_counted(highest, method)} | {clear} |"

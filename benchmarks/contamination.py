@@ -44,7 +44,7 @@ def _texts(draw: np.random.Generator, low: int, high: int, count: int) -> Iterat
 def write_items(path: Path, size: int) -> list[str]:
     """Write items shaped as SWE-bench's of `size` bytes; return some of their texts."""
     draw = np.random.default_rng(0)
-    kept: list[str] = []
+    quotes: list[str] = []
     written = number = 0
     with path.open("wb") as file:
         while written < size:
@@ -59,9 +59,9 @@ def write_items(path: Path, size: int) -> list[str]:
                     "FAIL_TO_PASS": "[]",
                 }
                 written += file.write(orjson.dumps(item) + b"\n")
-                if len(kept) < _QUOTES:
-                    kept.append(str(item["problem_statement"]))
-    return kept
+                if len(quotes) < _QUOTES:
+                    quotes.append(str(item["problem_statement"]))
+    return quotes
 
 
 def write_rows(path: Path, count: int, quoted: list[str]) -> int:
@@ -106,11 +106,11 @@ def main() -> None:
         quoted = write_items(items, options.megabytes * 1_000_000)
         for count in (options.rows // 4, options.rows):
             quotes = write_rows(rows, count, quoted)
-            spent, clock, peak, found = measure(rows, items)
+            spent, clock, peak, contaminated = measure(rows, items)
             print(
                 f"{count:,} rows against {items.stat().st_size / 1e6:,.0f} MB: {spent:,.0f} s of "
-                f"processors, {clock:,.0f} s by the clock, {peak:,} MB at most; {found:,} rows "
-                f"found of {quotes:,} that quote an item",
+                f"processors, {clock:,.0f} s by the clock, {peak:,} MB at most; "
+                f"{contaminated:,} rows found of {quotes:,} that quote an item",
                 flush=True,
             )
 

@@ -114,8 +114,8 @@ def _edited(text: str, vocabulary: list[str], chance: random.Random) -> str:
 
 def similarity(left: str, right: str) -> float:
     """Return the Jaccard similarity of two texts' sets of shingles, computed plainly."""
-    one, other = _shingles(left), _shingles(right)
-    return len(one & other) / len(one | other)
+    first, second = _shingles(left), _shingles(right)
+    return len(first & second) / len(first | second)
 
 
 def _words(text: str) -> list[str]:

@@ -66,12 +66,12 @@ def main() -> None:
             start_method="fork",
             logging_dir=str(work / f"log{number}"),
         ).run()
-    found = [
+    clustered = [
         [document * workers + int(path.stem), cluster]
         for path in sorted(Path(clusters).glob("*.clusters"))
         for document, cluster in struct.iter_unpack("<2I", path.read_bytes())
     ]
-    numbers, names = zip(*found, strict=True)
+    numbers, names = zip(*clustered, strict=True)
     table = pa.table({"number": numbers, "cluster": list(map(str, names))})
     pq.write_table(table, directory / "datatrove.parquet")
 

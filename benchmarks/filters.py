@@ -143,12 +143,12 @@ def measure_substance(base: Workspace, repo: str, bundle: Path) -> None:
             )
             for row in changes.to_pylist()
         ]
-    size = sum(len(one.before or b"") + len(one.after or b"") for one in pairs) / 1e6
+    size = sum(len(change.before or b"") + len(change.after or b"") for change in pairs) / 1e6
     begun = time.perf_counter()
-    kept = sum(verdict.keep is True for verdict in compare_all(pairs, WORKERS))
+    substantial = sum(verdict.keep is True for verdict in compare_all(pairs, WORKERS))
     took = time.perf_counter() - begun
     print(
-        f"substance: {len(pairs):,} changed files, {size:,.0f} MB, {kept:,} with substance: "
+        f"substance: {len(pairs):,} changed files, {size:,.0f} MB, {substantial:,} with substance: "
         f"{took:.1f} s, {len(pairs) / took:,.0f} pairs/s, {size / took:.0f} MB/s"
     )
 

@@ -50,12 +50,12 @@ def several_people(document: Any) -> bool:
 def main() -> None:
     """Filter the JSON lines of a directory and print the seconds and what was kept."""
     directory, workers = Path(sys.argv[1]), int(sys.argv[2])
-    kept = directory / "kept"
+    output = directory / "kept"
     executor = LocalPipelineExecutor(
         [
             JsonlReader(str(directory / "json")),
             *map(LambdaFilter, (scaled, few_events, by_people, several_people)),
-            JsonlWriter(str(kept), compression=None),
+            JsonlWriter(str(output), compression=None),
         ],
         tasks=workers,
         workers=workers,
@@ -64,7 +64,7 @@ def main() -> None:
     begun = time.perf_counter()
     executor.run()
     seconds = time.perf_counter() - begun
-    lines = sum(1 for path in kept.glob("*") for _ in path.open("rb"))
+    lines = sum(1 for path in output.glob("*") for _ in path.open("rb"))
     print(json.dumps({"seconds": seconds, "kept": lines}))
 
 

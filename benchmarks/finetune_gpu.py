@@ -136,7 +136,7 @@ def job_of(size: Size, weights: Path, directory: Path) -> Job:
 
 def by_goldpan(size: Size, job: Job) -> Measured:
     """Train as `goldpan evaluate finetune` does, and read what it tells of itself."""
-    told = run_job(job, Reporter(quiet=True))
+    facts = run_job(job, Reporter(quiet=True))
     loaded = load_model(job, load("torch").device("cpu"))
     lengths = [
         example.length for example in loaded.head.examples(loaded.words, job.train, learn=True)
@@ -144,13 +144,13 @@ def by_goldpan(size: Size, job: Job) -> Measured:
     return Measured(
         size.name,
         "Goldpan",
-        told["parameters"],
-        told["seconds"],
-        told["tokens"],
-        model_flops(size, told["parameters"], lengths),
+        facts["parameters"],
+        facts["seconds"],
+        facts["tokens"],
+        model_flops(size, facts["parameters"], lengths),
         _memory(),
-        told["attention"],
-        told["device_batch"],
+        facts["attention"],
+        facts["device_batch"],
     )
 
 
@@ -221,10 +221,10 @@ def measure(sizes: Sequence[Size], scratch: Path, rounds: int) -> Iterator[Measu
             _fresh()
             ours = by_goldpan(size, job)
             _fresh()
-            for found in (ours, by_hand(size, job, ours.device_batch)):
-                known = best.get(found.way)
-                if known is None or found.seconds < known.seconds:
-                    best[found.way] = found
+            for measured in (ours, by_hand(size, job, ours.device_batch)):
+                fastest = best.get(measured.way)
+                if fastest is None or measured.seconds < fastest.seconds:
+                    best[measured.way] = measured
         yield from best.values()
 
 
@@ -236,21 +236,21 @@ def _fresh() -> None:
         cuda.reset_peak_memory_stats()
 
 
-def table(found: Sequence[Measured], peak: float | None) -> str:
+def table(measured: Sequence[Measured], peak: float | None) -> str:
     """Return a Markdown table; Goldpan's rows tell their speed beside the plain loop's."""
     lines = [
         "| model | weights | loop | tokens/s | beside plain | memory | FLOP/s | utilization |",
         "|---|---:|---|---:|---:|---:|---:|---:|",
     ]
-    plain = {each.model: each for each in found if each.way == "plain PyTorch"}
-    for each in found:
-        speed = each.tokens / each.seconds
-        beside = speed / (plain[each.model].tokens / plain[each.model].seconds)
-        rate = each.flops / each.seconds
+    plain = {row.model: row for row in measured if row.way == "plain PyTorch"}
+    for row in measured:
+        speed = row.tokens / row.seconds
+        beside = speed / (plain[row.model].tokens / plain[row.model].seconds)
+        rate = row.flops / row.seconds
         share = f"{rate / peak:.1%}" if peak else "unknown peak"
-        memory = f"{each.memory / 2**30:.1f} GiB" if each.memory else "-"
+        memory = f"{row.memory / 2**30:.1f} GiB" if row.memory else "-"
         lines.append(
-            f"| {each.model} | {each.weights / 1e6:,.1f} M | {each.way} ({each.attention}) "
+            f"| {row.model} | {row.weights / 1e6:,.1f} M | {row.way} ({row.attention}) "
             f"| {speed:,.0f} | {beside:.2f} | {memory} | {rate / 1e12:.3f} T | {share} |"
         )
     return "\n".join(lines)
@@ -268,9 +268,9 @@ def main() -> None:
     peak = next((value for name, value in PEAKS.items() if name in gpu), None)
     with tempfile.TemporaryDirectory() as scratch:
         sizes = SMOKE if arguments.smoke else FULL
-        found = list(measure(sizes, Path(scratch), 1 if arguments.smoke else _ROUNDS))
+        measured = list(measure(sizes, Path(scratch), 1 if arguments.smoke else _ROUNDS))
     print(f"{gpu or 'processor'}, torch {torch.__version__}\n")
-    print(table(found, peak))
+    print(table(measured, peak))
 
 
 if __name__ == "__main__":

@@ -145,34 +145,34 @@ def main() -> None:
         for _ in range(ROUNDS):
             for name, run in runs.items():
                 turns[name].append(run())
-        found = {name: best(these) for name, these in turns.items()}
-        for name, turn in found.items():
+        fastest = {name: best(these) for name, these in turns.items()}
+        for name, turn in fastest.items():
             total = size * (MANY if "process" in name else 2 if "2 x" in name else 1) / 1e6
             print(
                 f"{name:<12} {turn.clock:6.2f} s {total / turn.clock:6,.0f} MB/s by the clock, "
                 f"{turn.processor:6.2f} s {total / turn.processor:6,.0f} MB/s of one core, "
                 f"peak {turn.peak:5,.0f} MB"
             )
-        summary(found)
+        summary(fastest)
 
 
-def summary(found: dict[str, Turn]) -> None:
+def summary(fastest: dict[str, Turn]) -> None:
     """Print the ratios that matter, and what nine months of 2022 would take."""
-    reading, limit, plain = (found[name] for name in ("IssuesEvent", "gzip -dc", "orjson loop"))
+    reading, limit, plain = (fastest[name] for name in ("IssuesEvent", "gzip -dc", "orjson loop"))
     print(
         f"of gzip's limit: {limit.clock / reading.clock:.0%} by the clock, "
         f"{limit.processor / reading.processor:.0%} of one core; times the orjson loop: "
         f"{plain.clock / reading.clock:.2f} by the clock, "
         f"{plain.processor / reading.processor:.2f} of one core"
     )
-    one, two = found["1 process"], found["2 processes"]
-    two_gzips = 2 * limit.clock / found["2 x gzip -dc"].clock
+    single, double = fastest["1 process"], fastest["2 processes"]
+    two_gzips = 2 * limit.clock / fastest["2 x gzip -dc"].clock
     print(
-        f"two processes over {MANY} hours: {one.clock / two.clock:.2f} x one by the clock, "
-        f"{2 * one.processor / two.processor:.2f} by processor time, which other work on the "
+        f"two processes over {MANY} hours: {single.clock / double.clock:.2f} x one by the clock, "
+        f"{2 * single.processor / double.processor:.2f} by processor time, which other work on the "
         f"machine does not change (two gzip -dc at once: {two_gzips:.2f} x one by the clock)"
     )
-    total = NINE_MONTHS * two.clock / MANY
+    total = NINE_MONTHS * double.clock / MANY
     print(
         f"{NINE_MONTHS:,} hours of {PACKED / 1e6:.0f} MB, January to September 2022: "
         f"{total / 3_600:.1f} h on this machine with 2 processes, "

@@ -69,9 +69,9 @@ def single_file_pulls(workspace: Workspace, path: Path) -> list[tuple[str, str, 
             fork = ancestry.fork(base, head)
             pairs += [Pair(fork.merge_base, head)] if fork else []
     compared = zip(pairs, compare(path, pairs, Depth.FILES), strict=True)
-    found = [(pair, touched[0]) for pair, touched in compared if touched and len(touched) == 1]
-    edited = [(pair, one) for pair, one in found if one.letter == "M"]
-    return [(pair.before, pair.after, path_text(one.path)) for pair, one in edited[:PULLS]]
+    changed = [(pair, touched[0]) for pair, touched in compared if touched and len(touched) == 1]
+    edited = [(pair, file) for pair, file in changed if file.letter == "M"]
+    return [(pair.before, pair.after, path_text(file.path)) for pair, file in edited[:PULLS]]
 
 
 def compare_blobs(path: Path, singles: list[tuple[str, str, str]]) -> None:
@@ -139,11 +139,11 @@ def compare_fetching(
             subprocess.run(show, env=settings, check=True, stdout=subprocess.DEVNULL)
 
     slow, _ = timed(one_by_one)
-    each, each_lazy = at_once / len(blobs), slow / len(some)
+    batched, each_lazy = at_once / len(blobs), slow / len(some)
     print(
         f"files of a partial clone: {len(blobs)} at once in {at_once:.2f} s "
-        f"({each * 1e3:.1f} ms each), one by one {each_lazy * 1e3:.0f} ms each: "
-        f"{each_lazy / each:.0f} x"
+        f"({batched * 1e3:.1f} ms each), one by one {each_lazy * 1e3:.0f} ms each: "
+        f"{each_lazy / batched:.0f} x"
     )
 
 

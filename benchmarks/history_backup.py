@@ -199,14 +199,14 @@ def _log(clone: Path, *arguments: str) -> list[Commit]:
 
 
 def _git(clone: Path, *arguments: str) -> str:
-    ended = subprocess.run(
+    done = subprocess.run(
         ["git", *arguments],
         env=environment(NOWHERE, clone),
         cwd=clone,
         capture_output=True,
         check=True,
     )
-    return ended.stdout.decode("utf-8", "replace")
+    return done.stdout.decode("utf-8", "replace")
 
 
 def main() -> None:

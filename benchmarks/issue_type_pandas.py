@@ -32,7 +32,7 @@ def main(shards: Path, output: Path) -> None:
         lambda labels: {synonyms[label.lower()] for label in labels if label.lower() in synonyms}
     )
     rows = rows[classes.map(len) == 1]
-    rows["label"] = classes[classes.map(len) == 1].map(lambda found: next(iter(found)))
+    rows["label"] = classes[classes.map(len) == 1].map(lambda names: next(iter(names)))
     rows["title"] = rows.title.str.replace("\0", "")
     rows["body"] = rows.body.str.replace("\0", "")
     texts = (rows.title + " " + rows.body).map(lambda text: " ".join(text.split()))

@@ -118,11 +118,11 @@ def main() -> None:
             data = read_task_data(workspace.dataset(name), task)
             measured += [measure(data, seed) for seed in range(options.seeds)]
             print(name, measured[-1], flush=True)
-    planted = sum(one.planted for one in measured)
-    reached = sum(one.reached for one in measured)
-    looked_at = sum(one.looked_at for one in measured)
-    noisy, corrected, clean = np.mean([one.f1 for one in measured], axis=0)
-    against_planted, against_corrected = np.mean([one.noisy_test for one in measured], axis=0)
+    planted = sum(trial.planted for trial in measured)
+    reached = sum(trial.reached for trial in measured)
+    looked_at = sum(trial.looked_at for trial in measured)
+    noisy, corrected, clean = np.mean([trial.f1 for trial in measured], axis=0)
+    against_planted, against_corrected = np.mean([trial.noisy_test for trial in measured], axis=0)
     share = reached / planted
     print(f"{len(measured)} runs: {reached:,} of {planted:,} planted labels ({share:.1%}) stand")
     print(f"among the {looked_at:,} rows that people look at ({reached / looked_at:.0%} of them)")

@@ -146,7 +146,9 @@ def compare_at_once(count: int, tokens: int, latency: float = 0.35) -> None:
                     started = time.perf_counter()
                     mine_many(settings, dict.fromkeys(names), reporter, results, FAST)
                     seconds.append(time.perf_counter() - started)
-            mined = [one for one in results.by_name.values() if isinstance(one, MineResult)]
+            mined = [
+                result for result in results.by_name.values() if isinstance(result, MineResult)
+            ]
             requests = sum(result.requests for result in mined)
             print(f"  {what:<17} {requests:>5,} requests, {seconds[-1]:6.1f} s")
     print(f"  {seconds[0] / seconds[1]:.1f} x as fast at once")

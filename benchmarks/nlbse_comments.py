@@ -115,21 +115,23 @@ def tasks() -> list[Task]:
 
 def measure(workspace: Path, entry: Entry) -> Measured:
     """Run a system on all categories; what was run before costs what it cost then."""
-    told = []
+    results = []
     for kind in FIFTHS if entry.held_out else (None,):
         held = () if kind is None else ("--hold-out", kind)
         command = ("evaluate", "run", "--suite", "nlbse23", "--protocol", "nlbse23", "--json")
-        told += orjson.loads(goldpan(workspace, *command, *entry.options, *held))
-    wanted = {task.name: task.label_names[0] for task in tasks()}
+        results += orjson.loads(goldpan(workspace, *command, *entry.options, *held))
+    positive = {task.name: task.label_names[0] for task in tasks()}
     counts = {task: [0, 0, 0, 0] for task in BASELINE}
-    for one in told:
-        each = {counted.label: counted for counted in scores_of(one["scores"]).label_confusions}
-        found = each[wanted[one["task"]]]
-        for place, count in enumerate((found.tp, found.fp, found.tn, found.fn)):
-            counts[one["task"]][place] += count
-    costs = [one["costs"] for one in told]
+    for result in results:
+        confusions = {
+            counted.label: counted for counted in scores_of(result["scores"]).label_confusions
+        }
+        confusion = confusions[positive[result["task"]]]
+        for index, count in enumerate((confusion.tp, confusion.fp, confusion.tn, confusion.fn)):
+            counts[result["task"]][index] += count
+    costs = [result["costs"] for result in results]
     return Measured(
-        {task: BinaryConfusion(*each) for task, each in counts.items()},
+        {task: BinaryConfusion(*sums) for task, sums in counts.items()},
         sum(cost["wall_seconds"] for cost in costs),
         sum(cost["cpu_seconds"] for cost in costs),
     )
@@ -143,8 +145,8 @@ def copied(workspace: Path) -> Iterator[tuple[str, float]]:
         train = pc.unique(splits["train"]["text"])
         share = pc.mean(pc.is_in(splits["test"]["text"], value_set=train)).as_py()
         shares.setdefault(str(task.settings["language"]), []).append(share)
-    for language, each in sorted(shares.items()):
-        yield language, sum(each) / len(each)
+    for language, values in sorted(shares.items()):
+        yield language, sum(values) / len(values)
 
 
 def line(cells: Sequence[str]) -> None:
@@ -152,15 +154,15 @@ def line(cells: Sequence[str]) -> None:
     print("| " + " | ".join(cells) + " |")
 
 
-def categories(found: Measured) -> None:
+def categories(measured: Measured) -> None:
     """Print a system category by category."""
     line(("category", "precision", "recall", "F1", "organizers' F1", "won"))
     line(("---", *["---:"] * 4, "---"))
-    before, won = baseline_f1(), found.ranked.won
+    before, won = baseline_f1(), measured.ranked.won
     for name in BASELINE:
-        values = (found.value(name, metric) for metric in ("precision", "recall", "f1"))
-        told = [f"{value:.3f}" for value in (*values, before[name])]
-        line((name.removeprefix("nlbse23_"), *told, "yes" if name in won else "no"))
+        values = (measured.value(name, metric) for metric in ("precision", "recall", "f1"))
+        cells = [f"{value:.3f}" for value in (*values, before[name])]
+        line((name.removeprefix("nlbse23_"), *cells, "yes" if name in won else "no"))
 
 
 def main() -> None:
@@ -185,17 +187,17 @@ def main() -> None:
         for entry in ENTRIES:
             if options.quick and not entry.quick:
                 continue
-            found = measure(workspace, entry)
-            ranked = found.ranked
-            told = [f"{found.mean(metric):.3f}" for metric in ("precision", "recall", "f1")]
-            told += [str(ranked.outperformed), f"{ranked.score:.4f}"]
-            line((entry.about, *told, f"{found.processor:.0f}", f"{found.wall:.0f}"))
+            measured = measure(workspace, entry)
+            ranked = measured.ranked
+            cells = [f"{measured.mean(metric):.3f}" for metric in ("precision", "recall", "f1")]
+            cells += [str(ranked.outperformed), f"{ranked.score:.4f}"]
+            line((entry.about, *cells, f"{measured.processor:.0f}", f"{measured.wall:.0f}"))
             sys.stdout.flush()
             if entry.shown:
-                shown[entry.about] = found
-        for about, found in shown.items():
+                shown[entry.about] = measured
+        for about, measured in shown.items():
             print(f"\n{about}:\n")
-            categories(found)
+            categories(measured)
         print(f"\n{time.monotonic() - begun:.0f} s in all")
 
 

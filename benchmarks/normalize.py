@@ -32,14 +32,14 @@ def run(root: Path, repo: str) -> None:
     with Reporter(quiet=True) as reporter:
         rows = normalize(workspace, repo, reporter, workers=WORKERS)
     normalized = time.perf_counter()
-    found = pair(workspace, repo, RULES["default"])
+    result = pair(workspace, repo, RULES["default"])
     paired = time.perf_counter()
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     figures = {
         "entries": rows["entries"],
         "rows": sum(rows.values()),
-        "pairs": found.pairs,
+        "pairs": result.pairs,
         "normalize": normalized - started,
         "pair": paired - normalized,
         "peak_mb": (own + WORKERS * child) / 1024,  # all processes at their peaks at once

@@ -119,7 +119,7 @@ def draw(cell: Cell, random: np.random.Generator) -> Drawn:
     tasks = []
     drawn = zip(truths, answers, bins, units, strict=True)
     for number, (truth, answer, bin_of, unit) in enumerate(drawn):
-        there, summed = _counts(truth, answer, classes, bin_of)
+        used, summed = _counts(truth, answer, classes, bin_of)
         evidence = {
             f"m{at:02}": model for at, model in enumerate(models_evidence(summed, macro_f1))
         }
@@ -127,7 +127,7 @@ def draw(cell: Cell, random: np.random.Generator) -> Drawn:
         many = len(np.unique(unit))
         tasks.append(
             TaskEvidence(
-                f"t{number:02}", f"s{number:02}", kind, many, cell.rows, there, evidence, macro_f1
+                f"t{number:02}", f"s{number:02}", kind, many, cell.rows, used, evidence, macro_f1
             )
         )
     scores = np.array([[task.models[name].scores for task in tasks] for name in tasks[0].models])
@@ -141,14 +141,14 @@ def _counts(
 
     These are true and false positives and false negatives: models x seeds x bins x 3 a class.
     """
-    there, place = np.unique(bins, return_inverse=True)
+    used, position = np.unique(bins, return_inverse=True)
     models, seeds, rows = answer.shape
-    starts = np.arange(models * seeds)[:, None] * len(there) + place
+    starts = np.arange(models * seeds)[:, None] * len(used) + position
     answer = answer.reshape(-1, rows)
     of_truth, of_answer = (3 * (starts * classes + label) for label in (truth, answer))
     right = answer == truth
-    size = models * seeds * len(there) * 3 * classes
+    size = models * seeds * len(used) * 3 * classes
     counts = np.bincount(of_truth[right], minlength=size).astype(np.float64)
     counts += np.bincount(of_answer[~right] + 1, minlength=size)
     counts += np.bincount(of_truth[~right] + 2, minlength=size)
-    return there, counts.reshape(models, seeds, len(there), 3 * classes)
+    return used, counts.reshape(models, seeds, len(used), 3 * classes)

@@ -207,13 +207,13 @@ def _write(
         for meta, body in source.head:
             named = orjson.loads(orjson.dumps(meta).replace(old, new))
             archive.append(named, body.replace(old, new), sync=False)
-        for place, copy in enumerate(copies):
+        for position, copy in enumerate(copies):
             chance = random.Random(copy)
             for meta, reply in source.replies:
                 body = orjson.dumps(source.copy(reply, chance) if copy else reply)
-                body = shift_numbers(body, place, source.step)
-                body = _with_commits(body.replace(old, new), place, renamed[place])
-                archive.append(shift_meta(meta, place, source.step), body, sync=False)
+                body = shift_numbers(body, position, source.step)
+                body = _with_commits(body.replace(old, new), position, renamed[position])
+                archive.append(shift_meta(meta, position, source.step), body, sync=False)
         archive.append({"part": "end", "run": 1, "keys": [], "at": "", "figures": {}})
 
 

@@ -34,11 +34,11 @@ def repeat_history(bundle: Path, target: Path, copies: int, step: int) -> list[d
     The head of pull request n is that of n + `step` in the second repetition, and so on.
     """
     _git("clone", "--quiet", "--mirror", bundle, target)
-    wanted = ("--glob=refs/heads/*", "--glob=refs/pull/*")
-    exported = _git("-C", target, "fast-export", "--no-data", "--show-original-ids", *wanted)
+    selected = ("--glob=refs/heads/*", "--glob=refs/pull/*")
+    exported = _git("-C", target, "fast-export", "--no-data", "--show-original-ids", *selected)
     tip = _git("-C", target, "rev-parse", "HEAD").strip()
     refs = _git("-C", target, "for-each-ref", "--format=delete %(refname)")
-    _git("-C", target, "update-ref", "--stdin", given=refs)
+    _git("-C", target, "update-ref", "--stdin", stdin=refs)
     commits = list(_read(exported))
     names = {commit.mark: commit.name for commit in commits if commit.mark}
     last = next(mark for mark, name in names.items() if name == tip)
@@ -47,7 +47,7 @@ def repeat_history(bundle: Path, target: Path, copies: int, step: int) -> list[d
         _write(commit, copy, step, last) for copy in range(copies) for commit in commits
     )
     options = ("fast-import", "--quiet", "--force", f"--export-marks={marks.resolve()}")
-    _git("-C", target, *options, given=stream)
+    _git("-C", target, *options, stdin=stream)
     renamed: list[dict[bytes, bytes]] = [{} for _ in range(copies)]
     for line in marks.read_bytes().splitlines():
         mark, name = line.removeprefix(b":").split()
@@ -99,6 +99,6 @@ def _write(commit: _Commit, copy: int, step: int, last: int) -> bytes:
     return b"commit %s\n%s%s%s%s\n" % (ref, mark, commit.head, parents, commit.files)
 
 
-def _git(*arguments: str | Path, given: bytes = b"") -> bytes:
+def _git(*arguments: str | Path, stdin: bytes = b"") -> bytes:
     command = ["git", *map(str, arguments)]
-    return subprocess.run(command, input=given, check=True, stdout=subprocess.PIPE).stdout
+    return subprocess.run(command, input=stdin, check=True, stdout=subprocess.PIPE).stdout

@@ -53,15 +53,15 @@ def _files(count: int, per_issue: int, bodies: tuple[tuple[str, str], ...]) -> d
         return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
-def filtered(workspace: Workspace) -> Workspace:
+def filtered(lab: Workspace) -> Workspace:
     """Filter a workspace by a profile that drops what bots wrote."""
-    run_filters(workspace, [REPO], profile(workspace), QUIET)
-    return workspace
+    run_filters(lab, [REPO], profile(lab), QUIET)
+    return lab
 
 
-def profile(workspace: Workspace) -> Profile:
+def profile(lab: Workspace) -> Profile:
     """Return the profile of these workspaces."""
-    path = workspace.root / "own.toml"
+    path = lab.root / "own.toml"
     path.write_text('decide = ["bots"]', encoding="utf-8")
     return load_profile(str(path))
 
@@ -73,14 +73,14 @@ def settings(server: OpenAIServer, **changes: Any) -> ReviewSettings:
     return load_review_settings(None, flags, {"OPENAI_API_KEY": server.key or ""})
 
 
-def review(workspace: Workspace, server: OpenAIServer, **changes: Any) -> ReviewResult:
+def review(lab: Workspace, server: OpenAIServer, **changes: Any) -> ReviewResult:
     """Review the issues of a workspace."""
-    return run_review(workspace, [REPO], profile(workspace), settings(server, **changes), QUIET)
+    return run_review(lab, [REPO], profile(lab), settings(server, **changes), QUIET)
 
 
-def rows(workspace: Workspace) -> dict[int, Row]:
+def rows(lab: Workspace) -> dict[int, Row]:
     """Return the verdicts of a review by issue."""
-    table = pq.read_table(review_path(workspace, REPO, "own"))
+    table = pq.read_table(review_path(lab, REPO, "own"))
     return {row["issue"]: row for row in table.to_pylist()}
 
 

@@ -49,7 +49,7 @@ class Tally:
 
     def _line(self, what: str, how: str, pairs: Iterable[tuple[str, str]]) -> str:
         outcomes: tuple[Outcome, ...] = ("same", "named", "forbidden")
-        sums = [sum(self.counts[what, how, outcome] for what, how in pairs) for outcome in outcomes]
+        sums = [sum(self.counts[*pair, outcome] for pair in pairs) for outcome in outcomes]
         return f"| {what} | {how} | {sum(sums)} | {sums[0]} | {sums[1]} | {sums[2]} |"
 
 

@@ -100,10 +100,10 @@ def test_identity_counts_pulls_issues_and_commits_but_not_repositories(tmp_path:
         example(CODE_EDIT, 6, "p/q", pull=3, base_sha="d" * 40),
     ]
     made = write(tmp_path, CODE_EDIT, rows).directory
-    instance = {"instance_id": "x", "repo": "O/N", "issue_numbers": "[5, 70]", "text": "short"}
+    item = {"instance_id": "x", "repo": "O/N", "issue_numbers": "[5, 70]", "text": "short"}
     others = [
         lines(tmp_path / "bench.jsonl", BENCH),
-        lines(tmp_path / "other.jsonl", [instance]),
+        lines(tmp_path / "other.jsonl", [item]),
     ]
     result = find_contamination(made, others)
     assert [(hit.id, hit.kind, hit.item) for hit in result.evidence] == [
@@ -180,7 +180,7 @@ def test_the_command_lists_rows_and_exits_with_0(tmp_path: Path) -> None:
     assert "1 of 2 rows (50.0%)" in done.out
     assert "Not seen:" in done.out
     with rows.open(newline="") as file:
-        assert [(row["id"], row["kind"]) for row in csv.DictReader(file)] == [
+        assert [(record["id"], record["kind"]) for record in csv.DictReader(file)] == [
             ("qa:p/q#1", "near"),
             ("qa:p/q#1", "ngram"),
         ]

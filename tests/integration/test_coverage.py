@@ -168,7 +168,9 @@ def test_a_long_list_of_gaps_is_cut(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 @both
 def test_every_list_of_the_twin_is_in_the_ledger(via: Via) -> None:
-    ledger = {(row["number"], row["part"]): row for row in rows_of(undisturbed(via), "ledger")}
+    ledger = {
+        (listed["number"], listed["part"]): listed for listed in rows_of(undisturbed(via), "ledger")
+    }
     world = synthetic_world()
     for number, entry in world.main.entries.items():
         parts = {"entry", "comments", "labels", "timeline", "links"}
@@ -183,17 +185,19 @@ def test_every_list_of_the_twin_is_in_the_ledger(via: Via) -> None:
             lengths["reviews"] = len(entry.reviews)
         for part, length in lengths.items():
             if entry.pull:
-                row = ledger[number, part]
-                assert row["stored"] == length
-                silent = via == "rest" and row["announced"] is None
-                assert silent or row["announced"] == length
+                listed = ledger[number, part]
+                assert listed["stored"] == length
+                silent = via == "rest" and listed["announced"] is None
+                assert silent or listed["announced"] == length
         relations = ledger.get((number, "relations"))
         if relations:
             count = sum(map(len, (entry.sub_issues, entry.blocked_by, entry.blocking)))
             assert (relations["announced"], relations["stored"]) == (count, count)
-    states = {row["state"] for row in ledger.values()}
+    states = {listed["state"] for listed in ledger.values()}
     assert states == ({"complete"} if via == "graphql" else {"complete", "unseen"})
-    assert {part for (_, part), row in ledger.items() if row["state"] == "unseen"} <= {"links"}
+    assert {part for (_, part), listed in ledger.items() if listed["state"] == "unseen"} <= {
+        "links"
+    }
 
 
 def test_commits_that_never_came_are_short(tmp_path: Path) -> None:
@@ -242,7 +246,7 @@ def test_one_item_less_than_announced_is_short(connection: str, part: str, tmp_p
     make_tables(workspace)
     gaps = [(g.number, g.part, g.state) for g in measure_coverage(workspace, SLUICE).gaps]
     assert gaps == [(lost[0], part, "short")]
-    parts = {row["part"]: row for row in explain(workspace, f"{SLUICE}#{lost[0]}").ledger}
+    parts = {listed["part"]: listed for listed in explain(workspace, f"{SLUICE}#{lost[0]}").ledger}
     assert parts[part]["state"] == "short"
     assert parts["entry"]["state"] == "complete"
 

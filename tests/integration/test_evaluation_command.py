@@ -37,7 +37,7 @@ def test_what_a_model_does_not_answer_stops_no_other_run(root: Path) -> None:
     done = run(root, "--task", "se_entities", "--task", "requirement_type", "--model", "tfidf-svm")
     assert done.exit_code == 1
     assert "does not answer se_entities" in done.stderr
-    assert [run.task for run in read_runs(Workspace(root))] == ["requirement_type"]
+    assert [result.task for result in read_runs(Workspace(root))] == ["requirement_type"]
     alone = run(root, "--task", "se_entities", "--model", "tfidf-svm")
     assert isinstance(alone.exception, EvaluationError)
 

@@ -395,7 +395,7 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
     data = two_labels()
     add_run(workspace, data, "a", 0.9)
     add_run(workspace, data, "b", 0.5)
-    assert "resolved" not in {section.key for section in reported(workspace).sections}
+    assert "resolved" not in {part.key for part in reported(workspace).sections}
     run = read_runs(workspace, models=["a"])[0]
     instance = Instance("issue-resolution:o/n#1+2", "o/n", 1, 2, "a" * 40, "", "")
     outcomes: tuple[Outcome, ...] = ("resolved", "resolved", "tests-fail", "no-answer")

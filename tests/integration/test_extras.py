@@ -37,7 +37,7 @@ def test_a_package_of_an_extra_is_one() -> None:
     extras = PROJECT["optional-dependencies"]
     for package, extra in EXTRAS.items():
         name = PACKAGES.get(package, package.replace("_", "-"))
-        assert any(re.match(rf"{name}\b", extra) for extra in extras[extra]), package
+        assert any(re.match(rf"{name}\b", requirement) for requirement in extras[extra]), package
         assert not any(
             re.match(rf"{name}\b", dependency) for dependency in PROJECT["dependencies"]
         ), package

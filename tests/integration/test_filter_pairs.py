@@ -129,7 +129,7 @@ def test_one_to_one(tmp_path: Path) -> None:
         *(pair(6, 17), pair(6, 18), pair(7, 17)),
         *(pair(8, 11, pull_repo=ELSEWHERE, merged=None), pair(8, 19)),
     ]
-    numbers = {pair["issue"] for pair in pairs}, {pair["pull"] for pair in pairs}
+    numbers = {entry["issue"] for entry in pairs}, {entry["pull"] for entry in pairs}
     entries = [*map(issue, sorted(numbers[0])), *map(pull, sorted(numbers[1]))]
     workspace = build(tmp_path, entries, pairs=pairs)
     verdicts = judge(workspace, "one-to-one")
@@ -359,7 +359,7 @@ def test_without_pairs_files_and_history(tmp_path: Path) -> None:
 def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
     entries = [*map(issue, range(1, 20)), *map(pull, range(20, 40))]
     pairs = [pair(n % 19 + 1, 20 + n * 7 % 20) for n in range(40)]
-    pairs = list({(pair["issue"], pair["pull"]): pair for pair in pairs}.values())
+    pairs = list({(entry["issue"], entry["pull"]): entry for entry in pairs}.values())
     files = [file(n, f"src/{'test' if n % 3 else 'box'}.c") for n in range(20, 40)]
     first = judge_all(build(tmp_path / "one", entries, pairs=pairs, files=files))
     other = build(tmp_path / "other", entries[::-1], pairs=pairs[::-1], files=files[::-1])

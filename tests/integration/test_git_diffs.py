@@ -209,9 +209,9 @@ AFTER: dict[bytes, bytes | Odd] = {
 
 
 def record_of(directory: Path, body: bytes, status: int = 200) -> Record:
-    with Archive(directory) as archive:
-        archive.begin(resume=False)
-        return archive.append({"part": PART, "keys": [], "status": status}, body)
+    with Archive(directory) as writer:
+        writer.begin(resume=False)
+        return writer.append({"part": PART, "keys": [], "status": status}, body)
 
 
 def build(tmp_path: Path, after: dict[bytes, bytes | Odd]) -> tuple[Repository, Path, str, str]:

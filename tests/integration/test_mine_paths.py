@@ -88,7 +88,7 @@ def entry_row(entry: Entry) -> Row:
         "pinned_comment_id": entry.pinned_comment,
         "duplicate_of_repo": entry.duplicate_of.repo if entry.duplicate_of else None,
         "duplicate_of_number": entry.duplicate_of.number if entry.duplicate_of else None,
-        "participants": sorted({login(person) for person in people if person}),
+        "participants": sorted({login(account) for account in people if account}),
         "timeline_items": len(entry.timeline),
         "comment_count": len(entry.comments),
     }
@@ -183,7 +183,7 @@ def test_every_entry(via: Via, world: World) -> None:
 
 @both
 def test_every_event(via: Via, world: World) -> None:
-    def row(event: Event) -> Row:
+    def event_row(event: Event) -> Row:
         details: Any = event.details
         rename = details.get("rename") or {}
         actor = person(event.actor)
@@ -202,16 +202,16 @@ def test_every_event(via: Via, world: World) -> None:
 
     kinds = set(EVENTS.values())
     expected = [
-        row(item)
+        event_row(item)
         for entry in entries(world)
         for item in entry.timeline
         if isinstance(item, Event) and item.kind in kinds
     ]
-    assert {row["event"] for row in expected} == kinds
+    assert {event_row["event"] for event_row in expected} == kinds
     events = mined_rows(via, "events")
     assert sorted(map(repr, events)) == sorted(map(repr, expected))
-    assert [(row["number"], row["at"]) for row in events] == sorted(
-        (row["number"], row["at"]) for row in expected
+    assert [(event_row["number"], event_row["at"]) for event_row in events] == sorted(
+        (event_row["number"], event_row["at"]) for event_row in expected
     )
 
 

@@ -128,9 +128,9 @@ def test_a_diff_side_by_side_tells_both_versions(
         (before, [row.left for row in sides.rows if row.left]),
         (after, [row.right for row in sides.rows if row.right]),
     ):
-        numbers = [line.number for line in drawn]
+        numbers = [shown.number for shown in drawn]
         assert numbers == sorted(set(numbers))
-        assert [text_of(line) for line in drawn] == [lines[number - 1] for number in numbers]
+        assert [text_of(shown) for shown in drawn] == [lines[number - 1] for number in numbers]
     body = diff.split("\n")[2:]
     assert sides.deleted == sum(text.startswith("-") for text in body)
     assert sides.inserted == sum(text.startswith("+") for text in body)
@@ -140,8 +140,8 @@ def test_a_diff_side_by_side_tells_both_versions(
     for row in changed:
         if row.left and row.right and any(piece.changed for piece in row.left.pieces):
             same = [
-                "".join(piece.text for piece in line.pieces if not piece.changed)
-                for line in (row.left, row.right)
+                "".join(piece.text for piece in shown.pieces if not piece.changed)
+                for shown in (row.left, row.right)
             ]
             assert same[0] == same[1]
 

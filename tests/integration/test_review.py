@@ -75,9 +75,9 @@ def test_a_model_sees_title_body_and_replies_with_roles_but_no_names(tmp_path: P
 def test_a_long_discussion_is_shown_by_its_ends(tmp_path: Path) -> None:
     said = [filtering.comment(1, f"Reply number {n}", "alice") for n in range(1, 101)]
     said.append(filtering.comment(1, "Mended", "erin", author_association="member"))
-    workspace = filtered(filtering.build(tmp_path, [filtering.issue(1)], said))
+    lab = filtered(filtering.build(tmp_path, [filtering.issue(1)], said))
     with OpenAIServer(keeps) as server:
-        review(workspace, server)
+        review(lab, server)
         (body,) = server.chats
     seen = [line for line in prompt_text(body).split("\n") if " begin reply " in line]
     assert len(seen) == 64
@@ -287,9 +287,9 @@ def test_a_text_too_long_for_the_model_is_cut_until_it_fits(tmp_path: Path) -> N
 def test_equal_texts_are_asked_once(tmp_path: Path) -> None:
     issues = [filtering.issue(number, title="The same") for number in (1, 2, 3)]
     replies = [filtering.comment(number, QUOTE) for number in (1, 2, 3)]
-    workspace = filtered(filtering.build(tmp_path, issues, replies))
+    lab = filtered(filtering.build(tmp_path, issues, replies))
     with OpenAIServer(keeps) as server:
-        done = review(workspace, server)
+        done = review(lab, server)
         assert (len(server.chats), done.keep) == (1, {"question-answer": 3})
 
 

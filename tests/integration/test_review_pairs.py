@@ -34,10 +34,10 @@ def commit(clone: Path, work: Path, **files: str) -> str:
 
 def workspace(root: Path, comments: Iterable[Row] = ()) -> Workspace:
     """Return a workspace with a pair that has a diff, and two that have none."""
-    workspace = Workspace(root)
+    lab = Workspace(root)
     work = root / "work"
     work.mkdir()
-    clone = workspace.clone(REPO)
+    clone = lab.clone(REPO)
     clone.parent.mkdir(parents=True)
     subprocess.run(["git", "init", "--quiet", "--bare", str(clone)], check=True)
     before = commit(clone, work, pump="flow = 1\n", other="1\n")
@@ -55,7 +55,7 @@ def workspace(root: Path, comments: Iterable[Row] = ()) -> Workspace:
         revisions=[{"number": 2, **shas}, {"number": 4, "state": "none"}],
         changes=[],
     )
-    return filtered(workspace)
+    return filtered(lab)
 
 
 def test_a_model_sees_issue_pull_and_every_changed_file(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_a_model_sees_issue_pull_and_every_changed_file(tmp_path: Path) -> None:
 
 
 def test_without_a_clone_nobody_is_asked(tmp_path: Path) -> None:
-    workspace = filtering.build(tmp_path, [issue(1), pull(2)], pairs=[pair(1, 2)])
-    filtered(workspace)
-    (case,) = read_cases(workspace, REPO, profile(workspace), KINDS["pair"])
+    lab = filtering.build(tmp_path, [issue(1), pull(2)], pairs=[pair(1, 2)])
+    filtered(lab)
+    (case,) = read_cases(lab, REPO, profile(lab), KINDS["pair"])
     assert (case.obstacle, case.parts) == ("no-diff", ())
 
 

@@ -27,30 +27,30 @@ pytestmark = [
 ]
 
 
-def git(place: Path, *arguments: str, given: bytes = b"") -> bytes:
-    command = ["git", "-C", str(place), *arguments]
-    return subprocess.run(command, input=given, capture_output=True, check=True).stdout
+def git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, check=True).stdout
 
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
     """Return the changes of all commits, merges aside, that change one file."""
-    place = tmp_path_factory.mktemp("clone")
-    git(place, "clone", "--quiet", "--mirror", str(BUNDLE), ".")
-    log = git(place, "log", "--all", "--no-merges", "--raw", "--no-abbrev", "-M", "--format=%x2f")
+    folder = tmp_path_factory.mktemp("clone")
+    git(folder, "clone", "--quiet", "--mirror", str(BUNDLE), ".")
+    log = git(folder, "log", "--all", "--no-merges", "--raw", "--no-abbrev", "-M", "--format=%x2f")
     commits = log.decode().split("/\n")
     single = [commit.strip() for commit in commits if commit.strip().count("\n") == 0]
     changes = [line.split("\t") for line in single if line]
     ends = [fields[0].split()[2:4] for fields in changes]
-    blobs = dict(_blobs(place, sorted({sha for both in ends for sha in both})))
+    blobs = dict(_blobs(folder, sorted({sha for both in ends for sha in both})))
     return [
         Pair(blobs.get(old), blobs.get(new), fields[-1], fields[1] if len(fields) > 2 else None)
         for (old, new), fields in zip(ends, changes, strict=True)
     ]
 
 
-def _blobs(place: Path, shas: list[str]) -> Iterator[tuple[str, bytes]]:
-    out = git(place, "cat-file", "--batch", given="\n".join(shas).encode() + b"\n")
+def _blobs(folder: Path, shas: list[str]) -> Iterator[tuple[str, bytes]]:
+    out = git(folder, "cat-file", "--batch", stdin="\n".join(shas).encode() + b"\n")
     at = 0
     while at < len(out):
         end = out.index(b"\n", at)
@@ -125,10 +125,10 @@ def test_changes_kept_for_their_tokens_differ_in_their_trees_too(
 def test_changes_that_were_looked_at(
     path: str, line: str, keep: bool, pairs: list[Pair], verdicts: list[Substance]
 ) -> None:
-    found = [
+    matching = [
         verdict
         for pair, verdict in zip(pairs, verdicts, strict=True)
         if pair.path == path and line in verdict.evidence
     ]
-    assert found
-    assert {verdict.keep for verdict in found} == {keep}
+    assert matching
+    assert {verdict.keep for verdict in matching} == {keep}

@@ -42,25 +42,25 @@ pytestmark = [
 
 
 def test_real_tasks_come_back(tmp_path: Path) -> None:
-    here, there = Workspace(tmp_path / "here"), Workspace(tmp_path / "there")
+    own, other = Workspace(tmp_path / "here"), Workspace(tmp_path / "there")
     datasets = []
     for name, files in SOURCES.items():
         task = find_task(name)
-        import_files(here, task, [DATA / file for file in files], QUIET)
-        datasets.append(TaskDataset(task, here.dataset(name)))
-    exported = export_tasks(here, datasets, tmp_path / "files", QUIET)
+        import_files(own, task, [DATA / file for file in files], QUIET)
+        datasets.append(TaskDataset(task, own.dataset(name)))
+    exported = export_tasks(own, datasets, tmp_path / "files", QUIET)
     assert len(exported.metas) == len(SOURCES) >= 22
     checked = check_task_files(tmp_path / "files", QUIET)
     assert (checked.problems, checked.instances) == ((), exported.instances)
     for path in list_metas(tmp_path / "files"):
-        imported = import_task(there, path)
-        for part in sorted((here.dataset(imported.task.name) / "data").iterdir()):
+        imported = import_task(other, path)
+        for part in sorted((own.dataset(imported.task.name) / "data").iterdir()):
             twin = imported.directory / "data" / part.name
             assert pq.read_table(part) == pq.read_table(twin), part
-    told = [
-        one
+    instances = [
+        instance
         for path in (tmp_path / "files").glob("*_ner_*.data.json")
-        for one in read_instances(path)
+        for instance in read_instances(path)
     ]
-    assert len(told) > 1000
-    assert sum(bool(one.exact) for one in told) < len(told) / 100
+    assert len(instances) > 1000
+    assert sum(bool(instance.exact) for instance in instances) < len(instances) / 100

@@ -34,25 +34,25 @@ TEXTS = st.text(st.characters(codec="utf-8"))
 
 def tables(directory: Path) -> dict[str, pa.Table]:
     """Return the rows of a dataset by split."""
-    found: dict[str, list[pa.Table]] = {}
+    by_split: dict[str, list[pa.Table]] = {}
     for path in sorted((directory / "data").glob("*.parquet")):
-        found.setdefault(path.name.split("-")[0], []).append(pq.read_table(path))
-    return {split: pa.concat_tables(mine) for split, mine in found.items()}
+        by_split.setdefault(path.name.split("-")[0], []).append(pq.read_table(path))
+    return {split: pa.concat_tables(mine) for split, mine in by_split.items()}
 
 
 def come_back(tmp_path: Path, tasks: list[Task]) -> None:
     """Export tasks with sample rows, import them elsewhere, and compare."""
-    here, there = Workspace(tmp_path / "here"), Workspace(tmp_path / "there")
+    own, other = Workspace(tmp_path / "here"), Workspace(tmp_path / "there")
     datasets = []
     for task in tasks:
         rows = sample_rows(task)
         splits = {"train": rows[:7], "validation": rows[7:8], "test": rows[8:]}
-        datasets.append(TaskDataset(task, write_rows(here, task, splits)))
-    exported = export_tasks(here, datasets, tmp_path / "files", QUIET)
+        datasets.append(TaskDataset(task, write_rows(own, task, splits)))
+    exported = export_tasks(own, datasets, tmp_path / "files", QUIET)
     assert exported.instances == 12 * len(tasks)
     for path in list_metas(tmp_path / "files"):
-        imported = import_task(there, path)
-        source = next(one for one in datasets if one.task.name == imported.task.name)
+        imported = import_task(other, path)
+        source = next(source for source in datasets if source.task.name == imported.task.name)
         assert imported.task == source.task
         assert tables(imported.directory) == tables(source.directory)
         assert imported.splits == {"train": 7, "validation": 1, "test": 4}
@@ -127,7 +127,7 @@ def test_answers_read_as_the_paper_wants_them(tmp_path: Path) -> None:
             (make_task("m", "mlm"), "users log in", [{"start": 6, "end": 9}]),
         )
     ]
-    assert [one.output for one in written] == [
+    assert [instance.output for instance in written] == [
         "Yes",
         "joy, fear",
         "none",
@@ -137,13 +137,13 @@ def test_answers_read_as_the_paper_wants_them(tmp_path: Path) -> None:
     ]
     assert written[3].input == "use git"
     assert written[5].input == "users [MASK] in"
-    assert not any(one.exact for one in written)
+    assert not any(instance.exact for instance in written)
 
 
 def test_a_text_that_holds_the_mask_gets_another() -> None:
-    found = blanks("[MASK] and [MASK1] stay", [{"start": 7, "end": 10}])
-    assert found.text == "[MASK] [MASK2] [MASK1] stay"
-    assert found.words == ["and"]
+    blanked = blanks("[MASK] and [MASK1] stay", [{"start": 7, "end": 10}])
+    assert blanked.text == "[MASK] [MASK2] [MASK1] stay"
+    assert blanked.words == ["and"]
 
 
 def test_masks_are_chosen_in_linear_time() -> None:
@@ -152,7 +152,7 @@ def test_masks_are_chosen_in_linear_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "given_value", "target", "told"),
+    ("kind", "given_value", "target", "message"),
     [
         ("binary", "x", "crash", "the label 'crash' is not one of the task's: bug, other"),
         ("binary", None, "bug", "the column text is null"),
@@ -163,12 +163,12 @@ def test_masks_are_chosen_in_linear_time() -> None:
     ],
 )
 def test_a_row_that_does_not_fit_is_named(
-    kind: TaskType, given_value: object, target: object, told: str
+    kind: TaskType, given_value: object, target: object, message: str
 ) -> None:
     task = make_task("odd", kind)
     with pytest.raises(DatasetError, match="The row odd:7 of odd") as caught:
         instance_of_row(wording_of(task), make_row(task, "7", given_value, target), "test")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_meta_file_has_the_fields_of_the_paper(tmp_path: Path) -> None:
@@ -195,12 +195,15 @@ def test_the_meta_file_has_the_fields_of_the_paper(tmp_path: Path) -> None:
     assert meta["Instance Number"] == {"total": 12, "train": 12}
     positive, negative = meta["Positive Examples"], meta["Negative Examples"]
     assert len(positive) == len(negative) == 4
-    assert {one["Output"] for one in positive} == {"bug", "feature", "question"}
-    right = {one.input: one.output for one in read_instances(tmp_path / "files" / data_of(path))}
-    assert all(right[one["Input"]] == one["Output"] for one in positive)
-    for one in negative:
-        assert right[one["Input"]] != one["Output"]
-        assert right[one["Input"]] in one["Reason"]
+    assert {example["Output"] for example in positive} == {"bug", "feature", "question"}
+    right = {
+        instance.input: instance.output
+        for instance in read_instances(tmp_path / "files" / data_of(path))
+    }
+    assert all(right[example["Input"]] == example["Output"] for example in positive)
+    for example in negative:
+        assert right[example["Input"]] != example["Output"]
+        assert right[example["Input"]] in example["Reason"]
 
 
 def data_of(meta: Path) -> str:
@@ -223,24 +226,27 @@ def test_a_public_task_becomes_ones_own(tmp_path: Path) -> None:
     assert imported.task.type == "binary"
     assert imported.task.label_names == ("Yes", "No")
     assert imported.task.category == "Detection -> Something New"
-    found = load_tasks(workspace.root / "tasks")[imported.task.name]
-    assert found == imported.task
-    assert [one.key for one in check_task(found)] == ["prompt.negative_examples"] * 4
+    task = load_tasks(workspace.root / "tasks")[imported.task.name]
+    assert task == imported.task
+    assert [problem.key for problem in check_task(task)] == ["prompt.negative_examples"] * 4
     assert tables(imported.directory)["train"]["text"].to_pylist() == ["int a; ||| int b;"]
 
     again = export_tasks(
-        workspace, [TaskDataset(found, imported.directory)], tmp_path / "files", QUIET
+        workspace, [TaskDataset(task, imported.directory)], tmp_path / "files", QUIET
     )
     (meta,) = again.metas
     first = read_meta(path)
     assert meta.stem == first.stem
     for name in ("kind", "categories", "definition", "description", "positive", "input_language"):
         assert getattr(meta, name) == getattr(first, name)
-    old = [(one.input, one.output, one.split) for one in read_instances(data_path(path))]
+    old = [
+        (instance.input, instance.output, instance.split)
+        for instance in read_instances(data_path(path))
+    ]
     written = tmp_path / "files" / data_of(path)
-    assert sorted((one.input, one.output, one.split) for one in read_instances(written)) == sorted(
-        old
-    )
+    assert sorted(
+        (instance.input, instance.output, instance.split) for instance in read_instances(written)
+    ) == sorted(old)
     twice = import_task(Workspace(tmp_path / "v"), tmp_path / "files" / path.name)
     assert tables(twice.directory) == tables(imported.directory)
 
@@ -256,12 +262,12 @@ def test_a_registry_task_may_say_its_type() -> None:
         "gen", "text-generation", settings={"crosscode": {"type": ["Generation", "Rewrite"]}}
     )
     assert kind_of_task(said).names == ["Generation", "Rewrite"]
-    known = make_task("gen", "text-generation", category="bug_fixing")
-    assert kind_of_task(known).names == ["Generation", "Rewrite"]
+    task = make_task("gen", "text-generation", category="bug_fixing")
+    assert kind_of_task(task).names == ["Generation", "Rewrite"]
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "message"),
     [
         ({"type": ["Generation", "Songs"]}, "odd: settings.crosscode.type"),
         ({"number": 0}, "odd: settings.crosscode.number"),
@@ -269,6 +275,6 @@ def test_a_registry_task_may_say_its_type() -> None:
         ("red", "odd: settings.crosscode"),
     ],
 )
-def test_what_a_task_says_of_itself_is_checked(said: object, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_what_a_task_says_of_itself_is_checked(said: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         meta_of(make_task("odd", "binary", settings={"crosscode": said}), 1)

@@ -47,10 +47,10 @@ def edited(words: Words, chance: random.Random, count: int) -> Words:
 
 
 def jaccard(left: Words, right: Words) -> float:
-    one, other = (
+    first, second = (
         {tuple(words[at : at + 3]) for at in range(len(words) - 2)} for words in (left, right)
     )
-    return len(one & other) / len(one | other)
+    return len(first & second) / len(first | second)
 
 
 @pytest.mark.parametrize("length", [20, 40, 150])

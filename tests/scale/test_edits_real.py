@@ -42,31 +42,31 @@ class Change:
 @pytest.fixture(scope="module")
 def changes(tmp_path_factory: pytest.TempPathFactory) -> list[Change]:
     """Return each text file's change of each commit, merges against their first parent."""
-    place = tmp_path_factory.mktemp("clone")
-    git("clone", "--quiet", "--mirror", BUNDLE, place)
+    folder = tmp_path_factory.mktemp("clone")
+    git("clone", "--quiet", "--mirror", BUNDLE, folder)
     log = git(
-        *("-C", place, "log", "--all", "--raw", "-z", "--no-abbrev", "--no-renames"),
+        *("-C", folder, "log", "--all", "--raw", "-z", "--no-abbrev", "--no-renames"),
         *("--diff-merges=first-parent", "--format="),
     )
     fields = log.lstrip(b"\0").split(b"\0")
     ends: dict[tuple[bytes, bytes], str] = {}
-    for told, name in zip(fields[::2], fields[1::2], strict=False):
-        old_mode, mode, old, new, _ = told.strip(b"\n:").split(b" ")
+    for header, name in zip(fields[::2], fields[1::2], strict=False):
+        old_mode, mode, old, new, _ = header.strip(b"\n:").split(b" ")
         if {old_mode, mode} <= FILES:
             ends.setdefault((old, new), name.decode())
-    blobs = dict(read_blobs(place, sorted({blob for pair in ends for blob in pair})))
-    found = []
+    blobs = dict(read_blobs(folder, sorted({blob for pair in ends for blob in pair})))
+    made = []
     for (old, new), path in ends.items():
         versions = blobs.get(old), blobs.get(new)
         encoding = shared_encoding(*(data for data in versions if data is not None))
         if encoding and versions[0] != versions[1]:
             texts = (None if data is None else data.decode(encoding) for data in versions)
-            found.append(Change(path, *texts))
-    return found
+            made.append(Change(path, *texts))
+    return made
 
 
-def read_blobs(place: Path, ids: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    out = git("-C", place, "cat-file", "--batch", stdin=b"\n".join(ids) + b"\n")
+def read_blobs(folder: Path, ids: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    out = git("-C", folder, "cat-file", "--batch", stdin=b"\n".join(ids) + b"\n")
     at = 0
     while at < len(out):
         name, kind, *size = out[at : (end := out.index(b"\n", at))].split()

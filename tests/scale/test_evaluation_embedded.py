@@ -34,9 +34,9 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bert(tmp_path_factory.mktemp("weights") / "tiny")
 
 
-def _run(place: Path, data: Any, weights: Path, seed: int = 0, **settings: Any) -> RunResult:
+def _run(root: Path, data: Any, weights: Path, seed: int = 0, **settings: Any) -> RunResult:
     model = find_model("embeddings", {"weights": str(weights), "tokens": 32, **settings})
-    return run(Workspace(place), data, model, find_protocol("default"), seed, QUIET)
+    return run(Workspace(root), data, model, find_protocol("default"), seed, QUIET)
 
 
 def _scores(ran: RunResult) -> Scores:
@@ -94,21 +94,21 @@ def test_the_same_weights_elsewhere_are_the_same_run(tmp_path: Path, weights: Pa
 
 def test_a_vector_depends_on_its_text_alone(tmp_path: Path, weights: Path) -> None:
     texts = [text for text, _ in labelled(70)] + ["", "pan " * 5_000, "\0 \u200b 🪙", "x" * 100_000]
-    found = Frozen(encoder_weights(str(weights)), 32, tmp_path, QUIET).of(texts)
-    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
-    for place in (0, 3, len(texts) - 4, len(texts) - 2):
-        alone = tmp_path / f"alone-{place}"
+    vectors = Frozen(encoder_weights(str(weights)), 32, tmp_path, QUIET).of(texts)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    for index in (0, 3, len(texts) - 4, len(texts) - 2):
+        alone = tmp_path / f"alone-{index}"
         alone.mkdir()
-        again = Frozen(encoder_weights(str(weights)), 32, alone, QUIET).of([texts[place]])
-        assert again.tobytes() == found[place : place + 1].tobytes()
+        again = Frozen(encoder_weights(str(weights)), 32, alone, QUIET).of([texts[index]])
+        assert again.tobytes() == vectors[index : index + 1].tobytes()
 
 
 def test_a_decoder_without_padding_gives_vectors_too(tmp_path: Path) -> None:
     encoder = load_encoder(gpt2(tmp_path / "decoder"), 400)
     assert encoder.tokens <= 66
-    found = dict(encoder.encode([("the gravel", ""), ("the sieve of a creek " * 90, "")]))
-    assert {vector.shape for vector in found.values()} == {(encoder.width,)}
-    assert all(np.isfinite(vector).all() for vector in found.values())
+    vectors = dict(encoder.encode([("the gravel", ""), ("the sieve of a creek " * 90, "")]))
+    assert {vector.shape for vector in vectors.values()} == {(encoder.width,)}
+    assert all(np.isfinite(vector).all() for vector in vectors.values())
 
 
 def test_a_damaged_store_is_named(tmp_path: Path) -> None:

@@ -34,23 +34,23 @@ pytestmark = pytest.mark.timeout(900)
 
 def installed(request: pytest.FixtureRequest, variable: str, python: str, *packages: str) -> Path:
     """Return the folder of programs of an environment with packages from the registry."""
-    if known := os.environ.get(variable):
-        return Path(known) / "bin"
+    if prepared := os.environ.get(variable):
+        return Path(prepared) / "bin"
     assert request.config.cache is not None
-    place = Path(request.config.cache.mkdir(variable.lower())) / "environment"
-    with place.with_name("lock").open("w") as lock:
+    folder = Path(request.config.cache.mkdir(variable.lower())) / "environment"
+    with folder.with_name("lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (place / "whole").exists():
+        if not (folder / "whole").exists():
             uv = find_uv()
-            made = subprocess.run([uv, "venv", "--clear", "--python", python, place], check=False)
+            made = subprocess.run([uv, "venv", "--clear", "--python", python, folder], check=False)
             if made.returncode:
                 pytest.skip(f"Python {python} is not installed")
             subprocess.run(
-                [uv, "pip", "install", "--quiet", "--python", place / "bin/python", *packages],
+                [uv, "pip", "install", "--quiet", "--python", folder / "bin/python", *packages],
                 check=True,
             )
-            (place / "whole").touch()
-    return place / "bin"
+            (folder / "whole").touch()
+    return folder / "bin"
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +99,9 @@ def serving(answers: Mapping[str, str]) -> Iterator[str]:
                 (prompt,) = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
                 choice = {"text": answers.get(prompt.strip(), "nonsense"), "logprobs": None}
             usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-            told = {"id": "1", "object": "completion", "created": 0, "model": body["model"]}
-            told |= {"usage": usage, "choices": [{"index": 0, "finish_reason": "stop", **choice}]}
-            content = json.dumps(told).encode()
+            reply = {"id": "1", "object": "completion", "created": 0, "model": body["model"]}
+            reply |= {"usage": usage, "choices": [{"index": 0, "finish_reason": "stop", **choice}]}
+            content = json.dumps(reply).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(content)))
@@ -144,19 +144,19 @@ def test_inspect_scores_references_one_and_nonsense_zero(
     tmp_path: Path, harnesses: Path, family: str
 ) -> None:
     folder, answers = exported(tmp_path, FAMILIES[family], "inspect")
-    for known, wanted in ((answers, 1.0), ({}, 0.0)):
-        logs = tmp_path / f"logs-{wanted}"
-        with serving(known) as url:
+    for known_answers, expected in ((answers, 1.0), ({}, 0.0)):
+        logs = tmp_path / f"logs-{expected}"
+        with serving(known_answers) as url:
             run(
                 harnesses / "inspect", "eval", "task.py", "--model", "openai-api/local/tiny",
                 "--log-dir", logs, "--log-format", "json", "--display", "none",
                 folder=folder, LOCAL_BASE_URL=url, LOCAL_API_KEY="none",
             )  # fmt: skip
         (log,) = logs.glob("*.json")
-        told = json.loads(log.read_text())
-        assert told["status"] == "success"
-        scores = {score["name"]: score["metrics"] for score in told["results"]["scores"]}
-        assert scores[METRICS[family]]["mean"]["value"] == wanted
+        record = json.loads(log.read_text())
+        assert record["status"] == "success"
+        scores = {score["name"]: score["metrics"] for score in record["results"]["scores"]}
+        assert scores[METRICS[family]]["mean"]["value"] == expected
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
@@ -165,9 +165,9 @@ def test_lm_eval_scores_references_one_and_nonsense_zero(
 ) -> None:
     folder, answers = exported(tmp_path, FAMILIES[family], "lm-eval")
     task = f"goldpan_{family.replace('-', '_')}"
-    for known, wanted in ((answers, 1.0), ({}, 0.0)):
-        results = tmp_path / f"results-{wanted}"
-        with serving(known) as url:
+    for known_answers, expected in ((answers, 1.0), ({}, 0.0)):
+        results = tmp_path / f"results-{expected}"
+        with serving(known_answers) as url:
             run(
                 harnesses / "lm_eval", "run", "--include_path", ".", "--tasks", task,
                 "--model", "local-completions", "--model_args",
@@ -178,7 +178,7 @@ def test_lm_eval_scores_references_one_and_nonsense_zero(
             )  # fmt: skip
         (file,) = results.rglob("results*.json")
         scores = json.loads(file.read_text())["results"][task]
-        assert scores[f"{METRICS[family]},none"] == wanted
+        assert scores[f"{METRICS[family]},none"] == expected
 
 
 def test_swebench_loads_its_rows(tmp_path: Path, harnesses: Path) -> None:
@@ -189,8 +189,8 @@ def test_swebench_loads_its_rows(tmp_path: Path, harnesses: Path) -> None:
         "rows = load('test.jsonl')\n"
         "print(sorted(row['instance_id'] for row in rows))"
     )
-    told = run(harnesses / "python", "-c", code, folder=tmp_path / "out")
-    assert told.strip().splitlines()[-1] == "['o__n-101', 'o__n-102']"
+    output = run(harnesses / "python", "-c", code, folder=tmp_path / "out")
+    assert output.strip().splitlines()[-1] == "['o__n-101', 'o__n-102']"
 
 
 def test_harbor_takes_its_tasks(tmp_path: Path, harbor: Path) -> None:
@@ -204,5 +204,5 @@ def test_harbor_takes_its_tasks(tmp_path: Path, harbor: Path) -> None:
         "    task = Task(path)\n"
         "    print(task.name, task.config.environment.memory_mb, '/testbed' in task.instruction)"
     )
-    told = run(harbor / "python", "-c", code, folder=tmp_path / "out")
-    assert told.splitlines()[-2:] == ["goldpan/o__n-101 8192 True", "goldpan/o__n-102 8192 True"]
+    output = run(harbor / "python", "-c", code, folder=tmp_path / "out")
+    assert output.splitlines()[-2:] == ["goldpan/o__n-101 8192 True", "goldpan/o__n-102 8192 True"]

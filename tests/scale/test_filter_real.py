@@ -30,29 +30,31 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    place = Workspace(tmp_path_factory.mktemp("real"))
-    settings = Settings(workspace=place.root, workers=1)
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    workspace = Workspace(tmp_path_factory.mktemp("real"))
+    settings = Settings(workspace=workspace.root, workers=1)
     mine_backup(settings, SOURCE / "entries.jsonl.xz", REPO, Notes())
-    pair(place, REPO, RULES["unconfirmed"])
-    with place.lock(REPO):
-        clone(place, REPO, Reporter(quiet=True), source=SOURCE / "repo.bundle")
-    read_history(place, REPO, Reporter(quiet=True))
-    return place
+    pair(workspace, REPO, RULES["unconfirmed"])
+    with workspace.lock(REPO):
+        clone(workspace, REPO, Reporter(quiet=True), source=SOURCE / "repo.bundle")
+    read_history(workspace, REPO, Reporter(quiet=True))
+    return workspace
 
 
-def sift(place: Workspace, profile: str) -> FilterResult:
-    (told,) = run_filters(place, [REPO], load_profile(profile), Reporter(quiet=True), workers=2)
-    return told
+def sift(workspace: Workspace, profile: str) -> FilterResult:
+    (result,) = run_filters(
+        workspace, [REPO], load_profile(profile), Reporter(quiet=True), workers=2
+    )
+    return result
 
 
 def outs(funnel: Funnel) -> dict[str, int]:
     return {step.criterion: step.out for step in funnel.steps if step.decides}
 
 
-def test_the_papers_profile(place: Workspace) -> None:
-    told = sift(place, "faun-eval")
-    assert outs(told.issues) == {
+def test_the_papers_profile(workspace: Workspace) -> None:
+    result = sift(workspace, "faun-eval")
+    assert outs(result.issues) == {
         "comment-scale": 62,
         "redundancy": 16,
         "external-check": 140,
@@ -60,8 +62,8 @@ def test_the_papers_profile(place: Workspace) -> None:
         "bots": 1,
         "participants": 110,
     }
-    assert (told.issues.rows, told.issues.kept) == (517, 198)
-    pairs = outs(told.pairs)
+    assert (result.issues.rows, result.issues.kept) == (517, 198)
+    pairs = outs(result.pairs)
     assert 3 <= pairs.pop("substance") <= 8
     assert pairs == {
         "merged": 23,
@@ -70,23 +72,23 @@ def test_the_papers_profile(place: Workspace) -> None:
         "documentation": 4,
         "suffix": 95,
     }
-    assert told.pairs.rows == 128
-    assert 12 <= told.pairs.kept <= 18
+    assert result.pairs.rows == 128
+    assert 12 <= result.pairs.kept <= 18
 
 
-def test_the_default_profile(place: Workspace) -> None:
+def test_the_default_profile(workspace: Workspace) -> None:
     """Its bots are bots: `boy1bot2` and `robot-dreams`, whom the paper's rule takes, stay."""
-    told = sift(place, "default")
-    issues = outs(told.issues)
+    result = sift(workspace, "default")
+    issues = outs(result.issues)
     ours = ("redundancy", "external-check", "event-count", "bots", "participants")
     assert [issues[name] for name in ours] == [16, 142, 57, 0, 110]
     assert [issues[name] for name in ("license", "private")] == [0, 0]
-    assert 200 <= told.issues.kept <= 260
-    assert outs(told.pairs)["documentation"] == 11
-    assert 12 <= told.pairs.kept <= 18
+    assert 200 <= result.issues.kept <= 260
+    assert outs(result.pairs)["documentation"] == 11
+    assert 12 <= result.pairs.kept <= 18
 
 
-def test_a_changed_threshold_runs_its_own_criterion_alone(place: Workspace) -> None:
-    sift(place, "faun-eval")
-    told = sift(place, "faun-eval")
-    assert set(told.judged) == {"near-duplicates", "issue-kept"}
+def test_a_changed_threshold_runs_its_own_criterion_alone(workspace: Workspace) -> None:
+    sift(workspace, "faun-eval")
+    result = sift(workspace, "faun-eval")
+    assert set(result.judged) == {"near-duplicates", "issue-kept"}

@@ -63,8 +63,8 @@ def test_two_processes_halve_what_does_not_fit(
     tmp_path: Path, losses_alone: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", everywhere(_CROWDED, tmp_path / "code"))
-    given = lesson(*example_rows(TOGETHER_TASK), tmp_path / "work")
-    made = fit("llama", given, **TOGETHER)
+    context = lesson(*example_rows(TOGETHER_TASK), tmp_path / "work")
+    made = fit("llama", context, **TOGETHER)
     assert made.facts["losses"] == pytest.approx(losses_alone, rel=1e-3)
     assert (made.facts["processes"], made.facts["device_batch"]) == (2, 2)
 
@@ -72,17 +72,17 @@ def test_two_processes_halve_what_does_not_fit(
 def test_zero_2_with_offload_by_the_launcher_of_deepspeed(
     tmp_path: Path, losses_alone: list[float]
 ) -> None:
-    given = lesson(*example_rows(TOGETHER_TASK), tmp_path)
-    made = fit("llama", given, **TOGETHER, deepspeed="zero2-offload", launcher="deepspeed")
+    context = lesson(*example_rows(TOGETHER_TASK), tmp_path)
+    made = fit("llama", context, **TOGETHER, deepspeed="zero2-offload", launcher="deepspeed")
     assert made.facts["losses"] == pytest.approx(losses_alone, rel=1e-3)
 
 
 def test_zero_2_in_bfloat16_with_adapters(tmp_path: Path) -> None:
-    given = lesson(*example_rows("comment_type_java"), tmp_path)
-    made = fit("bert", given, deepspeed="zero2", precision="bf16", lora=True, recompute=True)
+    context = lesson(*example_rows("comment_type_java"), tmp_path)
+    made = fit("bert", context, deepspeed="zero2", precision="bf16", lora=True, recompute=True)
     assert (made.facts["precision"], made.facts["processes"]) == ("bf16", 1)
     assert made.facts["losses"][-1] < made.facts["losses"][0]
-    assert len(made.answer(given.train).values) == len(given.train)
+    assert len(made.answer(context.train).values) == len(context.train)
 
 
 def test_zero_2_goes_on_after_its_starter_was_killed(

@@ -54,16 +54,18 @@ def test_every_head_trains_and_answers(kind: str, name: str, tmp_path: Path) -> 
         case "binary" | "multi-class":
             assert set(answers.values) <= set(task.label_names)
             assert answers.scores is not None
-            assert all(abs(sum(one) - 1) < 1e-5 for one in answers.scores)
+            assert all(abs(sum(row) - 1) < 1e-5 for row in answers.scores)
         case "multi-label":
             assert answers.scores is not None
             for names, scores in zip(answers.values, answers.scores, strict=True):
                 over = [
-                    label for label, one in zip(task.label_names, scores, strict=True) if one >= 0.5
+                    label
+                    for label, value in zip(task.label_names, scores, strict=True)
+                    if value >= 0.5
                 ]
                 assert names == over
         case "regression":
-            assert all(isinstance(one, float) and 1 <= one <= 5 for one in answers.values)
+            assert all(isinstance(value, float) and 1 <= value <= 5 for value in answers.values)
         case "ner":
             assert all(isinstance(tags, list) and len(tags) == 6 for tags in answers.values)
         case "mlm":
@@ -76,13 +78,13 @@ def test_every_head_trains_and_answers(kind: str, name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_can_be_learned_is_learned(kind: str, tmp_path: Path) -> None:
     task, table = example_rows("issue_type", 48)
-    given = lesson(task, table, tmp_path)
-    learned = fit(kind, given, epochs=12)
+    context = lesson(task, table, tmp_path)
+    learned = fit(kind, context, epochs=12)
     right = table["label"].to_pylist()
-    found = learned.answer(table).values
-    assert sum(one == other for one, other in zip(found, right, strict=True)) >= 46
+    values = learned.answer(table).values
+    assert sum(value == other for value, other in zip(values, right, strict=True)) >= 46
     assert learned.facts["best"] >= 0.9
-    assert given.costs.input_tokens > learned.facts["tokens"] > 0
+    assert context.costs.input_tokens > learned.facts["tokens"] > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,13 +93,13 @@ def test_padding_changes_no_answer(kind: str) -> None:
     short, long = "gravel", "the system shall compute and display the record of a station"
     task, _ = example_rows("requirement_type")
     table = rows(task, [(short, task.label_names[0]), (long, task.label_names[1])])
-    found = []
+    scores = []
     for side in ("auto", "left", "right") if kind in DECODERS else ("auto",):
         loaded = _load(kind, "requirement_type", padding=side)
         for batch in (1, 2):
-            found.append(loaded.head.answers(loaded.asker(batch), loaded.words, table).scores)
-    for other in found[1:]:
-        assert torch.allclose(torch.tensor(found[0]), torch.tensor(other), atol=1e-5)
+            scores.append(loaded.head.answers(loaded.asker(batch), loaded.words, table).scores)
+    for other in scores[1:]:
+        assert torch.allclose(torch.tensor(scores[0]), torch.tensor(other), atol=1e-5)
 
 
 def test_starcoder_is_filled_on_the_left_and_positions_are_told() -> None:
@@ -114,9 +116,9 @@ def test_gpt2_needs_its_positions_told() -> None:
     loaded = _load("gpt2", "requirement_type", padding="left")
     inputs = padded(loaded.words, [[5], [5, 6, 7]])
     loaded.module.eval()
-    told = loaded.module(**inputs).logits
+    logits = loaded.module(**inputs).logits
     inputs.pop("position_ids")
-    assert not torch.allclose(told[0], loaded.module(**inputs).logits[0], atol=1e-4)
+    assert not torch.allclose(logits[0], loaded.module(**inputs).logits[0], atol=1e-4)
 
 
 def test_an_encoder_decoder_has_one_end_token_in_every_row() -> None:
@@ -126,9 +128,9 @@ def test_an_encoder_decoder_has_one_end_token_in_every_row() -> None:
     texts = ["gravel", "a </s> in the text </s></s>", "", "sieve " * 600]
     table = rows(task, [(text, task.label_names[0]) for text in texts])
     examples = loaded.head.examples(loaded.words, table, learn=True)
-    assert [list(each.ids).count(end) for each in examples] == [1, 1, 1, 1]
-    assert all(each.ids[-1] == end for each in examples)
-    assert all(len(each.ids) <= 512 for each in examples)
+    assert [list(example.ids).count(end) for example in examples] == [1, 1, 1, 1]
+    assert all(example.ids[-1] == end for example in examples)
+    assert all(len(example.ids) <= 512 for example in examples)
     answers = loaded.head.answers(loaded.asker(4), loaded.words, table)
     assert len(answers.values) == 4
     assert answers.notes == {"text_cut": 1}
@@ -177,8 +179,8 @@ def test_long_rows_are_cut_into_windows_and_every_word_is_answered() -> None:
     table = rows(task, [(tokens, ["B-Operating_System"] * 200)])
     examples = loaded.head.examples(loaded.words, table, learn=True)
     assert len(examples) > 1
-    assert all(len(each.ids) <= loaded.words.limit for each in examples)
-    assert sorted(word for each in examples for word, _, _ in each.words) == list(range(200))
+    assert all(len(example.ids) <= loaded.words.limit for example in examples)
+    assert sorted(word for example in examples for word, _, _ in example.words) == list(range(200))
     assert isinstance(loaded.head, TaggingHead)
 
 
@@ -209,7 +211,7 @@ def test_masked_words_are_answered_alike_each_time_and_scored(tmp_path: Path) ->
     assert answers.values == learned.answer(table).values
     truth = [["shall", "notify"]] * len(table)
     nothing = [None] * len(table)
-    told = {
+    columns = {
         **{name: table[name] for name in ("id", "repo", "document")},
         "truth": truth,
         "answer": answers.values,
@@ -220,7 +222,7 @@ def test_masked_words_are_answered_alike_each_time_and_scored(tmp_path: Path) ->
 
     from goldpan.evaluation.predictions import predictions_schema
 
-    predictions = pa.table(told, schema=predictions_schema("mlm"))
+    predictions = pa.table(columns, schema=predictions_schema("mlm"))
     assert score(task, predictions, resamples=0).value("mlm_accuracy") == 1.0
 
 
@@ -232,15 +234,15 @@ def test_prompts_do_not_count_as_answers(kind: str) -> None:
     examples = loaded.head.examples(loaded.words, table, learn=True)[:2]
     batch = loaded.head.batch(loaded.words, examples, "")
     said = [
-        loaded.words.decode([one for one in row if one != NOT_ASKED])
+        loaded.words.decode([token for token in row if token != NOT_ASKED])
         for row in batch.targets.tolist()
     ]
     assert said == ["the pan", "wash"]
     logits = loaded.module(**batch.inputs).logits
     loss = loaded.head.loss(logits, batch.targets) / batch.count
-    labels = [list(each.target) for each in examples]
-    longest = max(len(each) for each in labels)
-    theirs = torch.tensor([[*each, *[NOT_ASKED] * (longest - len(each))] for each in labels])
+    labels = [list(example.target) for example in examples]
+    longest = max(len(target) for target in labels)
+    theirs = torch.tensor([[*target, *[NOT_ASKED] * (longest - len(target))] for target in labels])
     inputs = {name: batch.inputs[name] for name in ("input_ids", "attention_mask")}
     loaded.module.eval()
     expected = loaded.module(**inputs, labels=theirs).loss
@@ -257,9 +259,9 @@ def test_a_long_text_leaves_room_for_its_answer(kind: str) -> None:
     for example in loaded.head.examples(loaded.words, table, learn=True):
         assert len(example.ids) <= loaded.words.limit
         assert example.target[-1] == loaded.words.tokenizer.eos_token_id
-        assert 1 < sum(one != NOT_ASKED for one in example.target) <= 8
+        assert 1 < sum(token != NOT_ASKED for token in example.target) <= 8
     asked = loaded.head.examples(loaded.words, table, learn=False)
-    assert [each.cut for each in asked] == [True, False]
+    assert [question.cut for question in asked] == [True, False]
 
 
 def test_a_written_text_is_learned(tmp_path: Path) -> None:
@@ -286,25 +288,25 @@ def test_adapters_learn_instead_of_the_model(kind: str, tmp_path: Path) -> None:
     learned = fit(kind, lesson(task, table, tmp_path), lora=True, lora_rank=2, epochs=4)
     assert min(learned.facts["losses"][8:]) < learned.facts["losses"][0]
     assert learned.facts["trained_parameters"] < learned.facts["parameters"] / 3
-    kept = torch.load(tmp_path / "learned.pt", weights_only=True)
-    assert all("lora" in name or "modules_to_save" in name for name in kept)
-    assert any("modules_to_save" in name for name in kept)
+    saved = torch.load(tmp_path / "learned.pt", weights_only=True)
+    assert all("lora" in name or "modules_to_save" in name for name in saved)
+    assert any("modules_to_save" in name for name in saved)
 
 
 @pytest.mark.parametrize("kind", ["bert", "distilbert"])
 def test_adapters_keep_the_layers_that_the_weights_lack(kind: str, tmp_path: Path) -> None:
     """Weights of a masked language model have no pooler: one is drawn, trained and kept."""
     weights = tiny("bert") if kind == "bert" else distilbert(tmp_path / "weights")
-    given = lesson(*example_rows("issue_type"), tmp_path / "work")
+    context = lesson(*example_rows("issue_type"), tmp_path / "work")
     model = finetuned({**QUICK, "weights": str(weights), "lora": True, "lora_rank": 2})
-    found = []
+    answers = []
     for seed in (1, 2):
         torch.manual_seed(seed)
-        found.append(model.fit(given).answer(given.train))
-    assert found[0] == found[1]
-    kept = torch.load(tmp_path / "work" / "learned.pt", weights_only=True)
+        answers.append(model.fit(context).answer(context.train))
+    assert answers[0] == answers[1]
+    saved = torch.load(tmp_path / "work" / "learned.pt", weights_only=True)
     drawn = "pooler" if kind == "bert" else "pre_classifier"
-    assert any(drawn in name and "modules_to_save" in name for name in kept)
+    assert any(drawn in name and "modules_to_save" in name for name in saved)
 
 
 @pytest.mark.parametrize(("kind", "lora"), [("bert", False), ("llama", True)])
@@ -312,8 +314,8 @@ def test_computes_in_bfloat16_where_told(kind: str, lora: bool, tmp_path: Path) 
     task, table = example_rows("requirement_type")
     learned = fit(kind, lesson(task, table, tmp_path), precision="bf16", lora=lora, recompute=True)
     assert learned.facts["precision"] == "bf16"
-    kept = torch.load(tmp_path / "learned.pt", weights_only=True)
-    assert {weight.dtype for weight in kept.values()} == {torch.float32}
+    saved = torch.load(tmp_path / "learned.pt", weights_only=True)
+    assert {weight.dtype for weight in saved.values()} == {torch.float32}
     assert min(learned.facts["losses"][4:]) < learned.facts["losses"][0]
 
 
@@ -324,7 +326,7 @@ def test_the_weights_own_rules_of_writing_do_not_count(kind: str) -> None:
     plain = loaded.head.answers(loaded.asker(2), loaded.words, table)
     rules = loaded.module.generation_config
     rules.min_length, rules.repetition_penalty = 7, 5.0
-    rules.suppress_tokens = [loaded.words.tokenizer(one)["input_ids"][0] for one in plain.values]
+    rules.suppress_tokens = [loaded.words.tokenizer(text)["input_ids"][0] for text in plain.values]
     assert loaded.head.answers(loaded.asker(2), loaded.words, table) == plain
 
 

@@ -35,12 +35,12 @@ told = {"too_large": True} if int(size) > 2 else {"problem": f"{size} rows fit",
 
 
 def test_two_processes_train_as_one(tmp_path: Path, losses_alone: list[float]) -> None:
-    given = lesson(*example_rows(TOGETHER_TASK), tmp_path / "work")
-    made = fit("llama", given, **TOGETHER)
+    context = lesson(*example_rows(TOGETHER_TASK), tmp_path / "work")
+    made = fit("llama", context, **TOGETHER)
     assert made.facts["losses"] == pytest.approx(losses_alone, rel=1e-3)
     assert (made.facts["processes"], made.facts["device_batch"]) == (2, 4)
-    assert len(made.answer(given.train).values) == len(given.train)
-    assert given.costs.input_tokens > made.facts["tokens"]
+    assert len(made.answer(context.train).values) == len(context.train)
+    assert context.costs.input_tokens > made.facts["tokens"]
 
 
 def test_what_does_not_fit_into_a_process_is_halved(

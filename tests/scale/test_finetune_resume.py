@@ -53,8 +53,8 @@ def _kill_after(steps: int, directory: Path) -> None:
 
 
 def _train(directory: Path, **changed: Any) -> dict[str, Any]:
-    given = lesson(*example_rows("requirement_type"), directory)
-    return dict(fit("bert", given, **{**SETTINGS, **changed}).facts)
+    context = lesson(*example_rows("requirement_type"), directory)
+    return dict(fit("bert", context, **{**SETTINGS, **changed}).facts)
 
 
 def test_goes_on_after_kill_9_with_the_same_losses_and_falls_back(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_goes_on_after_kill_9_with_the_same_losses_and_falls_back(tmp_path: Path
     assert len(whole["losses"]) == 20
     killed = tmp_path / "killed"
     _kill_after(14, killed)
-    found = sorted(path.name for path in (killed / "checkpoints").iterdir())
-    assert found == ["step-00000008", "step-00000012"]
+    names = sorted(path.name for path in (killed / "checkpoints").iterdir())
+    assert names == ["step-00000008", "step-00000012"]
     copies = {name: tmp_path / name for name in ("cut", "lost", "both")}
     for copy in copies.values():
         shutil.copytree(killed, copy)
@@ -92,8 +92,8 @@ def test_checkpoints_between_evaluations_change_nothing(
     monkeypatch.setattr("goldpan.evaluation.finetune.training._PENDING", 3)
     often = _train(tmp_path / "often")
     assert (often["losses"], often["scores"]) == (whole["losses"], whole["scores"])
-    found = sorted(path.name for path in (tmp_path / "often/checkpoints").iterdir())
-    assert found == ["step-00000019", "step-00000020"]
+    names = sorted(path.name for path in (tmp_path / "often/checkpoints").iterdir())
+    assert names == ["step-00000019", "step-00000020"]
 
 
 def test_what_is_half_written_is_never_taken_for_a_checkpoint(tmp_path: Path) -> None:
@@ -156,8 +156,8 @@ def test_a_processor_takes_few_long_rows_at_once(
     table = rows(task, [("gravel " * (1 + 7 * at), names[at % 2]) for at in range(16)])
 
     def train(name: str) -> Any:
-        given = lesson(task, table, tmp_path / name)
-        made = fit("llama", given, batch=8, learning_rate=0.01)
+        context = lesson(task, table, tmp_path / name)
+        made = fit("llama", context, batch=8, learning_rate=0.01)
         return made.facts["losses"], made.answer(table)
 
     whole = train("whole")
@@ -212,8 +212,8 @@ def test_a_row_that_does_not_fit_alone_is_told(
 
 
 def test_stops_early_and_keeps_the_best(tmp_path: Path) -> None:
-    given = lesson(*example_rows("requirement_type"), tmp_path)
-    made = fit("bert", given, epochs=40, evaluations=20, patience=2, learning_rate=1e-2)
+    context = lesson(*example_rows("requirement_type"), tmp_path)
+    made = fit("bert", context, epochs=40, evaluations=20, patience=2, learning_rate=1e-2)
     facts = made.facts
     assert facts["stopped_early"]
     assert len(facts["losses"]) < facts["planned_steps"]
@@ -230,8 +230,8 @@ def test_without_validation_the_last_weights_are_kept(tmp_path: Path) -> None:
     assert made.facts["scores"] == []
     assert made.facts["best_step"] == 8
     last = torch.load(tmp_path / "checkpoints/step-00000008/weights.pt", weights_only=True)
-    kept = torch.load(tmp_path / "learned.pt", weights_only=True)
-    assert all(torch.equal(last[name], kept[name]) for name in kept)
+    saved = torch.load(tmp_path / "learned.pt", weights_only=True)
+    assert all(torch.equal(last[name], saved[name]) for name in saved)
 
 
 def test_numbers_are_chosen_by_the_smallest_error(tmp_path: Path) -> None:
@@ -248,8 +248,8 @@ def test_losses_that_are_no_numbers_end_the_training(tmp_path: Path) -> None:
 
 def test_the_state_is_plain_json(tmp_path: Path) -> None:
     _train(tmp_path)
-    told = orjson.loads((tmp_path / "trained.json").read_bytes())
-    assert told["device"] == "cpu"
-    assert told["tokens"] > 0
-    assert told["seconds"] > 0
+    state = orjson.loads((tmp_path / "trained.json").read_bytes())
+    assert state["device"] == "cpu"
+    assert state["tokens"] > 0
+    assert state["seconds"] > 0
     assert tiny("bert").name not in (tmp_path / "trained.json").read_text()

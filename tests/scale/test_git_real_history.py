@@ -48,18 +48,18 @@ Row = dict[str, Any]
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return a workspace in which every pull request is of a pair, so that all are read."""
-    place = Workspace(tmp_path_factory.mktemp("real"))
-    settings = Settings(workspace=place.root, workers=1)
+    lab = Workspace(tmp_path_factory.mktemp("real"))
+    settings = Settings(workspace=lab.root, workers=1)
     mine_backup(settings, SOURCE / "entries.jsonl.xz", REPO, Notes())
-    entries = pq.read_table(place.table(REPO, "entries"), columns=["number", "kind"]).to_pylist()
-    told = [
+    entries = pq.read_table(lab.table(REPO, "entries"), columns=["number", "kind"]).to_pylist()
+    pairs = [
         {"repo": REPO, "issue": 1, "pull_repo": REPO, "pull": row["number"]}
         for row in entries
         if row["kind"] == "pull"
     ]
-    with writer(place.table(REPO, "pairs"), PAIRS) as target:
-        write(target, PAIRS, REPO, pa.Table.from_pylist(told, schema=PAIRS.schema))
-    return place
+    with writer(lab.table(REPO, "pairs"), PAIRS) as target:
+        write(target, PAIRS, REPO, pa.Table.from_pylist(pairs, schema=PAIRS.schema))
+    return lab
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +69,8 @@ def history(workspace: Workspace) -> History:
 
 
 def rows(workspace: Workspace, name: str) -> list[Row]:
-    found: list[Row] = pq.read_table(workspace.table(REPO, name)).to_pylist()
-    return found
+    content: list[Row] = pq.read_table(workspace.table(REPO, name)).to_pylist()
+    return content
 
 
 def test_every_pull_request_has_its_states(workspace: Workspace, history: History) -> None:
@@ -115,15 +115,15 @@ def test_the_base_state_holds_the_files_before(workspace: Workspace, history: Hi
                     (row["before_sha"], change["previous_path"], change["blob_before"]),
                     (row["after_sha"], None, change["blob_after"]),
                 ):
-                    found = objects.find(commit, path_bytes(path or change["path"]))
-                    assert (found.id if found else None) == blob
+                    blob_read = objects.find(commit, path_bytes(path or change["path"]))
+                    assert (blob_read.id if blob_read else None) == blob
 
 
 def test_patches_turn_each_file_before_into_the_one_after(
     workspace: Workspace, history: History
 ) -> None:
     revisions = [row for row in rows(workspace, "revisions") if row["state"] != "none"]
-    told = ((row["number"], row["merge_base"], row["after_sha"]) for row in revisions)
+    requests = ((row["number"], row["merge_base"], row["after_sha"]) for row in revisions)
     blobs = {
         (row["number"], row["path"]): (row["blob_before"], row["blob_after"])
         for row in rows(workspace, "changes")
@@ -131,7 +131,7 @@ def test_patches_turn_each_file_before_into_the_one_after(
     }
     done = 0
     with Objects(workspace.clone(REPO)) as objects:
-        for patch in patches(workspace.clone(REPO), told):
+        for patch in patches(workspace.clone(REPO), requests):
             assert patch.text is not None
             for file in parse_diff(patch.text.encode()):
                 pair = blobs.get((patch.number, file.after.decode()))

@@ -40,23 +40,23 @@ pytest.importorskip("sklearn")
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    place = Workspace(tmp_path_factory.mktemp("nlbse"))
+    lab = Workspace(tmp_path_factory.mktemp("nlbse"))
     for name in BASELINE:
         task = find_task(name)
-        import_files(place, task, [COMMENTS / f"{task.settings['language']}.csv.xz"], QUIET)
-    return place
+        import_files(lab, task, [COMMENTS / f"{task.settings['language']}.csv.xz"], QUIET)
+    return lab
 
 
 def _suite(
-    place: Workspace, model: str, settings: Mapping[str, Any], *, held_out: bool = False
+    lab: Workspace, model: str, settings: Mapping[str, Any], *, held_out: bool = False
 ) -> tuple[CommentScore, float]:
     """Return the score of the competition, and the seconds of processor time that it took."""
     f1, seconds = {}, 0.0
     for name in BASELINE:
-        data, rules = read_task_data(place.dataset(name), find_task(name)), find_protocol("nlbse23")
+        data, rules = read_task_data(lab.dataset(name), find_task(name)), find_protocol("nlbse23")
         if held_out:
             data, rules = hold_out(data, rules)
-        ran = run(place, data, find_model(model, settings), rules, 0, QUIET)
+        ran = run(lab, data, find_model(model, settings), rules, 0, QUIET)
         f1[name] = scores_of(ran.result["scores"]).value("f1")
         seconds += ran.result["costs"]["cpu_seconds"]
     return comment_score(f1), seconds
@@ -76,14 +76,14 @@ def test_the_linear_baseline_and_its_honest_distances(workspace: Workspace) -> N
 
 def test_planted_wrong_labels_are_among_the_most_suspect(workspace: Workspace) -> None:
     """5 % of the labels of each task are turned; of those that are there by nature nobody knows."""
-    found = wrong = 0
+    hits = wrong = 0
     for name in BASELINE:
         data, turned = planted(read_task_data(workspace.dataset(name), find_task(name)), 0.05)
         ranked = find_label_errors(data).ranked
-        found += sum(row.id in turned for row in ranked[: round(0.1 * len(ranked))])
+        hits += sum(row.id in turned for row in ranked[: round(0.1 * len(ranked))])
         wrong += len(turned)
     assert wrong == 2_103
-    assert found / wrong >= 0.82
+    assert hits / wrong >= 0.82
 
 
 def test_machines_without_a_trunk(workspace: Workspace) -> None:
@@ -116,7 +116,7 @@ def test_the_trunk_learns_from_no_row_that_a_task_tests(workspace: Workspace) ->
         tested.update(places_of(splits["test"]))
         trained.update(places_of(splits["train"]))
     assert tested & trained
-    found = {}
+    sizes = {}
     for language, name in (
         ("java", "nlbse23_java_usage"),
         ("pharo", "nlbse23_pharo_intent"),
@@ -125,5 +125,5 @@ def test_the_trunk_learns_from_no_row_that_a_task_tests(workspace: Workspace) ->
         data = read_task_data(workspace.dataset(name), find_task(name))
         shared = shared_rows(_lesson(workspace, data), 0.2)
         assert tested.isdisjoint(places_of(shared.texts))
-        found[language] = (len(shared.texts), len(shared.columns))
-    assert found == {"java": (1173, 7), "pharo": (822, 7), "python": (1298, 5)}
+        sizes[language] = (len(shared.texts), len(shared.columns))
+    assert sizes == {"java": (1173, 7), "pharo": (822, 7), "python": (1298, 5)}

@@ -89,32 +89,32 @@ def tables(clean: dict[Via, Path], via: Via) -> Tables:
 def test_every_count_is_the_source_s(
     via: Via, clean: dict[Via, Path], source: list[dict[str, Any]]
 ) -> None:
-    kinds = Counter(one["type"] for one in source)
-    events = Counter(event["event"] for one in source for event in one["events"])
-    lines = sum(len(one.get("comments", ())) for one in source)
-    told = sum(
+    kinds = Counter(entry["type"] for entry in source)
+    events = Counter(event["event"] for entry in source for event in entry["events"])
+    lines = sum(len(entry.get("comments", ())) for entry in source)
+    reviews = sum(
         event["state"].lower() != "commented" or bool(event.get("body"))
-        for one in source
-        for event in one["events"]
+        for entry in source
+        for event in entry["events"]
         if event["event"] == "reviewed"
     )
     commits = {
-        (number_of(one), event["sha"])
-        for one in source
-        for event in one["events"]
+        (number_of(entry), event["sha"])
+        for entry in source
+        for event in entry["events"]
         if event["event"] == "committed"
     }
-    changed = sum(one["pull"]["changed_files"] for one in source if one["type"] == "pull")
-    found = tables(clean, via)
-    entries = Counter(row["kind"] for row in rows_of(found, "entries"))
-    comments = Counter(row["kind"] for row in rows_of(found, "comments"))
+    changed = sum(entry["pull"]["changed_files"] for entry in source if entry["type"] == "pull")
+    mined = tables(clean, via)
+    entries = Counter(row["kind"] for row in rows_of(mined, "entries"))
+    comments = Counter(row["kind"] for row in rows_of(mined, "comments"))
     assert entries == kinds == {"issue": 517, "pull": 1_308}
-    assert comments == {"comment": events["commented"], "review_comment": lines, "review": told}
+    assert comments == {"comment": events["commented"], "review_comment": lines, "review": reviews}
     assert (comments["comment"], lines) == (9_372, 6_018)
-    assert len(rows_of(found, "commits")) == len(commits) == 3_288
-    assert {(row["number"], row["sha"]) for row in rows_of(found, "commits")} == commits
-    assert len(rows_of(found, "files")) == changed
-    assert {row["state"] for row in rows_of(found, "ledger")} <= {"complete", "unseen"}
+    assert len(rows_of(mined, "commits")) == len(commits) == 3_288
+    assert {(row["number"], row["sha"]) for row in rows_of(mined, "commits")} == commits
+    assert len(rows_of(mined, "files")) == changed
+    assert {row["state"] for row in rows_of(mined, "ledger")} <= {"complete", "unseen"}
 
 
 @both
@@ -122,8 +122,8 @@ def test_texts_and_people_are_the_source_s(
     via: Via, clean: dict[Via, Path], source: list[dict[str, Any]]
 ) -> None:
     entries = {row["number"]: row for row in rows_of(tables(clean, via), "entries")}
-    for one in source:
-        body = one.get("pull") or one["issue"]
+    for entry in source:
+        body = entry.get("pull") or entry["issue"]
         row = entries[body["number"]]
         assert (row["title"], row["body"]) == (body["title"], body.get("body") or "")
         assert row["author"] == login_of(body)
@@ -132,19 +132,19 @@ def test_texts_and_people_are_the_source_s(
     comments = {
         (row["kind"], row["comment_id"]): row for row in rows_of(tables(clean, via), "comments")
     }
-    for one in source:
-        written = [("review_comment", comment) for comment in one.get("comments", ())]
-        written += [("comment", e) for e in one["events"] if e["event"] == "commented"]
+    for entry in source:
+        written = [("review_comment", comment) for comment in entry.get("comments", ())]
+        written += [("comment", e) for e in entry["events"] if e["event"] == "commented"]
         for kind, comment in written:
             row = comments[kind, comment["id"]]
-            assert (row["number"], row["body"]) == (number_of(one), comment.get("body") or "")
+            assert (row["number"], row["body"]) == (number_of(entry), comment.get("body") or "")
             assert (row["author"], row["created_at"]) == (login_of(comment), comment["created_at"])
 
 
 def test_both_paths_tell_the_same(clean: dict[Via, Path]) -> None:
     graphql, rest = tables(clean, "graphql"), tables(clean, "rest")
-    for found in (graphql, rest):
-        del found["unknown"]  # GraphQL gives only the events that it is asked for
+    for side in (graphql, rest):
+        del side["unknown"]  # GraphQL gives only the events that it is asked for
     assert_alike(graphql, rest, without="closed_by")
     # REST names the merge commit where GraphQL names the pull request.
     closers = [
@@ -156,7 +156,7 @@ def test_both_paths_tell_the_same(clean: dict[Via, Path]) -> None:
 
 
 def test_every_cross_reference_of_the_world(clean: dict[Via, Path], world: World) -> None:
-    wanted = {
+    expected = {
         (item.source.repo, item.source.number, entry.number)
         for entry in world.main.entries.values()
         for item in entry.timeline
@@ -168,21 +168,21 @@ def test_every_cross_reference_of_the_world(clean: dict[Via, Path], world: World
             for row in rows_of(tables(clean, via), "references")
             if row["signal"] == "cross_referenced"
         ]
-        found = {(row["repo"], row["number"], row["target_number"]) for row in crossed}
-        assert found == wanted
-        assert len(crossed) == len(wanted) > 1_500
+        references = {(row["repo"], row["number"], row["target_number"]) for row in crossed}
+        assert references == expected
+        assert len(crossed) == len(expected) > 1_500
 
 
 def test_pairs_are_found_with_evidence(clean: dict[Via, Path], world: World) -> None:
-    place = Workspace(clean["graphql"])
-    found = pair(place, REPO, find_rules("default"))
+    workspace = Workspace(clean["graphql"])
+    result = pair(workspace, REPO, find_rules("default"))
     pairs = rows(clean["graphql"], "pairs", REPO)
-    assert found.pairs == len(pairs) > 100
+    assert result.pairs == len(pairs) > 100
     kinds = {row["number"]: row["kind"] for row in rows(clean["graphql"], "entries", REPO)}
     for row in pairs:
         assert kinds[row["issue"]] == "issue"
         assert row["evidence"]
-        assert {one["signal"] for one in row["evidence"]} == set(row["signals"])
+        assert {piece["signal"] for piece in row["evidence"]} == set(row["signals"])
         if row["pull_repo"] == REPO:
             assert kinds[row["pull"]] == "pull"
     ends = {(row["pull_repo"], row["pull"], row["issue"]) for row in pairs}
@@ -226,10 +226,10 @@ def test_killed_at_random_points(
                     lambda count, last=last, miner=miner: miner.kill() if count >= last else None,  # type: ignore[misc]
                     twin.requests,
                 )
-                ended = miner.wait()
-            if ended.code == 0:
+                done = miner.wait()
+            if done.code == 0:
                 break
-            assert ended.code == -signal.SIGKILL, ended.err
+            assert done.code == -signal.SIGKILL, done.err
             killed += 1
         requests = {"graphql": 170, "rest": 3_400}[via]
         assert killed >= 2
@@ -243,38 +243,38 @@ def test_the_backup_on_disk_gives_the_same(
 ) -> None:
     coverage = mine_backup(Settings(workspace=tmp_path, workers=1), SOURCE, REPO, Notes())
     short = {
-        number_of(one)
-        for one in source
-        if one["type"] == "pull" and one["pull"]["review_comments"] > len(one["comments"])
+        number_of(entry)
+        for entry in source
+        if entry["type"] == "pull" and entry["pull"]["review_comments"] > len(entry["comments"])
     }
     assert short  # GitHub counts comments that the backup lacks
     assert {(gap.number, gap.part, gap.state) for gap in coverage.gaps} == {
         (number, "review_comments", "short") for number in short
     }
-    found, rest = table_bytes(tmp_path, REPO), tables(clean, "rest")
+    imported, rest = table_bytes(tmp_path, REPO), tables(clean, "rest")
     for name in ("comments", "commits"):
-        assert_rows(rows_of(found, name), rows_of(rest, name), name)
-    entries = [rows_of(one, "entries") for one in (found, rest)]
+        assert_rows(rows_of(imported, name), rows_of(rest, name), name)
+    entries = [rows_of(source_tables, "entries") for source_tables in (imported, rest)]
     for row in (*entries[0], *entries[1]):
         # The backup lacks cross references, which the twin rebuilt, and is older than sub-issues.
         for name in ("timeline_items", "sub_issues", "blocked_by", "blocking"):
             del row[name]
     assert_rows(entries[0], entries[1], "entries")
-    assert closed_by(found) == closed_by(rest)
+    assert closed_by(imported) == closed_by(rest)
     normalize(Workspace(tmp_path), REPO, Notes(), workers=2)
-    assert_same(table_bytes(tmp_path, REPO), found)
+    assert_same(table_bytes(tmp_path, REPO), imported)
 
 
-def closed_by(found: Tables) -> list[dict[str, Any]]:
-    return [row for row in rows_of(found, "references") if row["signal"] == "closed_by"]
+def closed_by(mined: Tables) -> list[dict[str, Any]]:
+    return [row for row in rows_of(mined, "references") if row["signal"] == "closed_by"]
 
 
-def number_of(one: dict[str, Any]) -> int:
-    return int((one.get("pull") or one["issue"])["number"])
+def number_of(entry: dict[str, Any]) -> int:
+    return int((entry.get("pull") or entry["issue"])["number"])
 
 
-def login_of(one: dict[str, Any]) -> str | None:
-    user = one.get("user")
+def login_of(record: dict[str, Any]) -> str | None:
+    user = record.get("user")
     if not user or user["login"] == "ghost":
         return None
     bot = user["type"] == "Bot" and not user["login"].endswith("[bot]")

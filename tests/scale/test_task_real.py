@@ -30,9 +30,9 @@ def imported(directory: Path, name: str, *files: Path) -> ImportResult:
 
 
 def test_requirements(tmp_path: Path) -> None:
-    found = imported(tmp_path, "requirement_type", DATA / "requirements" / "promise-reclass.csv")
-    assert found.exact
-    data = read_task_data(found.written.directory, found.task)
+    result = imported(tmp_path, "requirement_type", DATA / "requirements" / "promise-reclass.csv")
+    assert result.exact
+    data = read_task_data(result.written.directory, result.task)
     labels = {name: Counter(table["label"].to_pylist()) for name, table in data.splits.items()}
     # A constant answer is right for 59.2 % of SELU's 125 test rows: 74 are non-functional.
     assert labels["test"]["non-functional"] / labels["test"].total() == pytest.approx(
@@ -42,31 +42,31 @@ def test_requirements(tmp_path: Path) -> None:
 
 
 def test_story_points_of_three_projects(tmp_path: Path) -> None:
-    found = imported(tmp_path, "story_points", *sorted((DATA / "regression").glob("*.xz")))
-    counts = {check.what: check.found for check in found.checks}
+    result = imported(tmp_path, "story_points", *sorted((DATA / "regression").glob("*.xz")))
+    counts = {check.what: check.found for check in result.checks}
     assert [counts[f"repo:{name}"] for name in ("mesos", "moodle", "usergrid")] == [1680, 1166, 482]
-    different = {check.what for check in found.checks if not check.exact}
-    assert different == {"total", *(f"repo:{name}" for name in found.missing)}
-    assert len(found.missing) == 13
+    different = {check.what for check in result.checks if not check.exact}
+    assert different == {"total", *(f"repo:{name}" for name in result.missing)}
+    assert len(result.missing) == 13
 
 
 def test_tagged_posts(tmp_path: Path) -> None:
-    found = imported(tmp_path, "se_entities", *sorted((DATA / "ner").glob("*.xz")))
-    assert found.exact
-    (selu,) = found.announced
+    result = imported(tmp_path, "se_entities", *sorted((DATA / "ner").glob("*.xz")))
+    assert result.exact
+    (selu,) = result.announced
     assert (selu.expected, selu.found) == (2718, 2738)
-    data = read_task_data(found.written.directory, found.task)
+    data = read_task_data(result.written.directory, result.task)
     tags = {
-        tag for table in data.splits.values() for one in table["tags"].to_pylist() for tag in one
+        tag for table in data.splits.values() for tags in table["tags"].to_pylist() for tag in tags
     }
     kinds = {tag.partition("-")[2] for tag in tags} - {""}
-    assert kinds == {label.partition("-")[2] for label in found.task.label_names} - {""}
+    assert kinds == {label.partition("-")[2] for label in result.task.label_names} - {""}
     assert len(kinds) == 20
 
 
 @pytest.mark.parametrize("name", COMMENTS)
 def test_comments_match_table_ii(tmp_path: Path, name: str) -> None:
     language = find_task(name).settings["language"]
-    found = imported(tmp_path, name, DATA / "nlbse23-comments" / f"{language}.csv.xz")
-    assert found.exact
-    assert len(found.checks) == 7
+    result = imported(tmp_path, name, DATA / "nlbse23-comments" / f"{language}.csv.xz")
+    assert result.exact
+    assert len(result.checks) == 7

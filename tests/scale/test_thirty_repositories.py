@@ -33,7 +33,7 @@ def thirty(folder: Path) -> World:
     """Return thirty repositories of one history, as many of each language as the paper has."""
     copies = [Copy(name, language, 90_000) for name, language in LISTED.items()]
     for language, count in LANGUAGES.items():
-        listed = sum(one.language == language for one in copies)
+        listed = sum(copy.language == language for copy in copies)
         copies += [
             Copy(f"{language.lower()}-people/tool-{number}", language, 9_000 - number)
             for number in range(count - listed)
@@ -46,29 +46,29 @@ def test_killed_resumed_and_run_again(tmp_path: Path) -> None:
     assert set(tomllib.loads(text)["repositories"]["listed"]) == LISTED.keys()
     text = text.replace("[pair]", '[clone]\nsource = "sluice.git"\n\n[pair]')
     (tmp_path / "faun-eval.toml").write_text(text, encoding="utf-8")
-    with local_place(tmp_path, thirty(tmp_path)) as place:
+    with local_place(tmp_path, thirty(tmp_path)) as project:
         begun = time.monotonic()
         for count in KILLED_AFTER:
-            place.killed("run", "faun-eval.toml", after=count)
-        done = place.run("run", "faun-eval.toml", "--json")
+            project.killed("run", "faun-eval.toml", after=count)
+        done = project.run("run", "faun-eval.toml", "--json")
         assert done.code == 0, done.out + done.err
-        told = json.loads(done.out)
-        lab, repositories = tmp_path / "faun-eval-workspace", told["repositories"]
+        result = json.loads(done.out)
+        lab, repositories = tmp_path / "faun-eval-workspace", result["repositories"]
         assert len(repositories) == 30
-        assert set(states(told).values()) <= {"done", "fresh"}
+        assert set(states(result).values()) <= {"done", "fresh"}
         assert not any(keys_kept_twice(lab, repo) for repo in repositories)
         for name in ("qa", "fault-localization", "code-edit"):
-            state = place.hub.repo(f"your-name/faun-eval-{name}")
+            state = project.hub.repo(f"your-name/faun-eval-{name}")
             assert state is not None
             assert all(re.fullmatch(r"v\d{4}\.\d\d\.\d\d", tag) for tag in state["tags"])
-        ended, asked, sent = time.monotonic(), place.twin.count, len(place.hub.requests)
-        again = place.run("run", "faun-eval.toml")
-        assert again.out.startswith(f"Nothing to do: all {len(told['units'])} units"), again.out
-        assert (place.twin.count, len(place.hub.requests)) == (asked, sent)
+        end, asked, sent = time.monotonic(), project.twin.count, len(project.hub.requests)
+        again = project.run("run", "faun-eval.toml")
+        assert again.out.startswith(f"Nothing to do: all {len(result['units'])} units"), again.out
+        assert (project.twin.count, len(project.hub.requests)) == (asked, sent)
         sys.stdout.write(
-            f"{asked:,} requests to GitHub, {sent:,} to the Hub, {ended - begun:.0f} s, killed "
-            f"{len(KILLED_AFTER)} times; again {time.monotonic() - ended:.1f} s\n"
+            f"{asked:,} requests to GitHub, {sent:,} to the Hub, {end - begun:.0f} s, killed "
+            f"{len(KILLED_AFTER)} times; again {time.monotonic() - end:.1f} s\n"
         )
-        for unit in told["units"]:
+        for unit in result["units"]:
             if unit["stage"] in ("dataset", "evaluate", "publish"):
                 sys.stdout.write(f"{unit['unit']}: {unit['said']}, {unit['seconds']:.1f} s\n")

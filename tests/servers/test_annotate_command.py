@@ -21,19 +21,19 @@ from tests.studio import Annotators, Goldpan, task_numbers
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workspace:
+def workspace(tmp_path: Path) -> Workspace:
     """Return the demo's workspace with its datasets."""
     return Workspace(make_demo(tmp_path / "place"))
 
 
 def test_people_decide_what_is_rebuilt(
-    place: Workspace, goldpan: Goldpan, studio: Annotators
+    workspace: Workspace, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "rebuild")
-    form = ("--form", "fix-pair", "--dataset", place.dataset("code-edit"))
+    form = ("--form", "fix-pair", "--dataset", workspace.dataset("code-edit"))
     assert "9 subjects added, 0 already there" in goldpan("annotate", "push", *project, *form).out
     assert "0 subjects added, 9 already there" in goldpan("annotate", "push", *project, *form).out
-    tasks = task_numbers(place, "rebuild")
+    tasks = task_numbers(workspace, "rebuild")
     for number, task in tasks.items():
         studio.answer(1, task, "fixes")
         studio.answer(2, task, "unrelated" if number == min(tasks) else "fixes")
@@ -48,12 +48,12 @@ def test_people_decide_what_is_rebuilt(
     built = goldpan("build", "code-edit", "--require", "fix-pair").out
     assert "8 examples" in built
     assert "1 without an example: fix-pair" in built
-    rows = pq.read_table(place.dataset("code-edit") / "data")
+    rows = pq.read_table(workspace.dataset("code-edit") / "data")
     assert len(rows) == 8
-    assert open_project(place, "rebuild").facts.form == "fix-pair"
+    assert open_project(workspace, "rebuild").facts.form == "fix-pair"
     assert studio.server.token not in "".join(
         path.read_bytes().decode("latin-1")
-        for path in (place.root / "annotations").rglob("*")
+        for path in (workspace.root / "annotations").rglob("*")
         if path.is_file()
     )
 
@@ -69,14 +69,14 @@ def stored(*roots: Path, pattern: str = "*") -> dict[Path, str]:
 
 
 def test_a_third_person_decides_what_is_rebuilt(
-    place: Workspace, goldpan: Goldpan, studio: Annotators
+    workspace: Workspace, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "settled")
     pull = ("annotate", "pull", *project)
-    built = place.dataset("code-edit")
+    built = workspace.dataset("code-edit")
     before = len(pq.read_table(built / "data"))
     goldpan("annotate", "push", *project, "--form", "fix-pair", "--dataset", built)
-    tasks = task_numbers(place, "settled")
+    tasks = task_numbers(workspace, "settled")
     stays, goes, *_ = sorted(tasks)
     for number, task in tasks.items():
         studio.answer(1, task, "fixes")
@@ -85,53 +85,59 @@ def test_a_third_person_decides_what_is_rebuilt(
     assert "2 subjects added" in goldpan("annotate", "adjudicate", *project).out
     name = adjudication_name("settled")
     assert "conflict: 2" in goldpan(*pull).out
-    for number, task in task_numbers(place, name).items():
+    for number, task in task_numbers(workspace, name).items():
         studio.answer(3, task, "fixes" if number == stays else "unrelated")
 
-    told = goldpan(*pull).out
-    assert f"{name}: 2 tasks fetched, 2 answers count, 2 of 2 subjects are done" in told
-    assert "adjudicated: 2" in told
-    assert "conflict" not in told
+    output = goldpan(*pull).out
+    assert f"{name}: 2 tasks fetched, 2 answers count, 2 of 2 subjects are done" in output
+    assert "adjudicated: 2" in output
+    assert "conflict" not in output
     build = ("build", "code-edit", "--require", "fix-pair")
     assert f"{before - 1} examples" in goldpan(*build).out
     issues = set(pq.read_table(built / "data")["issue"].to_pylist())
     assert issues == set(tasks) - {goes}
 
-    tables = stored(place.root / "annotations", built, pattern="*.parquet")
+    tables = stored(workspace.root / "annotations", built, pattern="*.parquet")
     again = goldpan(*pull).out
     while again.count(": 0 tasks fetched") < 2:  # what was answered seconds ago comes twice
         again = goldpan(*pull).out
     assert f"settled: 0 tasks fetched, {2 * len(tasks)} answers count" in again
     assert f"{name}: 0 tasks fetched, 2 answers count" in again
     assert "adjudicated: 2" in again
-    once = stored(place.root / "annotations", built)
+    once = stored(workspace.root / "annotations", built)
     goldpan(*pull)
     goldpan(*build)
-    assert stored(place.root / "annotations", built) == once
-    assert stored(place.root / "annotations", built, pattern="*.parquet") == tables
+    assert stored(workspace.root / "annotations", built) == once
+    assert stored(workspace.root / "annotations", built, pattern="*.parquet") == tables
 
     assert "0 subjects added, 2 already there" in goldpan("annotate", "adjudicate", *project).out
-    told = goldpan("annotate", "pull", "--project", name).out
-    assert f"{name} adjudicates settled: both are pulled" in told
-    assert "adjudicated: 2" in told
-    assert stored(place.root / "annotations", built) == once
-    found = json.loads(goldpan(*pull, "--json").out)
-    assert (found["project"], found["answers"]) == ("settled", 2 * len(tasks))
-    assert found["decisions"] == {"adjudicated": 2, "agreed": len(tasks) - 2}
-    (third,) = found["adjudications"]
+    output = goldpan("annotate", "pull", "--project", name).out
+    assert f"{name} adjudicates settled: both are pulled" in output
+    assert "adjudicated: 2" in output
+    assert stored(workspace.root / "annotations", built) == once
+    result = json.loads(goldpan(*pull, "--json").out)
+    assert (result["project"], result["answers"]) == ("settled", 2 * len(tasks))
+    assert result["decisions"] == {"adjudicated": 2, "agreed": len(tasks) - 2}
+    (third,) = result["adjudications"]
     assert (third["project"], third["answers"], third["done"]) == (name, 2, 2)
 
 
 def test_a_paper_is_told_what_people_did(
-    place: Workspace, goldpan: Goldpan, studio: Annotators
+    workspace: Workspace, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "told")
-    folder = place.root.parent / "appendix"
+    folder = workspace.root.parent / "appendix"
     export = ("annotate", "export", *project, "--output", folder)
     goldpan(
-        "annotate", "push", *project, "--form", "fix-pair", "--dataset", place.dataset("code-edit")
+        "annotate",
+        "push",
+        *project,
+        "--form",
+        "fix-pair",
+        "--dataset",
+        workspace.dataset("code-edit"),
     )
-    tasks = task_numbers(place, "told")
+    tasks = task_numbers(workspace, "told")
     decided, stays, agreed, *_ = sorted(tasks)
     assert "Nothing was pulled of the project told" in goldpan(*export, code=1).err
     for number in (decided, stays, agreed):
@@ -140,7 +146,7 @@ def test_a_paper_is_told_what_people_did(
     goldpan("annotate", "pull", *project)
     goldpan("annotate", "adjudicate", *project)
     name = adjudication_name("told")
-    studio.answer(3, task_numbers(place, name)[decided], "unrelated")
+    studio.answer(3, task_numbers(workspace, name)[decided], "unrelated")
     goldpan("annotate", "pull", *project)
 
     said = goldpan(*export).out
@@ -150,47 +156,52 @@ def test_a_paper_is_told_what_people_did(
     text = (folder / "annotation.md").read_text()
     assert "Fixes a part of it (partly)" in text
     assert "Say whether the change fixes the issue" in text
-    found = json.loads((folder / "annotation.json").read_bytes())
-    (guideline,) = found["guidelines"]
+    appendix = json.loads((folder / "annotation.json").read_bytes())
+    (guideline,) = appendix["guidelines"]
     assert guideline["questions"][0]["choices"][0]["label"] == "Fixes the issue"
-    (told,) = found["rounds"]
-    assert (told["items"], told["finished"], told["answers"], told["agreed"]) == (9, 3, 6, 1)
-    (agreement,) = told["agreement"]
+    (round_,) = appendix["rounds"]
+    assert (round_["items"], round_["finished"], round_["answers"], round_["agreed"]) == (
+        9,
+        3,
+        6,
+        1,
+    )
+    (agreement,) = round_["agreement"]
     assert agreement["raw"]["value"] == pytest.approx(1 / 3)
     assert agreement["alpha"]["low"] is not None
-    (one,) = told["adjudicated"]
-    assert (one["item"].partition("#")[2].partition("+")[0], one["decided"]) == (
+    (decision,) = round_["adjudicated"]
+    assert (decision["item"].partition("#")[2].partition("+")[0], decision["decided"]) == (
         str(decided),
         ["unrelated"],
     )
-    assert sorted(one["answers"].values()) == [["fixes"], ["partly"]]
-    assert len(told["conflicts"]) == 1
-    everybody, *each = told["times"]
+    assert sorted(decision["answers"].values()) == [["fixes"], ["partly"]]
+    assert len(round_["conflicts"]) == 1
+    everybody, *times = round_["times"]
     assert (everybody["answers"], everybody["median"]) == (6, 21.5)
-    assert sorted((own["answers"], own["lower"]) for own in each) == [(3, 21.0), (3, 22.0)]
-    assert [own["median"] for own in told["adjudication_times"]] == [23.0, 23.0]
+    assert sorted((own["answers"], own["lower"]) for own in times) == [(3, 21.0), (3, 22.0)]
+    assert [own["median"] for own in round_["adjudication_times"]] == [23.0, 23.0]
 
     assert "was pulled without names" in goldpan(*export, "--names", code=2).err
     goldpan("annotate", "pull", *project, "--names")
     goldpan(*export)
     assert stored(folder) == once
-    assert "@" not in text + json.dumps(found)
+    assert "@" not in text + json.dumps(appendix)
     goldpan(*export, "--names")
     assert "ann@example.org" in (folder / "annotation.json").read_text()
     asked = goldpan("annotate", "export", "--project", name, "--output", folder, code=2)
     assert "adjudicates told" in asked.err
 
 
-def review_by_hand(place: Workspace) -> None:
+def review_by_hand(workspace: Workspace) -> None:
     """Store reviews of the demo's pairs: most are kept, and three are not."""
-    (repo,) = place.repositories()
-    kept = pq.read_table(place.dataset("code-edit") / "data").to_pylist()
+    (repo,) = workspace.repositories()
+    examples = pq.read_table(workspace.dataset("code-edit") / "data").to_pylist()
     says: list[tuple[bool | None, str | None]] = [
         (False, "partial"),
         (False, "bundled"),
         (None, "disagreement"),
     ]
-    says += [(True, None)] * (len(kept) - len(says))
+    says += [(True, None)] * (len(examples) - len(says))
     rows = [
         {
             **dict.fromkeys(VERDICTS.schema.names),
@@ -207,22 +218,22 @@ def review_by_hand(place: Workspace) -> None:
             "profile": "default",
             "settings": "",
         }
-        for row, (keep, reason) in zip(kept, says, strict=True)
+        for row, (keep, reason) in zip(examples, says, strict=True)
     ]
-    write_reviews(place, repo, "default", rows, ["problem-solution"], {})
+    write_reviews(workspace, repo, "default", rows, ["problem-solution"], {})
 
 
 def test_reviews_are_filled_in_where_somebody_wants_it(
-    place: Workspace, goldpan: Goldpan, studio: Annotators
+    workspace: Workspace, goldpan: Goldpan, studio: Annotators
 ) -> None:
-    form = ("--form", "fix-pair", "--dataset", str(place.dataset("code-edit")))
+    form = ("--form", "fix-pair", "--dataset", str(workspace.dataset("code-edit")))
     push = ("annotate", "push", "--project", "seen", *form)
     asked = goldpan(*push, "--not-blind", "--profile", "faun-eval", code=1)
     assert "was not reviewed under the profile faun-eval" in asked.err
-    review_by_hand(place)
+    review_by_hand(workspace)
     assert "7 of them are pre-filled" in goldpan(*push, "--not-blind").out
     assert "begun with blind False" in goldpan(*push, code=2).err
-    number = open_project(place, "seen").number
+    number = open_project(workspace, "seen").number
     for task in studio.call(0, "GET", f"/api/projects/{number}/export?download_all_tasks=true"):
         shown = studio.call(1, "GET", f"/api/tasks/{task['id']}/")
         for filled_in in shown["predictions"]:
@@ -232,9 +243,9 @@ def test_reviews_are_filled_in_where_somebody_wants_it(
             studio.answer(2, task["id"], "fixes", **begun)
     goldpan("annotate", "pull", "--project", "seen")
     for command in ("status", "agreement"):
-        told = goldpan("annotate", command, "--project", "seen").out
-        assert "Not blind" in told
-        assert "left 7 of 7 suggestions as they were (100%)" in told
-        assert "left 6 of 7 suggestions as they were (86%)" in told
-    found = json.loads(goldpan("annotate", "agreement", "--project", "seen", "--json").out)
-    assert (found["filled_in"], found["accepted"], found["dataset"]) == (14, 13, None)
+        output = goldpan("annotate", command, "--project", "seen").out
+        assert "Not blind" in output
+        assert "left 7 of 7 suggestions as they were (100%)" in output
+        assert "left 6 of 7 suggestions as they were (86%)" in output
+    agreement = json.loads(goldpan("annotate", "agreement", "--project", "seen", "--json").out)
+    assert (agreement["filled_in"], agreement["accepted"], agreement["dataset"]) == (14, 13, None)

@@ -22,10 +22,16 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
-def ask(place: Path, address: str, **given: Any) -> RunResult:
-    told = {"model": "tiny", "base_url": address, "temperature": 1.0, "concurrency": 2, **given}
-    model = find_model("prompted", told)
-    return run(Workspace(place), issues(8), model, find_protocol("default"), 0, QUIET)
+def ask(root: Path, address: str, **settings: Any) -> RunResult:
+    options = {
+        "model": "tiny",
+        "base_url": address,
+        "temperature": 1.0,
+        "concurrency": 2,
+        **settings,
+    }
+    model = find_model("prompted", options)
+    return run(Workspace(root), issues(8), model, find_protocol("default"), 0, QUIET)
 
 
 def test_a_model_that_babbles_still_answers_with_labels(tmp_path: Path, address: str) -> None:
@@ -40,11 +46,11 @@ def test_without_a_schema_it_babbles_and_every_answer_counts_as_wrong(
     tmp_path: Path, address: str
 ) -> None:
     done = ask(tmp_path, address, structured="no")
-    told = done.result["answers"]
-    assert told["notes"]["without-schema"] == 8
-    assert told["notes"]["truncated"] >= 1
-    assert told["notes"]["no-answer"] >= 1
-    assert any(one["raw"] for one in told["invalid"])
+    summary = done.result["answers"]
+    assert summary["notes"]["without-schema"] == 8
+    assert summary["notes"]["truncated"] >= 1
+    assert summary["notes"]["no-answer"] >= 1
+    assert any(answer["raw"] for answer in summary["invalid"])
     assert done.result["scores"]["invalid"] >= 1
 
 

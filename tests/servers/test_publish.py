@@ -43,8 +43,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a dataset of one train and two test files."""
     rows = examples(QA, 2600)
-    place = tmp_path_factory.mktemp("workspace")
-    written = write(place, QA, rows, "time:2020-06-01", shard_bytes=400_000)
+    root = tmp_path_factory.mktemp("workspace")
+    written = write(root, QA, rows, "time:2020-06-01", shard_bytes=400_000)
     assert [len(split.files) for split in written.splits] == [1, 2]
     return written.directory
 
@@ -53,8 +53,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return another version: another test split in one file, the same train split."""
     rows = examples(QA, 1000)
-    place = tmp_path_factory.mktemp("workspace")
-    return write(place, QA, rows, "time:2020-06-01", shard_bytes=400_000).directory
+    root = tmp_path_factory.mktemp("workspace")
+    return write(root, QA, rows, "time:2020-06-01", shard_bytes=400_000).directory
 
 
 def send(directory: Path, repo_id: str = ID, **options: Any) -> PublishResult:
@@ -166,7 +166,7 @@ def test_a_dry_run_sends_nothing(
     if rights == "token":
         planned = send(newer, dry_run=True, overwrite=True, tag="v2")
         assert planned.compared
-        assert [one.path for one in planned.changes if one.action == "delete"] == [
+        assert [change.path for change in planned.changes if change.action == "delete"] == [
             "data/test-00000-of-00002.parquet",
             "data/test-00001-of-00002.parquet",
         ]
@@ -178,7 +178,7 @@ def test_a_dry_run_sends_nothing(
         monkeypatch.delenv("HF_TOKEN")
         planned = send(newer, dry_run=True)
         assert not planned.compared
-        assert sum(one.size for one in planned.changes) == sum(
+        assert sum(change.size for change in planned.changes) == sum(
             path.stat().st_size for path in newer.rglob("*") if path.is_file()
         )
         assert hub.requests == []
@@ -207,10 +207,10 @@ def test_a_dataset_with_problems_stays_here(hub: Hub, tmp_path: Path) -> None:
     directory = write(tmp_path, CODE_EDIT, rows).directory
     with pytest.raises(PublishError, match="is not fit to be published") as caught:
         publish(directory, ID, find_private=lambda text: [_Found()] if text == "SECRET" else [])
-    told = str(caught.value)
-    assert "2 examples are of o/n, whose licence is not known" in told
-    assert "code-edit:o/n#1+10001 has secret in its body" in told
-    assert "SECRET" not in told
+    message = str(caught.value)
+    assert "2 examples are of o/n, whose licence is not known" in message
+    assert "code-edit:o/n#1+10001 has secret in its body" in message
+    assert "SECRET" not in message
     assert hub.requests == []
     with pytest.raises(PublishError, match="holds no provenance"):
         send(tmp_path)

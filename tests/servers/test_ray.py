@@ -158,14 +158,14 @@ def test_a_node_dies_while_hours_are_read(cluster: TwoNodes, tmp_path: Path) -> 
     write_day(tmp_path / "hours", TEN, 400)
     assert bring(tmp_path / "here", tmp_path / "hours").complete
     killer = Killer(cluster)
-    found = bring(
+    result = bring(
         tmp_path / "there",
         tmp_path / "hours",
         engine="ray",
         address=cluster.address,
         notes=killer,
     )
-    assert (found.complete, found.reused, killer.killed) == (True, 0, 1)
+    assert (result.complete, result.reused, killer.killed) == (True, 0, 1)
     assert shards(tmp_path / "there") == shards(tmp_path / "here")
 
 
@@ -215,36 +215,36 @@ gpus = 1
 
 def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> None:
     on_cluster = ("--engine", "ray", "--address", cluster.address)
-    here, there = tmp_path / "here", tmp_path / "there"
-    write_tasks(here / "lab")
-    (here / "plan.toml").write_text(PLAN, encoding="utf-8")
-    (here / "waiting.py").write_text(WAITING, encoding="utf-8")
-    (here / "lab" / "goldpan.toml").write_text('plugins = ["../waiting.py"]', encoding="utf-8")
+    local, other = tmp_path / "here", tmp_path / "there"
+    write_tasks(local / "lab")
+    (local / "plan.toml").write_text(PLAN, encoding="utf-8")
+    (local / "waiting.py").write_text(WAITING, encoding="utf-8")
+    (local / "lab" / "goldpan.toml").write_text('plugins = ["../waiting.py"]', encoding="utf-8")
     with local_github(tmp_path) as twin:
         shutil.copytree(tmp_path / "sluice.git", tmp_path / "pan.git")  # of which little fits
-        mined = run_json(twin, here, "--only", "mine")
+        mined = run_json(twin, local, "--only", "mine")
         assert states(mined) == {f"mine/{SLUICE}": "done", f"mine/{PAN}": "done"}
-        shutil.copytree(here, there)
-        (here / "killed").touch()
-        expected = run_json(twin, here)
-        killer = threading.Thread(target=kill_at_work, args=(cluster, there))
+        shutil.copytree(local, other)
+        (local / "killed").touch()
+        expected = run_json(twin, local)
+        killer = threading.Thread(target=kill_at_work, args=(cluster, other))
         killer.start()
-        found = run_json(twin, there, *on_cluster)
+        result = run_json(twin, other, *on_cluster)
         killer.join()
         assert len(cluster.names) == 1
-        assert states(found) == states(expected)
-        assert made(there / "lab") == made(here / "lab")
-        scores = [sorted(lab.glob("lab/runs/**/result.json")) for lab in (here, there)]
+        assert states(result) == states(expected)
+        assert made(other / "lab") == made(local / "lab")
+        scores = [sorted(lab.glob("lab/runs/**/result.json")) for lab in (local, other)]
         assert len(scores[0]) == 2
         names = {"questions", "types", "comments", "unseen"}
-        assert {path.split("/")[1] for path in made(here / "lab") if "datasets/" in path} > names
-        work_again(goldpan.Workspace(there / "lab"), cluster.address, tmp_path)
-        assert made(there / "lab") == made(here / "lab")
-        assert [path.relative_to(here) for path in scores[0]] == [
-            path.relative_to(there) for path in scores[1]
+        assert {path.split("/")[1] for path in made(local / "lab") if "datasets/" in path} > names
+        work_again(goldpan.Workspace(other / "lab"), cluster.address, tmp_path)
+        assert made(other / "lab") == made(local / "lab")
+        assert [path.relative_to(local) for path in scores[0]] == [
+            path.relative_to(other) for path in scores[1]
         ]
         asked = twin.count
-        again = run_json(twin, there)
+        again = run_json(twin, other)
         assert (again["ran"], again["complete"], twin.count) == (0, True, asked)
 
 
@@ -384,10 +384,10 @@ def test_a_node_dies_while_issue_types_are_built(cluster: TwoNodes, tmp_path: Pa
     with open_engine("local", 1) as engine:
         expected = files(build(tmp_path, engine, "local"))
     with open_engine("ray", 1, cluster.address) as engine:
-        found = files(build(tmp_path, LosingANode(engine, cluster), "ray"))
+        actual = files(build(tmp_path, LosingANode(engine, cluster), "ray"))
         assert len(cluster.names) == 1
-    assert found == expected
-    assert sorted(found) == [
+    assert actual == expected
+    assert sorted(actual) == [
         "README.md",
         "croissant.json",
         "data/test-00000-of-00001.parquet",
@@ -399,7 +399,7 @@ def test_a_node_dies_while_issue_types_are_built(cluster: TwoNodes, tmp_path: Pa
 
 def test_the_command_makes_a_cluster_of_its_own(tmp_path: Path) -> None:
     write_hours(tmp_path, made_up_hours(2, 30))
-    found = []
+    contents = []
     for engine in ("local", "ray"):
         done = run(
             *("build", "issue-type", "--engine", engine, "--processes", "2", "--json"),
@@ -409,5 +409,5 @@ def test_the_command_makes_a_cluster_of_its_own(tmp_path: Path) -> None:
         )
         assert done.code == 0, done.err
         assert json.loads(done.out)["units"] == 2
-        found.append(files(tmp_path / engine))
-    assert found[0] == found[1]
+        contents.append(files(tmp_path / engine))
+    assert contents[0] == contents[1]

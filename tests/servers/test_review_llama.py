@@ -20,17 +20,17 @@ from tests.reviewing import QUIET, profile, rows, workspace
 pytestmark = needs_llama
 
 
-def review(place: Workspace, address: str, **given: Any) -> ReviewResult:
+def review(workspace: Workspace, address: str, **changes: Any) -> ReviewResult:
     flags = {"models": ["tiny"], "base_url": address, "subjects": ["issue"], "timeout": 600.0}
-    flags |= {"temperature": 1.0, "max_tokens": 1500, "concurrency": 2, **given}
+    flags |= {"temperature": 1.0, "max_tokens": 1500, "concurrency": 2, **changes}
     environment = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
     return run_review(
-        place, [REPO], profile(place), load_review_settings(None, flags, environment), QUIET
+        workspace, [REPO], profile(workspace), load_review_settings(None, flags, environment), QUIET
     )
 
 
-def replies(place: Workspace) -> list[dict[str, Any]]:
-    records = Archive(place.root / "reviews").records
+def replies(workspace: Workspace) -> list[dict[str, Any]]:
+    records = Archive(workspace.root / "reviews").records
     return [
         orjson.loads(record.read())
         for record in records
@@ -39,33 +39,33 @@ def replies(place: Workspace) -> list[dict[str, Any]]:
 
 
 def test_the_schema_is_enforced_and_nothing_is_lost(tmp_path: Path, address: str) -> None:
-    place = workspace(tmp_path, 3)
-    done = review(place, address, bounded_schema=True)
+    lab = workspace(tmp_path, 3)
+    done = review(lab, address, bounded_schema=True)
     assert done.complete
-    assert len(rows(place)) == 3
-    reasons = {row["reason"] for row in rows(place).values()}
+    assert len(rows(lab)) == 3
+    reasons = {row["reason"] for row in rows(lab).values()}
     assert reasons <= {"quote-not-found", "unsure", "truncated"}
     finished = [
         orjson.loads(reply["choices"][0]["message"]["content"])
-        for reply in replies(place)
+        for reply in replies(lab)
         if reply["choices"][0]["finish_reason"] == "stop"
     ]
     assert finished, "a model that babbles still follows the schema"
-    assert all(one["verdict"] in ("keep", "drop", "unsure") for one in finished)
+    assert all(answer["verdict"] in ("keep", "drop", "unsure") for answer in finished)
     assert done.usage.input > 3 * 1000
     assert done.usage.output > 0
-    assert review(place, address, bounded_schema=True).sent == 0
+    assert review(lab, address, bounded_schema=True).sent == 0
 
 
 def test_an_answer_without_end_is_truncated(tmp_path: Path, address: str) -> None:
-    place = workspace(tmp_path, 1)
-    review(place, address, max_tokens=20)
-    assert rows(place)[1]["reason"] == "truncated"
+    lab = workspace(tmp_path, 1)
+    review(lab, address, max_tokens=20)
+    assert rows(lab)[1]["reason"] == "truncated"
 
 
 def test_a_text_too_long_for_the_server_is_cut(tmp_path: Path, address: str) -> None:
-    place = workspace(tmp_path, 1, issue1="The pump leaks.\n" * 500)
-    done = review(place, address, bounded_schema=True, max_tokens=1_200)
-    assert rows(place)[1]["reason"] != "context-overflow"
+    lab = workspace(tmp_path, 1, issue1="The pump leaks.\n" * 500)
+    done = review(lab, address, bounded_schema=True, max_tokens=1_200)
+    assert rows(lab)[1]["reason"] != "context-overflow"
     assert done.sent > 1
-    assert len(replies(place)) == 1
+    assert len(replies(lab)) == 1

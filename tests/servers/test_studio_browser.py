@@ -72,19 +72,19 @@ class Desk(Browser):
 @contextmanager
 def desk(root: Path, studio: Annotators, person: int) -> Iterator[Desk]:
     """Give the browser of a person who is logged in."""
-    found = Desk(root / f"profile-{person}")
+    desk_ = Desk(root / f"profile-{person}")
     try:
         account = studio.accounts[person]
-        found.sit_down(studio.server.url, account.address, account.password)
-        yield found
+        desk_.sit_down(studio.server.url, account.address, account.password)
+        yield desk_
     finally:
-        found.close()
+        desk_.close()
 
 
 def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
-    place = Workspace(tmp_path)
-    push(place, studio.server, "browser", find_form("fix-pair"), fix_pairs(3), QUIET)
-    page = open_project(place, "browser").page
+    workspace = Workspace(tmp_path)
+    push(workspace, studio.server, "browser", find_form("fix-pair"), fix_pairs(3), QUIET)
+    page = open_project(workspace, "browser").page
     for person, keys in ((1, "112"), (2, "132")):
         with desk(tmp_path, studio, person) as annotator:
             annotator.label(page)
@@ -94,27 +94,27 @@ def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
                 )
                 annotator.shoot(tmp_path / f"browser-{person}-{at}.png")
                 annotator.answer(key, reason="One leak of two" if key == "3" else "")
-    pulled = pull(place, studio.server, "browser", QUIET)
+    pulled = pull(workspace, studio.server, "browser", QUIET)
     assert (pulled.answers, pulled.done, pulled.problems) == (6, 3, {})
-    rows = read_table(place, "browser").to_pylist()
+    rows = read_table(workspace, "browser").to_pylist()
     assert [row["values"] for row in rows if row["field"] == "reason" and row["values"]] == [
         ["One leak of two"]
     ]
     assert all(row["seconds"] > 0 for row in rows)
-    found = agree("verdict", read_ratings(place, "browser")["verdict"])
-    assert found.pairs[0].raw == pytest.approx(2 / 3)
+    agreement = agree("verdict", read_ratings(workspace, "browser")["verdict"])
+    assert agreement.pairs[0].raw == pytest.approx(2 / 3)
 
-    adjudicate(place, studio.server, "browser", QUIET)
+    adjudicate(workspace, studio.server, "browser", QUIET)
     with desk(tmp_path, studio, 3) as third:
-        third.label(open_project(place, "browser-adjudication").page)
-        told = third.ask("document.querySelector('.gp-answers').innerText")
-        assert "Does not fix it" in told
-        assert "One leak of two" in told
+        third.label(open_project(workspace, "browser-adjudication").page)
+        text = third.ask("document.querySelector('.gp-answers').innerText")
+        assert "Does not fix it" in text
+        assert "One leak of two" in text
         third.shoot(tmp_path / "browser-3.png")
         assert overflow(third) <= 0
         third.answer("3")
-    pull(place, studio.server, "browser-adjudication", QUIET)
-    assert [(one.how, one.values) for one in decide(place, "browser")] == [
+    pull(workspace, studio.server, "browser-adjudication", QUIET)
+    assert [(decision.how, decision.values) for decision in decide(workspace, "browser")] == [
         ("agreed", ("fixes",)),
         ("adjudicated", ("unrelated",)),
         ("agreed", ("partly",)),
@@ -158,12 +158,12 @@ def project_of(name: str) -> str:
 
 def open_form(root: Path, studio: Annotators, ann: Desk, name: str, text: str) -> Workspace:
     """Push one row whose every text is `text`, open its page and keep a picture."""
-    place, form = Workspace(root), find_form(name)
-    push(place, studio.server, project_of(name), form, [make_task(form, row(text))], QUIET)
-    ann.label(open_project(place, project_of(name)).page)
+    workspace, form = Workspace(root), find_form(name)
+    push(workspace, studio.server, project_of(name), form, [make_task(form, row(text))], QUIET)
+    ann.label(open_project(workspace, project_of(name)).page)
     ann.until("!!document.querySelector('.gp-answer input')")
     ann.shoot(root / f"{name}.png")
-    return place
+    return workspace
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +192,7 @@ def test_every_form_fits_the_screen_and_texts_stay_texts(
     open_form(tmp_path, studio, ann, name, HOSTILE)
     assert overflow(ann) <= 0
     assert ann.events_of("Page.javascriptDialogOpening") == []
-    asked = [one["request"]["url"] for one in ann.events_of("Network.requestWillBeSent")]
+    asked = [message["request"]["url"] for message in ann.events_of("Network.requestWillBeSent")]
     assert [url for url in asked if "evil" in url] == []
     inside = ".gp-page :is(img, script, style, iframe, svg, a, form, base, meta, [onmouseover])"
     assert ann.ask(f"document.querySelectorAll({inside!r}).length") == 0
@@ -204,7 +204,9 @@ def test_every_form_fits_the_screen_and_texts_stay_texts(
 def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     tmp_path: Path, studio: Annotators, ann: Desk, name: str
 ) -> None:
-    place = open_form(tmp_path, studio, ann, name, "A plain sentence, w" + "w" * 300 + ". " * 4000)
+    workspace = open_form(
+        tmp_path, studio, ann, name, "A plain sentence, w" + "w" * 300 + ". " * 4000
+    )
     assert overflow(ann) <= 0
     wide = "[...document.querySelectorAll('.gp-left, .gp-right')].map(one => "
     assert max(ann.ask(wide + "one.scrollWidth - one.clientWidth)")) <= 0
@@ -226,9 +228,9 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     ann.press(doubt)
     ann.until(f"{CHECKED}.includes('I am in doubt')")
     ann.submit()
-    assert pull(place, studio.server, project_of(name), QUIET).answers == 1
-    rows = read_table(place, project_of(name)).to_pylist()
-    said = {one["field"]: one["values"] for one in rows}
+    assert pull(workspace, studio.server, project_of(name), QUIET).answers == 1
+    rows = read_table(workspace, project_of(name)).to_pylist()
+    said = {entry["field"]: entry["values"] for entry in rows}
     expected = sorted(asked.choices[: 2 if asked.multiple else 1])
     assert sorted(said[find_form(name).decides]) == expected
     assert said["doubt"] == ["doubt"]
@@ -237,16 +239,16 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
 def test_what_is_filled_in_is_seen_and_told_apart(
     tmp_path: Path, studio: Annotators, ann: Desk
 ) -> None:
-    place, form = Workspace(tmp_path), find_form("fix-pair")
+    workspace, form = Workspace(tmp_path), find_form("fix-pair")
 
     def suggest(task: Task) -> Suggestion | None:
         values = {"verdict": ("partly",)}
         return None if task.issue == 3 else Suggestion("a language model", values, 0.83, "times=4")
 
-    push(place, studio.server, "seen", form, fix_pairs(3), QUIET, suggest=suggest)
-    ann.label(open_project(place, "seen").page)
-    told = ann.ask("document.querySelector('.gp-answers').innerText")
-    assert "Fixes a part of it (0.83)" in told
+    push(workspace, studio.server, "seen", form, fix_pairs(3), QUIET, suggest=suggest)
+    ann.label(open_project(workspace, "seen").page)
+    text = ann.ask("document.querySelector('.gp-answers').innerText")
+    assert "Fixes a part of it (0.83)" in text
     ann.until(f"{CHECKED}.includes('Fixes a part of it')")
     assert overflow(ann) <= 0
     ann.shoot(tmp_path / "seen.png")
@@ -256,12 +258,12 @@ def test_what_is_filled_in_is_seen_and_told_apart(
     ann.until("document.querySelector('.gp-note')?.innerText.includes('#3,')")
     assert ann.ask(CHECKED) == []
     ann.answer("2")
-    pull(place, studio.server, "seen", QUIET)
-    rows = [row for row in read_table(place, "seen").to_pylist() if row["field"] == "verdict"]
+    pull(workspace, studio.server, "seen", QUIET)
+    rows = [row for row in read_table(workspace, "seen").to_pylist() if row["field"] == "verdict"]
     assert [(row["suggested"], row["origin"], row["values"]) for row in rows] == [
         (True, "accepted", ["partly"]),
         (True, "changed", ["unrelated"]),
         (False, None, ["partly"]),
     ]
-    (one,) = progress(place, "seen").annotators
-    assert (one.answers, one.filled_in, one.accepted) == (3, 2, 1)
+    (annotator,) = progress(workspace, "seen").annotators
+    assert (annotator.answers, annotator.filled_in, annotator.accepted) == (3, 2, 1)

@@ -31,9 +31,9 @@ FORM = find_form("fix-pair")
 
 def annotated(root: Path, studio: Annotators, name: str) -> Workspace:
     """Push four pairs: agreed, in conflict, agreed with a doubt, answered once."""
-    place = Workspace(root)
-    push(place, studio.server, name, FORM, fix_pairs(4), QUIET)
-    tasks = task_numbers(place, name)
+    workspace = Workspace(root)
+    push(workspace, studio.server, name, FORM, fix_pairs(4), QUIET)
+    tasks = task_numbers(workspace, name)
     studio.answer(1, tasks[1], "fixes")
     studio.answer(2, tasks[1], "fixes")
     studio.answer(1, tasks[2], "fixes", reason="Shakes <b>once</b> more")
@@ -41,50 +41,50 @@ def annotated(root: Path, studio: Annotators, name: str) -> Workspace:
     studio.answer(1, tasks[3], "partly", doubt=True)
     studio.answer(2, tasks[3], "partly")
     studio.answer(1, tasks[4], "fixes")
-    pull(place, studio.server, name, QUIET)
-    return place
+    pull(workspace, studio.server, name, QUIET)
+    return workspace
 
 
 def test_a_third_person_decides_conflicts_alone(tmp_path: Path, studio: Annotators) -> None:
-    place = annotated(tmp_path, studio, "conflicts")
-    before = write_decisions(place, "conflicts")
-    assert [(one.how, one.values) for one in before] == [
+    workspace = annotated(tmp_path, studio, "conflicts")
+    before = write_decisions(workspace, "conflicts")
+    assert [(decision.how, decision.values) for decision in before] == [
         ("agreed", ("fixes",)),
         ("conflict", ()),
         ("agreed", ("partly",)),
         ("unfinished", ()),
     ]
-    pushed = adjudicate(place, studio.server, "conflicts", QUIET)
+    pushed = adjudicate(workspace, studio.server, "conflicts", QUIET)
     assert (pushed.added, pushed.project) == (1, "conflicts-adjudication")
-    assert adjudicate(place, studio.server, "conflicts", QUIET).added == 0
+    assert adjudicate(workspace, studio.server, "conflicts", QUIET).added == 0
     name = adjudication_name("conflicts")
     with Studio(studio.server) as connection:
-        (task,) = connection.newest_tasks(open_project(place, name).number)
+        (task,) = connection.newest_tasks(open_project(workspace, name).number)
     note = task["data"]["note"]
     assert "Fixes the issue" in note
     assert "Does not fix it" in note
     assert "Shakes &lt;b&gt;once&lt;/b&gt; more" in note
     assert "In doubt." in note
-    for who in set(read_table(place, "conflicts")["annotator"].to_pylist()):
+    for who in set(read_table(workspace, "conflicts")["annotator"].to_pylist()):
         assert who not in note
 
     # Somebody whose own answer is in dispute cannot decide it.
     studio.answer(1, task["id"], "fixes")
-    own = pull(place, studio.server, name, QUIET)
+    own = pull(workspace, studio.server, name, QUIET)
     assert (own.answers, own.problems) == (0, {"own-case": 1})
-    assert decide(place, "conflicts")[1].how == "conflict"
+    assert decide(workspace, "conflicts")[1].how == "conflict"
     studio.answer(3, task["id"], "unrelated")
-    assert pull(place, studio.server, name, QUIET).answers == 1
-    decided = write_decisions(place, "conflicts")[1]
+    assert pull(workspace, studio.server, name, QUIET).answers == 1
+    decided = write_decisions(workspace, "conflicts")[1]
     assert (decided.how, decided.values) == ("adjudicated", ("unrelated",))
     with pytest.raises(UsageError, match="adjudicates conflicts"):
-        decide(place, name)
+        decide(workspace, name)
 
 
 def test_final_verdicts_say_who_and_when_without_names(tmp_path: Path, studio: Annotators) -> None:
-    place = annotated(tmp_path, studio, "final")
-    write_decisions(place, "final")
-    project = open_project(place, "final")
+    workspace = annotated(tmp_path, studio, "final")
+    write_decisions(workspace, "final")
+    project = open_project(workspace, "final")
     table = pq.read_table(project.path("verdicts.parquet"))
     assert table.schema.equals(VERDICTS.schema)
     rows = table.to_pylist()
@@ -98,7 +98,7 @@ def test_final_verdicts_say_who_and_when_without_names(tmp_path: Path, studio: A
         assert (row["stage"], row["criterion"], row["decides"]) == ("people", "fix-pair", True)
         assert (row["subject"], row["pull_repo"]) == ("pair", "octo/gem")
         assert "@" not in row["evidence"]
-    who = sorted(set(read_table(place, "final")["annotator"].to_pylist()))
+    who = sorted(set(read_table(workspace, "final")["annotator"].to_pylist()))
     assert rows[0]["evidence"].startswith(f"fixes, agreed by {', '.join(who)}, 20")
     decisions = pq.read_table(project.path("decisions.parquet")).to_pylist()
     assert [row["how"] for row in decisions] == ["agreed", "conflict", "agreed", "unfinished"]
@@ -106,13 +106,13 @@ def test_final_verdicts_say_who_and_when_without_names(tmp_path: Path, studio: A
 
 
 def test_doubts_can_be_looked_at_too(tmp_path: Path, studio: Annotators) -> None:
-    place = annotated(tmp_path, studio, "doubts")
-    assert adjudicate(place, studio.server, "doubts", QUIET, doubts=True).added == 2
+    workspace = annotated(tmp_path, studio, "doubts")
+    assert adjudicate(workspace, studio.server, "doubts", QUIET, doubts=True).added == 2
     name = adjudication_name("doubts")
-    for number in task_numbers(place, name).values():
+    for number in task_numbers(workspace, name).values():
         studio.answer(3, number, "fixes")
-    pull(place, studio.server, name, QUIET)
-    assert [one.how for one in decide(place, "doubts")] == [
+    pull(workspace, studio.server, name, QUIET)
+    assert [decision.how for decision in decide(workspace, "doubts")] == [
         "agreed",
         "adjudicated",
         "adjudicated",
@@ -121,26 +121,28 @@ def test_doubts_can_be_looked_at_too(tmp_path: Path, studio: Annotators) -> None
 
 
 def test_agreement_is_computed_of_what_counts(tmp_path: Path, studio: Annotators) -> None:
-    place = annotated(tmp_path, studio, "agreed")
-    studio.answer(3, task_numbers(place, "agreed")[1], "no-problem")
-    pull(place, studio.server, "agreed", QUIET)
-    ratings = read_ratings(place, "agreed")
+    workspace = annotated(tmp_path, studio, "agreed")
+    studio.answer(3, task_numbers(workspace, "agreed")[1], "no-problem")
+    pull(workspace, studio.server, "agreed", QUIET)
+    ratings = read_ratings(workspace, "agreed")
     assert set(ratings) == {"verdict"}
-    found = agree("verdict", ratings["verdict"])
+    agreement = agree("verdict", ratings["verdict"])
     assert len(ratings["verdict"]) == 7
-    (both,) = found.pairs
+    (both,) = agreement.pairs
     assert both.items == 3
     assert both.raw == pytest.approx(2 / 3)
 
 
 def test_progress_tells_pace_and_end(tmp_path: Path, studio: Annotators) -> None:
-    place = annotated(tmp_path, studio, "paced")
-    studio.answer(3, task_numbers(place, "paced")[4], was_cancelled=True)
-    pull(place, studio.server, "paced", QUIET)
-    now = progress(place, "paced")
+    workspace = annotated(tmp_path, studio, "paced")
+    studio.answer(3, task_numbers(workspace, "paced")[4], was_cancelled=True)
+    pull(workspace, studio.server, "paced", QUIET)
+    now = progress(workspace, "paced")
     assert (now.subjects, now.finished, now.begun) == (4, 3, 1)
     assert (now.wanted, now.answers, now.problems) == (8, 7, (("skipped", 1),))
-    assert sorted((one.answers, one.skipped, one.doubts) for one in now.annotators) == [
+    assert sorted(
+        (annotator.answers, annotator.skipped, annotator.doubts) for annotator in now.annotators
+    ) == [
         (0, 1, 0),
         (3, 0, 1),
         (4, 0, 1),
@@ -154,29 +156,37 @@ def test_progress_tells_pace_and_end(tmp_path: Path, studio: Annotators) -> None
 
 
 def test_what_was_deleted_is_not_waited_for(tmp_path: Path, studio: Annotators) -> None:
-    place = annotated(tmp_path, studio, "fewer")
-    studio.call(0, "DELETE", f"/api/tasks/{task_numbers(place, 'fewer')[4]}/")
-    pull(place, studio.server, "fewer", QUIET)
-    now = progress(place, "fewer")
+    workspace = annotated(tmp_path, studio, "fewer")
+    studio.call(0, "DELETE", f"/api/tasks/{task_numbers(workspace, 'fewer')[4]}/")
+    pull(workspace, studio.server, "fewer", QUIET)
+    now = progress(workspace, "fewer")
     assert (now.subjects, now.deleted, now.finished, now.begun) == (3, 1, 3, 0)
     assert (now.wanted, now.answers, now.ends_at) == (6, 6, None)
 
 
 def test_verdicts_say_when_people_were_not_blind(tmp_path: Path, studio: Annotators) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     filled_in = Suggestion("a language model", {"verdict": ("fixes",)})
-    push(place, studio.server, "not-blind", FORM, fix_pairs(2), QUIET, suggest=lambda _: filled_in)
-    for number in task_numbers(place, "not-blind").values():
+    push(
+        workspace,
+        studio.server,
+        "not-blind",
+        FORM,
+        fix_pairs(2),
+        QUIET,
+        suggest=lambda _: filled_in,
+    )
+    for number in task_numbers(workspace, "not-blind").values():
         studio.answer(1, number, "fixes")
         studio.answer(2, number, "fixes" if number % 2 else "partly")
-    pull(place, studio.server, "not-blind", QUIET)
-    write_decisions(place, "not-blind")
-    rows = pq.read_table(open_project(place, "not-blind").path("verdicts.parquet")).to_pylist()
+    pull(workspace, studio.server, "not-blind", QUIET)
+    write_decisions(workspace, "not-blind")
+    rows = pq.read_table(open_project(workspace, "not-blind").path("verdicts.parquet")).to_pylist()
     assert {row["evidence"].rpartition(", ")[2] for row in rows} == {"not blind"}
     # A third person sees both answers, and not what the model said.
-    adjudicate(place, studio.server, "not-blind", QUIET)
+    adjudicate(workspace, studio.server, "not-blind", QUIET)
     name = adjudication_name("not-blind")
-    (number,) = task_numbers(place, name).values()
+    (number,) = task_numbers(workspace, name).values()
     note = studio.call(3, "GET", f"/api/tasks/{number}/")["data"]["note"]
     assert note.count("gp-answers") == 1
     assert "language model" not in note

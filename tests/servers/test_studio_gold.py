@@ -16,23 +16,23 @@ from tests.studio import Annotators, Goldpan, task_numbers
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workspace:
+def lab(tmp_path: Path) -> Workspace:
     """Return a filtered workspace of five answered issues."""
     return workspace(tmp_path / "place", 5)
 
 
 def test_what_people_decide_on_answers_is_a_gold_set(
-    place: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: Workspace, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "answers")
-    built, gold = place.dataset("qa"), place.root.parent / "gold.csv"
-    build = ("build", "qa", "--profile", place.root / "own.toml", "--answer")
+    built, gold = lab.dataset("qa"), lab.root.parent / "gold.csv"
+    build = ("build", "qa", "--profile", lab.root / "own.toml", "--answer")
     goldpan(*build, "first")
     rows = {row["issue"]: row for row in pq.read_table(built / "data").to_pylist()}
     goldpan("annotate", "push", *project, "--form", "question-answer", "--dataset", built)
     export = ("annotate", "export", *project)
     assert "Nothing is to be written" in goldpan(*export, code=2).err
-    tasks = task_numbers(place, "answers")
+    tasks = task_numbers(lab, "answers")
     settled, stays, wrong, *_ = sorted(tasks)
     for number, task in tasks.items():
         verdict = "other-reply" if number == wrong else "answered"
@@ -40,12 +40,12 @@ def test_what_people_decide_on_answers_is_a_gold_set(
         studio.answer(2, task, "partly" if number in (settled, stays) else verdict)
     goldpan("annotate", "pull", *project)
     goldpan("annotate", "adjudicate", *project)
-    studio.answer(3, task_numbers(place, adjudication_name("answers"))[settled], "partly")
+    studio.answer(3, task_numbers(lab, adjudication_name("answers"))[settled], "partly")
     goldpan("annotate", "pull", *project)
 
-    told = goldpan(*export, "--gold", gold).out
-    assert f"{len(rows) - 1} items (answers {len(rows) - 3}, not 1, partly 1)" in told
-    assert "1 more are not decided" in told
+    output = goldpan(*export, "--gold", gold).out
+    assert f"{len(rows) - 1} items (answers {len(rows) - 3}, not 1, partly 1)" in output
+    assert "1 more are not decided" in output
     labels = {int(row["issue"]): row for row in csv.DictReader(gold.read_text().splitlines())}
     assert set(labels) == set(rows) - {stays}
     assert all(
@@ -61,7 +61,7 @@ def test_what_people_decide_on_answers_is_a_gold_set(
     goldpan(*labels_of_kinds, "--dataset", built)
     done = goldpan("annotate", "export", "--project", "kinds", "--gold", gold, code=2)
     assert "No gold set is made of issue-type. Choose a project of fix-pair or" in done.err
-    score = run("evaluate", "labels", built, "--gold", gold, folder=place.root.parent)
+    score = run("evaluate", "labels", built, "--gold", gold, folder=lab.root.parent)
     assert f"answers {len(rows) - 3}, partly 1, not 1" in score.out, score.err
 
     goldpan(*build, "reviewed", "--require", "question-answer")

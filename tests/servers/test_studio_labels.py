@@ -36,10 +36,10 @@ SENTENCES: tuple[tuple[str, list[str]], ...] = (
 )
 
 
-def dataset(root: Path, given: list[dict[str, Any]]) -> Path:
+def dataset(root: Path, rows: list[dict[str, Any]]) -> Path:
     """Write rows as `goldpan.datasets` lays them out."""
     (root / "data").mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(given), root / "data" / "test-00000-of-00001.parquet")
+    pq.write_table(pa.Table.from_pylist(rows), root / "data" / "test-00000-of-00001.parquet")
     return root
 
 
@@ -81,18 +81,18 @@ def test_labels_of_a_dataset_become_choices_of_the_form(
 
 
 def test_rows_of_other_languages_are_passed_over(tmp_path: Path) -> None:
-    given = [
+    examples = [
         {"id": f"c:{language}", "repo": "octo/gem", "sentence": "I wash.", "language": language}
         for language in ("Java", "Smalltalk", "java")
     ]
-    place = dataset(tmp_path / "both", given)
-    found = {
-        name: [task.subject_id for task in read_tasks(place, find_form(f"code-comment-{name}"))]
+    folder = dataset(tmp_path / "both", examples)
+    subjects = {
+        name: [task.subject_id for task in read_tasks(folder, find_form(f"code-comment-{name}"))]
         for name in ("java", "pharo")
     }
-    assert found == {"java": ["c:Java", "c:java"], "pharo": ["c:Smalltalk"]}
+    assert subjects == {"java": ["c:Java", "c:java"], "pharo": ["c:Smalltalk"]}
     with pytest.raises(DatasetError, match="holds no row in python"):
-        list(read_tasks(place, find_form("code-comment-python")))
+        list(read_tasks(folder, find_form("code-comment-python")))
 
 
 def test_what_goldpan_builds_can_be_asked_about() -> None:
@@ -118,14 +118,14 @@ def test_annotators_see_what_stands_around_a_sentence() -> None:
 
 def test_people_are_compared_with_the_dataset(tmp_path: Path, studio: Annotators) -> None:
     source = sentences(tmp_path / "comments")
-    place = tmp_path / "place"
+    root = tmp_path / "place"
 
     def goldpan(*arguments: str | Path) -> str:
         done = run(
             "annotate",
             *arguments,
             "--workspace",
-            place,
+            root,
             folder=tmp_path,
             PATH=os.environ["PATH"],
             LABEL_STUDIO_URL=studio.server.url,
@@ -136,20 +136,20 @@ def test_people_are_compared_with_the_dataset(tmp_path: Path, studio: Annotators
 
     form = ("--form", "code-comment-java", "--dataset", source)
     assert "4 subjects added" in goldpan("push", "--project", "labels", *form)
-    project = open_project(Workspace(place), "labels")
+    project = open_project(Workspace(root), "labels")
     tasks = studio.call(0, "GET", f"/api/projects/{project.number}/export?download_all_tasks=true")
     assert "ownership" not in str(tasks)
-    for task, (_, own) in zip(sorted(tasks, key=lambda one: one["id"]), SENTENCES, strict=True):
-        said = [one.lower() for one in own] or ["expand"]
+    for task, (_, own) in zip(sorted(tasks, key=lambda task: task["id"]), SENTENCES, strict=True):
+        said = [label.lower() for label in own] or ["expand"]
         chosen = {**part("categories", "choices", said), "to_name": "sentence"}
         for person in (1, 2):
             body = {"result": [chosen], "lead_time": 4.0}
             studio.call(person, "POST", f"/api/tasks/{task['id']}/annotations/", body)
     assert "agreed: 4" in goldpan("pull", "--project", "labels")
-    told = goldpan("agreement", "--project", "labels")
-    assert "the dataset's labels\n  raw agreement 0.750" in told
-    assert "differ on comments:2 (dataset: none; people: expand)" in told
-    assert "Not blind" not in told
+    output = goldpan("agreement", "--project", "labels")
+    assert "the dataset's labels\n  raw agreement 0.750" in output
+    assert "differ on comments:2 (dataset: none; people: expand)" in output
+    assert "Not blind" not in output
     seen = goldpan("push", "--project", "seen", *form, "--not-blind")
     assert "4 of them are pre-filled" in seen
 
@@ -173,14 +173,14 @@ def toys(folder: Path) -> Path:
 
 
 def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotators) -> None:
-    files, place = toys(tmp_path), Workspace(tmp_path / "place")
-    built = place.dataset("toy_issues")
+    files, workspace = toys(tmp_path), Workspace(tmp_path / "place")
+    built = workspace.dataset("toy_issues")
 
     def goldpan(*arguments: str | Path, code: int = 0) -> str:
         done = run(
             *arguments,
             "--workspace",
-            place.root,
+            workspace.root,
             folder=tmp_path,
             PATH=os.environ["PATH"],
             LABEL_STUDIO_URL=studio.server.url,
@@ -191,8 +191,8 @@ def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotato
 
     def rows() -> dict[str, dict[str, Any]]:
         shards = sorted((built / "data").glob("*.parquet"))
-        found = [{**row, "side": shard.name[:5]} for shard in shards for row in read(shard)]
-        return {row["id"]: row for row in found}
+        examples = [{**row, "side": shard.name[:5]} for shard in shards for row in read(shard)]
+        return {row["id"]: row for row in examples}
 
     goldpan("tasks", "import", "toy_issues", files, code=3)  # the counts are those of true labels
     before = rows()
@@ -200,11 +200,11 @@ def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotato
     push = ("annotate", "push", *project, "--task", "toy_issues", "--suspects")
     assert "6 subjects added" in goldpan(*push, "4", "--controls", "2")
     assert "0 subjects added, 6 already there" in goldpan(*push, "4", "--controls", "2")
-    number = open_project(place, "toys").number
+    number = open_project(workspace, "toys").number
     tasks = studio.call(0, "GET", f"/api/projects/{number}/export?download_all_tasks=true")
     shown = str(tasks)
     assert not any(word in shown for word in ("margin", "suspect", "control", "'wish'", "'bug'"))
-    chosen = read_selection(open_project(place, "toys"))
+    chosen = read_selection(open_project(workspace, "toys"))
     assert chosen is not None
     wrong = {
         name for name, row in before.items() if ("falls" in row["text"]) != (row["label"] == "bug")
@@ -225,7 +225,7 @@ def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotato
     _, left = goldpan("annotate", "agreement", *project).split("the dataset's labels")
     assert left.count("differ on") == 2
     goldpan("annotate", "adjudicate", *project)
-    third = open_project(place, "toys-adjudication").number
+    third = open_project(workspace, "toys-adjudication").number
     (task,) = studio.call(0, "GET", f"/api/projects/{third}/export?download_all_tasks=true")
     _choose(studio, 3, task["id"], "bug" if "falls" in before[disputed]["text"] else "wish")
     assert "adjudicated: 1" in goldpan("annotate", "pull", *project)
@@ -237,11 +237,15 @@ def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotato
     assert {row["checked"] for row in after.values()} == {"kept", "changed", None}
     assert all(before[name]["label"] == row["source_label"] for name, row in after.items())
     assert all(before[name]["side"] == row["side"] for name, row in after.items())
-    told = json.loads((built / "provenance.json").read_bytes())["corrections"]["toys"]
-    assert told["outcome"] == {"absent": 0, "changed": 3, "kept": 3, "outside": 0}
-    assert told["controls"] == {"changed": 0, "kept": 2}
-    assert (told["annotators"], told["blind"], told["ranking"]["suspects"]) == (2, True, 4)
-    assert told["agreement"]["raw"]["value"] == pytest.approx(5 / 6, abs=1e-5)
+    corrections = json.loads((built / "provenance.json").read_bytes())["corrections"]["toys"]
+    assert corrections["outcome"] == {"absent": 0, "changed": 3, "kept": 3, "outside": 0}
+    assert corrections["controls"] == {"changed": 0, "kept": 2}
+    assert (
+        corrections["annotators"],
+        corrections["blind"],
+        corrections["ranking"]["suspects"],
+    ) == (2, True, 4)
+    assert corrections["agreement"]["raw"]["value"] == pytest.approx(5 / 6, abs=1e-5)
     card = (built / "README.md").read_text()
     assert "3 labels were changed and 3 kept" in card
     assert "5 were agreed on, 1 adjudicated and 0 left open" in card
@@ -250,8 +254,8 @@ def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotato
     goldpan("annotate", "pull", *project)
     goldpan(*again, code=3)
     assert {path: path.read_bytes() for path in built.rglob("*") if path.is_file()} == bytes_once
-    found = goldpan("import", "toy-issues", files, "--corrections", "toys", code=3)
-    assert "toy_issues" in found
+    output = goldpan("import", "toy-issues", files, "--corrections", "toys", code=3)
+    assert "toy_issues" in output
     assert {path: path.read_bytes() for path in built.rglob("*") if path.is_file()} == bytes_once
     asked = ("tasks", "import", "bug_issue", files, "--corrections", "toys")
     assert "has no choice" in goldpan(*asked, code=2)
@@ -269,11 +273,11 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Annotators) -> None:
-    place, form = Workspace(tmp_path / "place"), find_form("code-comment-java")
+    workspace, form = Workspace(tmp_path / "place"), find_form("code-comment-java")
     source = sentences(tmp_path / "comments")
     for _ in range(2):
-        push(place, studio.server, "twice", form, read_tasks(source, form), QUIET)
-    project = open_project(place, "twice")
+        push(workspace, studio.server, "twice", form, read_tasks(source, form), QUIET)
+    project = open_project(workspace, "twice")
     path = project.path("given.jsonl")
     assert len(path.read_bytes().splitlines()) == 1
     with path.open("ab") as file:
@@ -287,8 +291,8 @@ def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Anno
 def test_the_labels_of_a_dataset_are_suggested_on_request(tmp_path: Path) -> None:
     form, source = find_form("code-comment-java"), sentences(tmp_path / "comments")
     suggest = find_suggestions(Workspace(tmp_path), form, source, "default")
-    found = [suggest(task) for task in read_tasks(source, form)]
-    assert [one and one.values["categories"] for one in found] == [
+    suggestions = [suggest(task) for task in read_tasks(source, form)]
+    assert [suggestion and suggestion.values["categories"] for suggestion in suggestions] == [
         ("summary",),
         ("ownership", "pointer"),
         ("none",),

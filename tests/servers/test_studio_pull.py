@@ -28,33 +28,33 @@ FORM = find_form("fix-pair")
 
 
 def begin(root: Path, studio: Annotators, name: str, count: int = 3) -> Workspace:
-    place = Workspace(root)
-    push(place, studio.server, name, FORM, fix_pairs(count), QUIET)
-    return place
+    workspace = Workspace(root)
+    push(workspace, studio.server, name, FORM, fix_pairs(count), QUIET)
+    return workspace
 
 
-def fetched(place: Workspace, studio: Annotators, name: str, **more: Any) -> PullResult:
-    return pull(place, studio.server, name, QUIET, **more)
+def fetched(workspace: Workspace, studio: Annotators, name: str, **more: Any) -> PullResult:
+    return pull(workspace, studio.server, name, QUIET, **more)
 
 
-def verdicts(place: Workspace, name: str) -> dict[int, list[tuple[str, str | None]]]:
+def verdicts(workspace: Workspace, name: str) -> dict[int, list[tuple[str, str | None]]]:
     """Return each answer's verdict and problem, by issue."""
-    found: dict[int, list[tuple[str, str | None]]] = {}
-    for row in read_table(place, name).to_pylist():
+    answers: dict[int, list[tuple[str, str | None]]] = {}
+    for row in read_table(workspace, name).to_pylist():
         if row["field"] == "verdict":
             answer = ("/".join(row["values"]), row["problem"])
-            found.setdefault(row["issue"], []).append(answer)
-    return found
+            answers.setdefault(row["issue"], []).append(answer)
+    return answers
 
 
 def test_answers_come_home_with_all_that_was_said(tmp_path: Path, studio: Annotators) -> None:
-    place = begin(tmp_path, studio, "plain")
-    tasks = task_numbers(place, "plain")
+    workspace = begin(tmp_path, studio, "plain")
+    tasks = task_numbers(workspace, "plain")
     studio.answer(1, tasks[1], "partly", doubt=True, reason="Two leaks, one mended")
     studio.answer(2, tasks[1])
-    pulled = fetched(place, studio, "plain")
+    pulled = fetched(workspace, studio, "plain")
     assert (pulled.answers, pulled.tasks, pulled.done) == (2, 3, 1)
-    table = read_table(place, "plain")
+    table = read_table(workspace, "plain")
     rows = {(row["annotator"], row["field"]): row for row in table.to_pylist()}
     assert len(rows) == 6
     ann = next(who for who, _ in rows if rows[who, "verdict"]["values"] == ["partly"])
@@ -67,25 +67,25 @@ def test_answers_come_home_with_all_that_was_said(tmp_path: Path, studio: Annota
 
 
 def test_nobody_is_named_unless_asked(tmp_path: Path, studio: Annotators) -> None:
-    place = begin(tmp_path, studio, "names")
-    studio.answer(1, task_numbers(place, "names")[1])
-    fetched(place, studio, "names")
-    path = open_project(place, "names").path("annotations.parquet")
+    workspace = begin(tmp_path, studio, "names")
+    studio.answer(1, task_numbers(workspace, "names")[1])
+    fetched(workspace, studio, "names")
+    path = open_project(workspace, "names").path("annotations.parquet")
     before = path.read_bytes()
     assert not any(address.encode() in before for address in PEOPLE)
-    people = open_project(place, "names").path("people.json")
+    people = open_project(workspace, "names").path("people.json")
     assert not any(address in people.read_text() for address in PEOPLE)
     for private in (people, tmp_path / "annotations" / "salt"):
         assert private.stat().st_mode & 0o077 == 0
-    fetched(place, studio, "names", named=True)
-    assert read_table(place, "names")["annotator"].to_pylist()[0] == PEOPLE[0]
-    fetched(place, studio, "names")
+    fetched(workspace, studio, "names", named=True)
+    assert read_table(workspace, "names")["annotator"].to_pylist()[0] == PEOPLE[0]
+    fetched(workspace, studio, "names")
     assert path.read_bytes() == before
 
 
 def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators) -> None:
-    place = begin(tmp_path, studio, "wrong", 8)
-    tasks = task_numbers(place, "wrong")
+    workspace = begin(tmp_path, studio, "wrong", 8)
+    tasks = task_numbers(workspace, "wrong")
     verdict = part("verdict", "choices", ["fixes"])
     for issue, result in (
         (2, [verdict, part("mood", "choices", ["good"])]),
@@ -99,9 +99,9 @@ def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators
         studio.call(1, "POST", f"/api/tasks/{tasks[issue]}/annotations/", body)
     studio.answer(1, tasks[1], "perhaps")
     studio.answer(1, tasks[8], was_cancelled=True)
-    pulled = fetched(place, studio, "wrong")
+    pulled = fetched(workspace, studio, "wrong")
     assert (pulled.answers, pulled.done) == (0, 0)
-    assert {issue: said[0][1] for issue, said in verdicts(place, "wrong").items()} == {
+    assert {issue: said[0][1] for issue, said in verdicts(workspace, "wrong").items()} == {
         1: "unknown-choice",
         2: "unknown-name",
         3: "several-choices",
@@ -117,125 +117,125 @@ def test_an_answer_at_which_the_server_fails_stops_no_other(
     tmp_path: Path, studio: Annotators
 ) -> None:
     """Label Studio stores half a surrogate pair, and cannot export it."""
-    place = begin(tmp_path, studio, "halves", 5)
-    tasks = task_numbers(place, "halves")
+    workspace = begin(tmp_path, studio, "halves", 5)
+    tasks = task_numbers(workspace, "halves")
     with pytest.raises(AssertionError, match="500"):
         studio.answer(1, tasks[3], reason="half \ud83d a pair")
     studio.answer(1, tasks[1], reason="nul \u0000")
     studio.answer(1, tasks[5])
-    pulled = fetched(place, studio, "halves")
+    pulled = fetched(workspace, studio, "halves")
     assert (pulled.answers, pulled.unreadable) == (2, (tasks[3],))
-    assert verdicts(place, "halves") == {1: [("fixes", None)], 5: [("fixes", None)]}
+    assert verdicts(workspace, "halves") == {1: [("fixes", None)], 5: [("fixes", None)]}
 
 
 def test_third_and_repeated_answers_do_not_count(tmp_path: Path, studio: Annotators) -> None:
-    place = begin(tmp_path, studio, "third", 2)
-    tasks = task_numbers(place, "third")
+    workspace = begin(tmp_path, studio, "third", 2)
+    tasks = task_numbers(workspace, "third")
     studio.answer(1, tasks[1], "partly")
     studio.answer(2, tasks[1], "fixes")
     studio.answer(3, tasks[1], "unrelated")
     studio.answer(1, tasks[1], "fixes")
     studio.answer(1, tasks[2], "fixes")
-    pulled = fetched(place, studio, "third")
+    pulled = fetched(workspace, studio, "third")
     assert pulled.problems == {"superseded": 1, "surplus": 1}
-    assert verdicts(place, "third") == {
+    assert verdicts(workspace, "third") == {
         1: [("partly", "superseded"), ("fixes", None), ("unrelated", "surplus"), ("fixes", None)],
         2: [("fixes", None)],
     }
 
 
 def test_a_pull_fetches_only_what_changed(tmp_path: Path, studio: Annotators) -> None:
-    place = begin(tmp_path, studio, "steps", 5)
-    tasks = task_numbers(place, "steps")
+    workspace = begin(tmp_path, studio, "steps", 5)
+    tasks = task_numbers(workspace, "steps")
     first = studio.answer(1, tasks[1])
     time.sleep(3.1)  # the server's clock tells whole seconds, and we ask two more back
-    assert fetched(place, studio, "steps").fetched == 5
-    assert fetched(place, studio, "steps").fetched == 0
+    assert fetched(workspace, studio, "steps").fetched == 5
+    assert fetched(workspace, studio, "steps").fetched == 0
     studio.answer(2, tasks[4])
     body = {"result": [part("verdict", "choices", ["partly"])]}
     studio.call(1, "PATCH", f"/api/annotations/{first}/", body)
-    push(place, studio.server, "steps", FORM, fix_pairs(6), QUIET)
-    assert fetched(place, studio, "steps").fetched == 3
-    assert verdicts(place, "steps") == {1: [("partly", None)], 4: [("fixes", None)]}
+    push(workspace, studio.server, "steps", FORM, fix_pairs(6), QUIET)
+    assert fetched(workspace, studio, "steps").fetched == 3
+    assert verdicts(workspace, "steps") == {1: [("partly", None)], 4: [("fixes", None)]}
 
 
 def test_deleted_answers_and_tasks_are_told(tmp_path: Path, studio: Annotators) -> None:
-    place = begin(tmp_path, studio, "gone", 4)
-    tasks = task_numbers(place, "gone")
+    workspace = begin(tmp_path, studio, "gone", 4)
+    tasks = task_numbers(workspace, "gone")
     numbers = {issue: studio.answer(1, tasks[issue], "partly") for issue in tasks}
-    assert fetched(place, studio, "gone").answers == 4
+    assert fetched(workspace, studio, "gone").answers == 4
     studio.call(1, "DELETE", f"/api/annotations/{numbers[1]}/")
-    project = open_project(place, "gone").number
+    project = open_project(workspace, "gone").number
     path = f"/api/dm/actions?id=delete_tasks_annotations&project={project}"
     chosen = {"all": False, "included": [tasks[2]]}
     studio.call(0, "POST", path, {"selectedItems": chosen, "project": project})
     studio.call(0, "DELETE", f"/api/tasks/{tasks[3]}/")
     studio.answer(2, tasks[1])
-    pulled = fetched(place, studio, "gone")
+    pulled = fetched(workspace, studio, "gone")
     assert (pulled.answers, pulled.problems, pulled.gone) == (2, {"deleted": 3}, 1)
-    assert verdicts(place, "gone") == {
+    assert verdicts(workspace, "gone") == {
         1: [("partly", "deleted"), ("fixes", None)],
         2: [("partly", "deleted")],
         3: [("partly", "deleted")],
         4: [("partly", None)],
     }
     # What a person took away is not pushed again.
-    assert push(place, studio.server, "gone", FORM, fix_pairs(4), QUIET).added == 0
+    assert push(workspace, studio.server, "gone", FORM, fix_pairs(4), QUIET).added == 0
 
 
 def test_tasks_of_others_and_copies_are_told(tmp_path: Path, studio: Annotators) -> None:
-    place = begin(tmp_path, studio, "mixed", 2)
-    project = open_project(place, "mixed").number
+    workspace = begin(tmp_path, studio, "mixed", 2)
+    project = open_project(workspace, "mixed").number
     copy = {"data": fix_pairs(1)[0].data()}
     with Studio(studio.server) as connection:
         panels = dict.fromkeys(("note", "issue_panel", "change_panel"), "x")
         connection.import_tasks(project, [{"data": panels}])
         (twin,) = connection.import_tasks(project, [copy])
-    studio.answer(1, task_numbers(place, "mixed")[1], "fixes")
+    studio.answer(1, task_numbers(workspace, "mixed")[1], "fixes")
     studio.answer(1, twin, "partly")
     studio.answer(2, twin, "partly")
-    pulled = fetched(place, studio, "mixed")
+    pulled = fetched(workspace, studio, "mixed")
     assert (pulled.foreign, pulled.repeated) == (1, ("pair:octo/gem#1+1001",))
-    assert verdicts(place, "mixed") == {
+    assert verdicts(workspace, "mixed") == {
         1: [("fixes", "superseded"), ("partly", None), ("partly", None)]
     }
 
 
 def test_a_renamed_annotator_stays_the_same(tmp_path: Path, studio: Annotators) -> None:
-    place = begin(tmp_path, studio, "renamed", 1)
-    studio.answer(3, task_numbers(place, "renamed")[1])
-    fetched(place, studio, "renamed")
-    before = read_table(place, "renamed")["annotator"].to_pylist()
+    workspace = begin(tmp_path, studio, "renamed", 1)
+    studio.answer(3, task_numbers(workspace, "renamed")[1])
+    fetched(workspace, studio, "renamed")
+    before = read_table(workspace, "renamed")["annotator"].to_pylist()
     number = studio.call(3, "GET", "/api/current-user/whoami")["id"]
     studio.call(3, "PATCH", f"/api/users/{number}/", {"first_name": "Cleopatra"})
-    again = fetched(place, studio, "renamed")
-    assert fetched(place, studio, "renamed").renamed == ()
+    again = fetched(workspace, studio, "renamed")
+    assert fetched(workspace, studio, "renamed").renamed == ()
     assert list(again.renamed) == sorted(set(before))
-    assert read_table(place, "renamed")["annotator"].to_pylist() == before
+    assert read_table(workspace, "renamed")["annotator"].to_pylist() == before
 
 
 def test_a_configuration_that_changed_there_is_told(tmp_path: Path, studio: Annotators) -> None:
-    place = begin(tmp_path, studio, "changed", 1)
-    project = open_project(place, "changed")
+    workspace = begin(tmp_path, studio, "changed", 1)
+    project = open_project(workspace, "changed")
     more = '<Choice value="Not code" alias="not-code"/>'
     xml = project.configuration.xml.replace("</Choices>", f"{more}</Choices>", 1)
     studio.call(0, "PATCH", f"/api/projects/{project.number}/", {"label_config": xml})
-    studio.answer(1, task_numbers(place, "changed")[1], "not-code")
-    pulled = fetched(place, studio, "changed")
+    studio.answer(1, task_numbers(workspace, "changed")[1], "not-code")
+    pulled = fetched(workspace, studio, "changed")
     assert (pulled.configuration_changed, pulled.problems) == (True, {"unknown-choice": 1})
-    accepted = fetched(place, studio, "changed", accept_configuration=True)
+    accepted = fetched(workspace, studio, "changed", accept_configuration=True)
     assert (accepted.configuration_changed, accepted.answers) == (False, 1)
     without = xml.replace('<TextArea name="reason"', '<TextArea name="why"')
     studio.call(0, "PATCH", f"/api/projects/{project.number}/", {"label_config": without})
     with pytest.raises(UsageError, match="lacks the fields reason"):
-        fetched(place, studio, "changed", accept_configuration=True)
+        fetched(workspace, studio, "changed", accept_configuration=True)
 
 
 def test_a_pull_that_was_cut_off_goes_on(
     tmp_path: Path, studio: Annotators, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = begin(tmp_path, studio, "cut", 7)
-    tasks = task_numbers(place, "cut")
+    workspace = begin(tmp_path, studio, "cut", 7)
+    tasks = task_numbers(workspace, "cut")
     for issue in (1, 7):
         studio.answer(1, tasks[issue])
     monkeypatch.setattr(fetch, "_AT_ONCE", 2)
@@ -250,10 +250,10 @@ def test_a_pull_that_was_cut_off_goes_on(
 
     monkeypatch.setattr(Studio, "export", failing)
     with pytest.raises(StudioError, match="The line is cut"):
-        fetched(place, studio, "cut")
+        fetched(workspace, studio, "cut")
     with pytest.raises(WorkspaceError, match="Nothing was pulled"):
-        read_table(place, "cut")
-    pulled = fetched(place, studio, "cut")
+        read_table(workspace, "cut")
+    pulled = fetched(workspace, studio, "cut")
     assert calls[:6] == [2, 2, 2, 2, 1, *calls[5:6]]
     assert (pulled.answers, pulled.tasks) == (2, 7)
 
@@ -278,12 +278,12 @@ def test_kills_leave_neither_gaps_nor_copies(tmp_path: Path, studio: Annotators)
         with start(tmp_path, studio.server.url, environment=environment, program=KILLED) as running:
             running.until(lambda: journal.exists() and journal.stat().st_size > size)  # noqa: B023
             running.kill()
-    place = Workspace(tmp_path)
-    push(place, studio.server, "kills", FORM, fix_pairs(1500), QUIET)
+    workspace = Workspace(tmp_path)
+    push(workspace, studio.server, "kills", FORM, fix_pairs(1500), QUIET)
     with Studio(studio.server) as connection:
-        there = Counter(
+        counts = Counter(
             task["data"]["id"]
-            for task in connection.newest_tasks(open_project(place, "kills").number)
+            for task in connection.newest_tasks(open_project(workspace, "kills").number)
         )
-    assert len(there) == 1500
-    assert set(there.values()) == {1}
+    assert len(counts) == 1500
+    assert set(counts.values()) == {1}

@@ -35,15 +35,19 @@ def on_server(studio: Annotators, workspace: Workspace, name: str) -> list[str]:
 
 
 def test_pushing_again_adds_only_what_is_new(tmp_path: Path, studio: Annotators) -> None:
-    place = Workspace(tmp_path)
-    first = send(place, studio, "again", 3)
-    second = send(place, studio, "again", 5)
-    third = send(place, studio, "again", 5)
-    assert [(one.added, one.known) for one in (first, second, third)] == [(3, 0), (2, 3), (0, 5)]
-    assert on_server(studio, place, "again") == [
+    workspace = Workspace(tmp_path)
+    first = send(workspace, studio, "again", 3)
+    second = send(workspace, studio, "again", 5)
+    third = send(workspace, studio, "again", 5)
+    assert [(result.added, result.known) for result in (first, second, third)] == [
+        (3, 0),
+        (2, 3),
+        (0, 5),
+    ]
+    assert on_server(studio, workspace, "again") == [
         f"pair:octo/gem#{n}+{1000 + n}" for n in range(1, 6)
     ]
-    settings = studio.call(0, "GET", f"/api/projects/{open_project(place, 'again').number}/")
+    settings = studio.call(0, "GET", f"/api/projects/{open_project(workspace, 'again').number}/")
     assert settings["maximum_annotations"] == 2
     assert settings["show_collab_predictions"] is False
     assert settings["enable_empty_annotation"] is False
@@ -52,102 +56,102 @@ def test_pushing_again_adds_only_what_is_new(tmp_path: Path, studio: Annotators)
 @pytest.mark.parametrize("noted", [False, True], ids=["nothing noted", "batch noted"])
 def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators, noted: bool) -> None:
     """The batch reached the server, but its numbers never came back."""
-    place = Workspace(tmp_path)
-    send(place, studio, "killed", 2)
-    project = open_project(place, "killed")
+    workspace = Workspace(tmp_path)
+    send(workspace, studio, "killed", 2)
+    project = open_project(workspace, "killed")
     tasks = fix_pairs(3, start=3)
     with Studio(studio.server) as connection:
         if noted:
             Journal(project.path("tasks.jsonl")).sending([task.subject_id for task in tasks])
         connection.import_tasks(project.number, [{"data": task.data()} for task in tasks])
-    again = send(place, studio, "killed", 6)
+    again = send(workspace, studio, "killed", 6)
     assert (again.added, again.known) == (1, 5)
-    assert len(on_server(studio, place, "killed")) == 6
-    assert len(task_numbers(place, "killed")) == 6
+    assert len(on_server(studio, workspace, "killed")) == 6
+    assert len(task_numbers(workspace, "killed")) == 6
 
 
 def test_a_batch_that_never_arrived_is_sent(tmp_path: Path, studio: Annotators) -> None:
-    place = Workspace(tmp_path)
-    send(place, studio, "lost", 1)
-    journal = open_project(place, "lost").path("tasks.jsonl")
+    workspace = Workspace(tmp_path)
+    send(workspace, studio, "lost", 1)
+    journal = open_project(workspace, "lost").path("tasks.jsonl")
     Journal(journal).sending([task.subject_id for task in fix_pairs(2, start=2)])
     with journal.open("ab") as file:
         file.write(b'{"made": [[7, "pai')  # the kill cut this line
-    assert send(place, studio, "lost", 3).added == 2
-    assert len(on_server(studio, place, "lost")) == 3
+    assert send(workspace, studio, "lost", 3).added == 2
+    assert len(on_server(studio, workspace, "lost")) == 3
 
 
 def test_a_batch_that_arrived_late_leaves_no_copies(tmp_path: Path, studio: Annotators) -> None:
-    place = Workspace(tmp_path)
-    send(place, studio, "late", 2)
-    project = open_project(place, "late")
+    workspace = Workspace(tmp_path)
+    send(workspace, studio, "late", 2)
+    project = open_project(workspace, "late")
     with Studio(studio.server) as connection:
         bodies = [{"data": task.data()} for task in fix_pairs(2)]
         copies = connection.import_tasks(project.number, bodies)
         studio.answer(1, copies[1])
-        result = send(place, studio, "late", 2)
+        result = send(workspace, studio, "late", 2)
         assert (result.added, result.repeated) == (0, 1)
         # What somebody answered already is not thrown away.
-        assert len(on_server(studio, place, "late")) == 3
+        assert len(on_server(studio, workspace, "late")) == 3
 
 
 def test_a_lost_journal_is_read_from_the_server(tmp_path: Path, studio: Annotators) -> None:
-    place = Workspace(tmp_path)
-    send(place, studio, "amnesia", 4)
-    open_project(place, "amnesia").path("tasks.jsonl").unlink()
-    again = send(place, studio, "amnesia", 4)
+    workspace = Workspace(tmp_path)
+    send(workspace, studio, "amnesia", 4)
+    open_project(workspace, "amnesia").path("tasks.jsonl").unlink()
+    again = send(workspace, studio, "amnesia", 4)
     assert (again.added, again.known) == (0, 4)
 
 
 def test_a_project_whose_number_was_never_noted_is_found(
     tmp_path: Path, studio: Annotators
 ) -> None:
-    place = Workspace(tmp_path)
-    send(place, studio, "orphan", 1)
-    path = open_project(place, "orphan").path("project.json")
-    number = open_project(place, "orphan").number
+    workspace = Workspace(tmp_path)
+    send(workspace, studio, "orphan", 1)
+    path = open_project(workspace, "orphan").path("project.json")
+    number = open_project(workspace, "orphan").number
     path.write_text(path.read_text().replace(f'"number": {number}', '"number": null'))
-    assert send(place, studio, "orphan", 1).known == 1
-    assert open_project(place, "orphan").number == number
+    assert send(workspace, studio, "orphan", 1).known == 1
+    assert open_project(workspace, "orphan").number == number
 
 
 def test_suggestions_need_a_project_that_is_not_blind(tmp_path: Path, studio: Annotators) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     tasks = fix_pairs(2)
-    given = {tasks[0].subject_id: Suggestion("tiny", YES, 0.9)}
+    suggestions = {tasks[0].subject_id: Suggestion("tiny", YES, 0.9)}
 
     def suggest(task: Task) -> Suggestion | None:
-        return given.get(task.subject_id)
+        return suggestions.get(task.subject_id)
 
-    seen = push(place, studio.server, "seen", FORM, tasks, QUIET, suggest=suggest)
+    seen = push(workspace, studio.server, "seen", FORM, tasks, QUIET, suggest=suggest)
     assert (seen.added, seen.suggested) == (2, 1)
     with pytest.raises(UsageError, match="begun with blind False"):
-        push(place, studio.server, "seen", FORM, tasks, QUIET)
-    given[tasks[1].subject_id] = Suggestion("tiny", {"verdict": ("maybe",)})
+        push(workspace, studio.server, "seen", FORM, tasks, QUIET)
+    suggestions[tasks[1].subject_id] = Suggestion("tiny", {"verdict": ("maybe",)})
     with pytest.raises(UsageError, match="unknown-choice"):
-        push(place, studio.server, "wrong", FORM, tasks, QUIET, suggest=suggest)
-    given[tasks[1].subject_id] = Suggestion("tiny", {"mood": ("good",)})
+        push(workspace, studio.server, "wrong", FORM, tasks, QUIET, suggest=suggest)
+    suggestions[tasks[1].subject_id] = Suggestion("tiny", {"mood": ("good",)})
     with pytest.raises(UsageError, match="names the field mood"):
-        push(place, studio.server, "other", FORM, tasks, QUIET, suggest=suggest)
-    told = studio.call(0, "GET", f"/api/tasks/{task_numbers(place, 'seen')[1]}/")
-    assert [one["model_version"] for one in told["predictions"]] == ["suggestion"]
-    assert "Suggested by tiny" in told["data"]["note"]
+        push(workspace, studio.server, "other", FORM, tasks, QUIET, suggest=suggest)
+    task = studio.call(0, "GET", f"/api/tasks/{task_numbers(workspace, 'seen')[1]}/")
+    assert [prediction["model_version"] for prediction in task["predictions"]] == ["suggestion"]
+    assert "Suggested by tiny" in task["data"]["note"]
 
 
 def test_what_goes_wrong_is_told_in_a_sentence(tmp_path: Path, studio: Annotators) -> None:
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     with pytest.raises(StudioError, match="does not accept the access token"):
-        push(place, Server(studio.server.url, "f" * 40), "denied", FORM, [], QUIET)
+        push(workspace, Server(studio.server.url, "f" * 40), "denied", FORM, [], QUIET)
     with pytest.raises(StudioError, match="does not answer"):
-        push(place, Server("http://127.0.0.1:9", "f" * 40), "nobody", FORM, [], QUIET)
+        push(workspace, Server("http://127.0.0.1:9", "f" * 40), "nobody", FORM, [], QUIET)
     with pytest.raises(UsageError, match="cannot name a project"):
-        push(place, studio.server, "../up", FORM, [], QUIET)
+        push(workspace, studio.server, "../up", FORM, [], QUIET)
     with pytest.raises(WorkspaceError, match="no annotation project nothing"):
-        open_project(place, "nothing")
-    send(place, studio, "deleted", 1)
-    studio.call(0, "DELETE", f"/api/projects/{open_project(place, 'deleted').number}/")
+        open_project(workspace, "nothing")
+    send(workspace, studio, "deleted", 1)
+    studio.call(0, "DELETE", f"/api/projects/{open_project(workspace, 'deleted').number}/")
     with pytest.raises(StudioError, match="nobody deleted the project"):
-        send(place, studio, "deleted", 1)
+        send(workspace, studio, "deleted", 1)
 
 
 def test_a_personal_token_is_exchanged(tmp_path: Path, studio: Annotators) -> None:

@@ -22,21 +22,21 @@ from tests.studio import PEOPLE, QUIET, free_port
 
 def listening(port: int) -> set[str]:
     """Return the addresses, as the kernel writes them, at which a port is listened to."""
-    found = set()
+    addresses = set()
     for name in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
             address, state = line.split()[1], line.split()[3]
             if state == "0A" and int(address.rpartition(":")[2], 16) == port:
-                found.add(address.rpartition(":")[0])
-    return found
+                addresses.add(address.rpartition(":")[0])
+    return addresses
 
 
 def test_a_server_for_a_user_who_has_none(tmp_path: Path, installed: Path, prepared: Path) -> None:
     directory = tmp_path / "data"
     shutil.copytree(prepared, directory)
     port = free_port()
-    place = {"GOLDPAN_LABEL_STUDIO_VENV": str(installed)}
-    with serve(directory, port, ["dora@example.org"], QUIET, environment=place) as run:
+    environment = {"GOLDPAN_LABEL_STUDIO_VENV": str(installed)}
+    with serve(directory, port, ["dora@example.org"], QUIET, environment=environment) as run:
         assert listening(port) == {"0100007F"}  # 127.0.0.1 alone
         with Studio(run.server) as studio:
             addresses = [user.address for user in studio.users()]

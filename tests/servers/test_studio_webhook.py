@@ -45,7 +45,7 @@ def test_the_server_calls_after_each_answer(
             self.send_response(204)
             self.end_headers()
 
-        def log_message(self, *given: object) -> None:
+        def log_message(self, *arguments: object) -> None:
             pass
 
     listening = ThreadingHTTPServer(("127.0.0.1", 0), Called)
@@ -53,22 +53,22 @@ def test_the_server_calls_after_each_answer(
     threading.Thread(target=listening.serve_forever, daemon=True).start()
     shutil.copytree(prepared, tmp_path / "data")
     accounts = prepare(installed, tmp_path / "data", PEOPLE, QUIET)
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
 
     with (
         running(installed, tmp_path / "data", free_port(), accounts) as run,
         pytest.raises(StudioError, match=r"private network.*pull now and then"),
     ):
-        push(place, run.server, "guarded", FORM, fix_pairs(1), QUIET, webhook=url)
+        push(workspace, run.server, "guarded", FORM, fix_pairs(1), QUIET, webhook=url)
 
     monkeypatch.setenv("SSRF_PROTECTION_ENABLED", "false")
     with running(installed, tmp_path / "data", free_port(), accounts) as run:
         people = Annotators(run)
         for _ in range(2):
-            push(place, run.server, "called", FORM, fix_pairs(1), QUIET, webhook=url)
+            push(workspace, run.server, "called", FORM, fix_pairs(1), QUIET, webhook=url)
         with Studio(run.server) as connection:
-            assert connection.webhooks(open_project(place, "called").number) == {url}
-        (task,) = task_numbers(place, "called").values()
+            assert connection.webhooks(open_project(workspace, "called").number) == {url}
+        (task,) = task_numbers(workspace, "called").values()
         answer = people.answer(1, task)
         assert calls.get(timeout=300) == {"action": "ANNOTATION_CREATED"}
         people.call(1, "DELETE", f"/api/annotations/{answer}/")

@@ -71,7 +71,7 @@ def together(*changes: Change) -> Change:
     """Return several changes as one."""
 
     def change(tree: Tree) -> None:
-        for change in changes:
-            change(tree)
+        for step in changes:
+            step(tree)
 
     return change

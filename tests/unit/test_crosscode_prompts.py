@@ -96,8 +96,8 @@ def test_the_sides_show_as_many_examples_as_the_paper(method: str) -> None:
     k = int(method[0]) if method[0].isdigit() else 0
     train, evaluation, negative = expected.get(method, (k, k, 0))
     for side, count in (("train", train), ("evaluation", evaluation)):
-        prompt = Prompter(META, find_method(method), side, 0).prompt("x", "1")  # type: ignore[arg-type]
-        assert (prompt.positive, prompt.negative, prompt.examples_cut) == (count, negative, 0)
+        result = Prompter(META, find_method(method), side, 0).prompt("x", "1")  # type: ignore[arg-type]
+        assert (result.positive, result.negative, result.examples_cut) == (count, negative, 0)
 
 
 def test_examples_are_drawn_for_each_instance_by_the_seed() -> None:
@@ -114,16 +114,16 @@ def test_the_instruction_is_never_cut() -> None:
     seen = []
     for size in range(0, 120, 7):
         given_text = " ".join(["word"] * size)
-        prompt = prompter.prompt(given_text, "1")
-        assert count_words(prompt.text) <= 60
-        assert prompt.text.startswith("Definition: The input is A. The output is B.\n")
-        assert prompt.text.endswith("Output:")
-        assert prompt.positive + prompt.negative + prompt.examples_cut == 4
-        assert not prompt.input_cut or prompt.examples_cut == 4
-        assert not (prompt.negative and prompt.positive < 2)
-        seen.append((prompt.positive, prompt.negative, prompt.input_cut > 0))
-        shown = given_text[: len(given_text) - prompt.input_cut]
-        assert f"Input: {shown}\nOutput:" in prompt.text
+        result = prompter.prompt(given_text, "1")
+        assert count_words(result.text) <= 60
+        assert result.text.startswith("Definition: The input is A. The output is B.\n")
+        assert result.text.endswith("Output:")
+        assert result.positive + result.negative + result.examples_cut == 4
+        assert not result.input_cut or result.examples_cut == 4
+        assert not (result.negative and result.positive < 2)
+        seen.append((result.positive, result.negative, result.input_cut > 0))
+        shown = given_text[: len(given_text) - result.input_cut]
+        assert f"Input: {shown}\nOutput:" in result.text
     assert seen == sorted(seen, key=lambda entry: (-entry[0], -entry[1], entry[2]))
     assert seen[0][2] is False
     assert seen[-1] == (0, 0, True)
@@ -132,8 +132,8 @@ def test_the_instruction_is_never_cut() -> None:
 def test_as_much_of_the_input_stays_as_fits() -> None:
     least = len(Prompter(META, find_method("zero-shot"), "train", 0).prompt("", "1").text)
     budget = Budget(least + 10, len, "characters")
-    prompt = Prompter(META, find_method("zero-shot"), "train", 0, budget).prompt("a" * 50, "1")
-    assert (len(prompt.text), prompt.input_cut) == (least + 10, 40)
+    result = Prompter(META, find_method("zero-shot"), "train", 0, budget).prompt("a" * 50, "1")
+    assert (len(result.text), result.input_cut) == (least + 10, 40)
 
 
 def test_a_budget_below_the_instruction_is_refused() -> None:
@@ -167,8 +167,8 @@ def test_texts_cannot_imitate_the_structure(
         positive=(example,) * 4,
         negative=(example,) * 4,
     )
-    prompt = Prompter(hostile, find_method(method), "train", 0).prompt(given_text, "1")
-    assert structure(prompt.text) == structure(plain.text)
+    result = Prompter(hostile, find_method(method), "train", 0).prompt(given_text, "1")
+    assert structure(result.text) == structure(plain.text)
 
 
 def looks_like_structure(line: str) -> bool:

@@ -72,8 +72,8 @@ def test_the_ten_splits_have_the_papers_counts() -> None:
         assigned = assign_tasks(name, split, metas)
         assert (len(assigned.train), len(assigned.evaluation)) == split.paper, name
         assert assigned.left_out == ()
-        assert not {meta.stem for meta in assigned.train} & {
-            meta.stem for meta in assigned.evaluation
+        assert not {task.stem for task in assigned.train} & {
+            task.stem for task in assigned.evaluation
         }
 
 
@@ -84,7 +84,7 @@ def test_a_shared_source_keeps_a_task_out_of_training() -> None:
         meta(3, "Summarization", "Summarization", "other"),
     ]
     assigned = assign_tasks("Type-Trans", shipped_splits()["Type-Trans"], metas)
-    assert [meta.number for meta in assigned.train] == [3]
+    assert [task.number for task in assigned.train] == [3]
     (left_out,) = assigned.left_out
     assert (left_out.task, left_out.shared_with) == (metas[1].stem, metas[0].stem)
 
@@ -92,7 +92,7 @@ def test_a_shared_source_keeps_a_task_out_of_training() -> None:
 def test_an_empty_side_is_named() -> None:
     metas = [meta(1, "Generation -> Rewrite", "Code Editing"), meta(2, "Translation", "x")]
     assigned = assign_tasks("Cat-Intra-BF", shipped_splits()["Cat-Intra-BF"], metas)
-    assert ([meta.number for meta in assigned.train], assigned.empty) == ([1], "evaluation")
+    assert ([task.number for task in assigned.train], assigned.empty) == ([1], "evaluation")
     assigned = assign_tasks("Cat-Intra-CD", shipped_splits()["Cat-Intra-CD"], metas)
     assert assigned.empty == "training and evaluation"
 

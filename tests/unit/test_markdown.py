@@ -94,8 +94,8 @@ def test_text_nodes_end_at_markup() -> None:
 
 
 def test_paragraphs_of_plain_text() -> None:
-    blocks = list(paragraphs("title\n\n \n* a `b`\n> c\r\n\r\nd"))
-    assert [(block.line, block.text) for block in blocks] == [
+    parts = list(paragraphs("title\n\n \n* a `b`\n> c\r\n\r\nd"))
+    assert [(block.line, block.text) for block in parts] == [
         (1, "title"),
         (4, "* a `b`\n> c\r"),
         (7, "d"),

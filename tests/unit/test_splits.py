@@ -47,7 +47,7 @@ PLANS = st.one_of(
 
 def sides(rows: list[Candidate], plan: SplitPlan) -> dict[str, str | None]:
     names = assign_splits(rows, plan).names
-    return {row.id: name for row, name in zip(rows, names, strict=True)}
+    return {candidate.id: name for candidate, name in zip(rows, names, strict=True)}
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_the_order_of_rows_does_not_matter(
 @given(CANDIDATES, PLANS)
 def test_no_group_is_on_two_sides(rows: list[Candidate], plan: SplitPlan) -> None:
     sides_of: defaultdict[str, set[str]] = defaultdict(set)
-    for row, name in zip(rows, assign_splits(rows, plan).names, strict=True):
+    for candidate, name in zip(rows, assign_splits(rows, plan).names, strict=True):
         if name:
-            sides_of[row.group].add(name)
-    assert set(sides_of) == {row.group for row in rows}
+            sides_of[candidate.group].add(name)
+    assert set(sides_of) == {candidate.group for candidate in rows}
     assert all(len(names) == 1 for names in sides_of.values())
 
 
@@ -135,7 +135,7 @@ def test_the_report_counts_every_row(rows: list[Candidate], plan: SplitPlan) -> 
     assert sum(report.rows.values()) + report.dropped == len(rows)
     assert report.rows == {name: splits.names.count(name) for name in plan.names}
     assert report.dropped == splits.names.count(None)
-    assert report.groups == len({row.group for row in rows})
+    assert report.groups == len({candidate.group for candidate in rows})
     assert (report.straddling == 0) == (report.dropped == 0)
 
 
@@ -144,18 +144,20 @@ def test_time_separates(rows: list[Candidate], cuts: tuple[datetime, ...]) -> No
     plan = SplitPlan("time", cuts=cuts)
     spans = dict(zip(plan.names, zip((None, *cuts), (*cuts, None), strict=True), strict=True))
     earliest = {
-        group: min(row.moment for row in rows if row.group == group and row.moment)
-        for group in {row.group for row in rows}
+        group: min(
+            candidate.moment for candidate in rows if candidate.group == group and candidate.moment
+        )
+        for group in {candidate.group for candidate in rows}
     }
-    for row in rows:
-        name = sides(rows, plan)[row.id]
-        moment = row.moment if name else earliest[row.group]
+    for candidate in rows:
+        name = sides(rows, plan)[candidate.id]
+        moment = candidate.moment if name else earliest[candidate.group]
         assert moment is not None
         first, end = next(
             span for side, span in spans.items() if name in (None, side) and _in(moment, span)
         )
         if name is None:
-            assert not _in(row.moment, (first, end))
+            assert not _in(candidate.moment, (first, end))
 
 
 def _in(moment: datetime | None, span: tuple[datetime | None, datetime | None]) -> bool:
@@ -166,8 +168,8 @@ def _in(moment: datetime | None, span: tuple[datetime | None, datetime | None]) 
 @given(CANDIDATES, SHARES)
 def test_a_repository_is_whole(rows: list[Candidate], shares: str) -> None:
     sides_of: defaultdict[str, set[str | None]] = defaultdict(set)
-    for row, name in zip(rows, _repository(rows, shares).names, strict=True):
-        sides_of[row.repo.lower()].add(name)
+    for candidate, name in zip(rows, _repository(rows, shares).names, strict=True):
+        sides_of[candidate.repo.lower()].add(name)
     assert all(len(names - {None}) <= 1 for names in sides_of.values())
 
 
@@ -175,7 +177,10 @@ def test_a_repository_is_whole(rows: list[Candidate], shares: str) -> None:
 def test_repositories_without_shared_groups_lose_nothing(
     rows: list[Candidate], shares: str
 ) -> None:
-    apart = [replace(row, group=f"{row.repo.lower()} {row.group}") for row in rows]
+    apart = [
+        replace(candidate, group=f"{candidate.repo.lower()} {candidate.group}")
+        for candidate in rows
+    ]
     assert None not in _repository(apart, shares).names
 
 
@@ -188,8 +193,8 @@ def test_other_rows_do_not_move_a_row_drawn_at_random(
     rows: list[Candidate], others: list[Candidate], shares: str, seed: int
 ) -> None:
     plan = SplitPlan.parse(f"random:{shares}", seed)
-    ids = {row.id for row in rows}
-    together = [*rows, *(row for row in others if row.id not in ids)]
+    ids = {candidate.id for candidate in rows}
+    together = [*rows, *(candidate for candidate in others if candidate.id not in ids)]
     assert sides(together, plan).items() >= sides(rows, plan).items()
     assert None not in sides(together, plan).values()
 

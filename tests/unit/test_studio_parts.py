@@ -118,7 +118,7 @@ def problems(annotations: list[Annotation], **more: object) -> dict[int, str | N
 
 
 def test_who_answered_first_counts_with_what_they_said_last() -> None:
-    annotations = [
+    answers = [
         answer(1, "ann", 0),
         answer(2, "ben", 1, problem="skipped"),
         answer(3, "ben", 5),
@@ -127,9 +127,9 @@ def test_who_answered_first_counts_with_what_they_said_last() -> None:
     ]
     expected = {1: "superseded", 2: "skipped", 3: "surplus", 4: None, 5: None}
     for seed in range(10):
-        shuffled = random.Random(seed).sample(annotations, len(annotations))
+        shuffled = random.Random(seed).sample(answers, len(answers))
         assert problems(shuffled) == expected
-    assert problems(annotations, barred={"s": {"cleo"}}) == {
+    assert problems(answers, barred={"s": {"cleo"}}) == {
         1: "superseded",
         2: "skipped",
         3: None,
@@ -266,8 +266,8 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     raw = RawExports(tmp_path / "raw")
     data = fix_pairs(1)[0].data()
     task = '{"id": %d, "data": {"id": "s"}, "annotations": [%s]}'
-    annotations = '{"id": 5, "was_cancelled": false}'
-    raw.add(1, [1, 2], f"[{task % (1, annotations)},{task % (2, '')}]".encode())
+    answer_json = '{"id": 5, "was_cancelled": false}'
+    raw.add(1, [1, 2], f"[{task % (1, answer_json)},{task % (2, '')}]".encode())
     raw.add(2, [1, 2], f"[{task % (2, '')}]".encode())
     history = History(raw.read())
     assert history.counts() == (1, 0, 0)
