@@ -120,9 +120,9 @@ def fix_pairs(count: int, start: int = 1, body: str = "It leaks.") -> list[Task]
     ]
 
 
-def task_numbers(workspace: Workspace, name: str) -> dict[int, int]:
+def task_numbers(lab: Workspace, name: str) -> dict[int, int]:
     """Return the server's task numbers by issue."""
-    journal = Journal(open_project(workspace, name).path("tasks.jsonl"))
+    journal = Journal(open_project(lab, name).path("tasks.jsonl"))
     return {
         int(subject.partition("#")[2].partition("+")[0]): number
         for number, subject in sorted(journal.subjects.items(), reverse=True)
@@ -181,15 +181,15 @@ def log_told(directory: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def goldpan(workspace: Workspace, studio: Annotators) -> Goldpan:
+def goldpan(lab: Workspace, studio: Annotators) -> Goldpan:
     """Return what runs a command on it beside the server."""
 
     def call(*arguments: str | Path, code: int = 0) -> Done:
         done = run(
             *arguments,
             "--workspace",
-            workspace.root,
-            folder=workspace.root.parent,
+            lab.root,
+            folder=lab.root.parent,
             PATH=os.environ["PATH"],
             LABEL_STUDIO_URL=studio.server.url,
             LABEL_STUDIO_API_KEY=studio.server.token,

@@ -44,12 +44,12 @@ def content(directory: Path) -> dict[str, bytes]:
     return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
 
 
-def test_families_of_fix_pairs_draw_the_same_pairs(place: Path, tmp_path: Path) -> None:
-    lab = Workspace(place)
+def test_families_of_fix_pairs_draw_the_same_pairs(root: Path, tmp_path: Path) -> None:
+    lab = Workspace(root)
 
     def pairs(family: str, limit: int | None = None, seed: int = 0) -> list[str]:
         output = tmp_path / family
-        options = {"profile": place / "own.toml", "output": output, "seed": seed}
+        options = {"profile": root / "own.toml", "output": output, "seed": seed}
         data = lab.build(family, REPO, OTHER, limit=limit, **options)  # type: ignore[arg-type]
         ids = data.sql("SELECT id FROM data ORDER BY id")["id"].to_pylist()
         return [str(name).partition(":")[2] for name in ids]

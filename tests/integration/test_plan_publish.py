@@ -36,21 +36,23 @@ def dataset(name: str, family: str) -> str:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Done]]:
     folder = tmp_path_factory.mktemp("published")
     repositories = f'[repositories]\nlisted = ["{SLUICE}"]\n[clone]\nsource = "{{name}}.git"\n'
-    with local_place(folder, history_world(folder / "sluice.git")) as place:
+    with local_place(folder, history_world(folder / "sluice.git")) as project:
         write_tasks(folder / "lab")
         write_plan(folder, repositories + "".join(dataset(name, name) for name in FAMILIES))
-        yield place, place.run("run", "plan.toml", "--json")
+        yield project, project.run("run", "plan.toml", "--json")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_goes_from_plan_to_hub(ran: tuple[Place, Done], family: str) -> None:
-    place, done = ran
+    project, done = ran
     assert done.code == 0, done.out + done.err
     assert states(json.loads(done.out))[f"publish/{family}"] == "done"
     repo_id = f"your-name/{family}"
-    published = {name: place.hub.content(file) for name, file in place.hub.files(repo_id).items()}
+    published = {
+        name: project.hub.content(file) for name, file in project.hub.files(repo_id).items()
+    }
     published.pop(".gitattributes")
-    directory = place.folder / "lab" / "datasets" / family
+    directory = project.folder / "lab" / "datasets" / family
     paths = [path for path in directory.rglob("*") if path.is_file()]
     assert published == {
         path.relative_to(directory).as_posix(): path.read_bytes() for path in paths
@@ -68,13 +70,13 @@ def test_a_family_goes_from_plan_to_hub(ran: tuple[Place, Done], family: str) ->
 
 def test_a_licence_that_is_not_known_keeps_prompts_from_the_hub(ran: tuple[Place, Done]) -> None:
     """The rows of one task say nothing of a licence, neither do they in its registry."""
-    place, _ = ran
+    project, _ = ran
     task = find_task("story_points")
-    lab = Workspace(place.folder / "lab")
-    before = place.hub.repo("your-name/crosscode")
+    lab = Workspace(project.folder / "lab")
+    before = project.hub.repo("your-name/crosscode")
     rows = [{**row, "license": None} for row in sample_rows(task, 30)]
     write_rows(lab, task, {"train": rows[:20], "test": rows[20:]})
-    done = place.run("run", "plan.toml", "--json")
+    done = project.run("run", "plan.toml", "--json")
     assert done.code == 3, done.out + done.err
     units = {unit["unit"]: unit for unit in json.loads(done.out)["units"]}
     assert units["dataset/crosscode"]["state"] == "done"
@@ -82,9 +84,9 @@ def test_a_licence_that_is_not_known_keeps_prompts_from_the_hub(ran: tuple[Place
     for name in ("Story points of 16 projects (Choetkiertikul et al.)", "o/n"):
         cause = f"15 examples are of {name}, whose licence is unknown. Leave {name} out, or allow"
         assert cause in units["publish/crosscode"]["problem"]
-    assert place.hub.repo("your-name/crosscode") == before
-    plan = place.folder / "plan.toml"
+    assert project.hub.repo("your-name/crosscode") == before
+    plan = project.folder / "plan.toml"
     allowed = 'overwrite = true\nallow-license = ["MIT", "unknown"]\n'
     plan.write_text(plan.read_text("utf-8") + allowed, "utf-8")
-    done = place.run("run", "plan.toml", "--json")
+    done = project.run("run", "plan.toml", "--json")
     assert states(json.loads(done.out))["publish/crosscode"] == "done", done.out + done.err

@@ -88,9 +88,9 @@ def test_each_is_what_it_is_alone_and_none_stops_the_others(twin: Twin, tmp_path
     assert list(predicted) == names[:3]
     assert isinstance(predicted["workload/gone"], RepositoryError)
     for name in (MILLS[0], MILLS[2]):
-        told = predicted[name]
-        assert isinstance(told, Estimate)
-        assert told == predict(settings, name, Notes(), PACE)
+        answer = predicted[name]
+        assert isinstance(answer, Estimate)
+        assert answer == predict(settings, name, Notes(), PACE)
 
 
 def test_settings_that_cannot_work_are_told_before_anything_is_asked(

@@ -76,14 +76,14 @@ def test_runs_of_a_workspace_fill_their_cells(tmp_path: Path, server: OpenAIServ
 
 
 def test_averages_changes_and_ties(tmp_path: Path, server: OpenAIServer) -> None:
-    place = tmp_path / "w"
-    write(place, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 4), name="fault-localization")
-    write(place, QA, examples(QA, 3), name="qa")
+    root = tmp_path / "w"
+    write(root, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 4), name="fault-localization")
+    write(root, QA, examples(QA, 3), name="qa")
     for name in ("gpt-4o", "deepseek-coder-v2"):
-        evaluate(place, server, "--task", "fault_localization", name=name)
-        evaluate(place, server, "--task", "fault_localization", "--ablate", "title", name=name)
-    evaluate(place, server, "--task", "qa", "--seed", "0", "--seed", "1")
-    tables = reproduced("--workspace", place)
+        evaluate(root, server, "--task", "fault_localization", name=name)
+        evaluate(root, server, "--task", "fault_localization", "--ablate", "title", name=name)
+    evaluate(root, server, "--task", "qa", "--seed", "0", "--seed", "1")
+    tables = reproduced("--workspace", root)
     assert cell(tables["5"], "FL: EM, IB", "Average")["here"] == 0.0
     change = cell(tables["5-changes"], "FL: EM, IB", "Average")
     assert (change["here"], change["state"], change["note"]) == (100, "in part", "4 of 300 rows")
@@ -95,9 +95,9 @@ def test_averages_changes_and_ties(tmp_path: Path, server: OpenAIServer) -> None
 
 
 def test_more_than_the_papers_is_in_part_too(tmp_path: Path) -> None:
-    place = tmp_path / "w"
-    write(place, QA, examples(QA, 301), name="qa")
-    samples = cell(reproduced("--workspace", place)["1"], "FAUN-Eval-QA", "samples")
+    root = tmp_path / "w"
+    write(root, QA, examples(QA, 301), name="qa")
+    samples = cell(reproduced("--workspace", root)["1"], "FAUN-Eval-QA", "samples")
     assert (samples["here"], samples["state"]) == (301, "in part")
     assert samples["note"] == "more than the paper's"
 

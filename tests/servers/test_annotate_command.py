@@ -21,19 +21,19 @@ from tests.studio import Annotators, Goldpan, task_numbers
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
+def lab(tmp_path: Path) -> Workspace:
     """Return the demo's workspace with its datasets."""
     return Workspace(make_demo(tmp_path / "place"))
 
 
 def test_people_decide_what_is_rebuilt(
-    workspace: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: Workspace, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "rebuild")
-    form = ("--form", "fix-pair", "--dataset", workspace.dataset("code-edit"))
+    form = ("--form", "fix-pair", "--dataset", lab.dataset("code-edit"))
     assert "9 subjects added, 0 already there" in goldpan("annotate", "push", *project, *form).out
     assert "0 subjects added, 9 already there" in goldpan("annotate", "push", *project, *form).out
-    tasks = task_numbers(workspace, "rebuild")
+    tasks = task_numbers(lab, "rebuild")
     for number, task in tasks.items():
         studio.answer(1, task, "fixes")
         studio.answer(2, task, "unrelated" if number == min(tasks) else "fixes")
@@ -48,12 +48,12 @@ def test_people_decide_what_is_rebuilt(
     built = goldpan("build", "code-edit", "--require", "fix-pair").out
     assert "8 examples" in built
     assert "1 without an example: fix-pair" in built
-    rows = pq.read_table(workspace.dataset("code-edit") / "data")
+    rows = pq.read_table(lab.dataset("code-edit") / "data")
     assert len(rows) == 8
-    assert open_project(workspace, "rebuild").facts.form == "fix-pair"
+    assert open_project(lab, "rebuild").facts.form == "fix-pair"
     assert studio.server.token not in "".join(
         path.read_bytes().decode("latin-1")
-        for path in (workspace.root / "annotations").rglob("*")
+        for path in (lab.root / "annotations").rglob("*")
         if path.is_file()
     )
 
@@ -69,14 +69,14 @@ def stored(*roots: Path, pattern: str = "*") -> dict[Path, str]:
 
 
 def test_a_third_person_decides_what_is_rebuilt(
-    workspace: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: Workspace, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "settled")
     pull = ("annotate", "pull", *project)
-    built = workspace.dataset("code-edit")
+    built = lab.dataset("code-edit")
     before = len(pq.read_table(built / "data"))
     goldpan("annotate", "push", *project, "--form", "fix-pair", "--dataset", built)
-    tasks = task_numbers(workspace, "settled")
+    tasks = task_numbers(lab, "settled")
     stays, goes, *_ = sorted(tasks)
     for number, task in tasks.items():
         studio.answer(1, task, "fixes")
@@ -85,7 +85,7 @@ def test_a_third_person_decides_what_is_rebuilt(
     assert "2 subjects added" in goldpan("annotate", "adjudicate", *project).out
     name = adjudication_name("settled")
     assert "conflict: 2" in goldpan(*pull).out
-    for number, task in task_numbers(workspace, name).items():
+    for number, task in task_numbers(lab, name).items():
         studio.answer(3, task, "fixes" if number == stays else "unrelated")
 
     output = goldpan(*pull).out
@@ -97,24 +97,24 @@ def test_a_third_person_decides_what_is_rebuilt(
     issues = set(pq.read_table(built / "data")["issue"].to_pylist())
     assert issues == set(tasks) - {goes}
 
-    tables = stored(workspace.root / "annotations", built, pattern="*.parquet")
+    tables = stored(lab.root / "annotations", built, pattern="*.parquet")
     again = goldpan(*pull).out
     while again.count(": 0 tasks fetched") < 2:  # what was answered seconds ago comes twice
         again = goldpan(*pull).out
     assert f"settled: 0 tasks fetched, {2 * len(tasks)} answers count" in again
     assert f"{name}: 0 tasks fetched, 2 answers count" in again
     assert "adjudicated: 2" in again
-    once = stored(workspace.root / "annotations", built)
+    once = stored(lab.root / "annotations", built)
     goldpan(*pull)
     goldpan(*build)
-    assert stored(workspace.root / "annotations", built) == once
-    assert stored(workspace.root / "annotations", built, pattern="*.parquet") == tables
+    assert stored(lab.root / "annotations", built) == once
+    assert stored(lab.root / "annotations", built, pattern="*.parquet") == tables
 
     assert "0 subjects added, 2 already there" in goldpan("annotate", "adjudicate", *project).out
     output = goldpan("annotate", "pull", "--project", name).out
     assert f"{name} adjudicates settled: both are pulled" in output
     assert "adjudicated: 2" in output
-    assert stored(workspace.root / "annotations", built) == once
+    assert stored(lab.root / "annotations", built) == once
     result = json.loads(goldpan(*pull, "--json").out)
     assert (result["project"], result["answers"]) == ("settled", 2 * len(tasks))
     assert result["decisions"] == {"adjudicated": 2, "agreed": len(tasks) - 2}
@@ -123,10 +123,10 @@ def test_a_third_person_decides_what_is_rebuilt(
 
 
 def test_a_paper_is_told_what_people_did(
-    workspace: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: Workspace, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "told")
-    folder = workspace.root.parent / "appendix"
+    folder = lab.root.parent / "appendix"
     export = ("annotate", "export", *project, "--output", folder)
     goldpan(
         "annotate",
@@ -135,9 +135,9 @@ def test_a_paper_is_told_what_people_did(
         "--form",
         "fix-pair",
         "--dataset",
-        workspace.dataset("code-edit"),
+        lab.dataset("code-edit"),
     )
-    tasks = task_numbers(workspace, "told")
+    tasks = task_numbers(lab, "told")
     decided, stays, agreed, *_ = sorted(tasks)
     assert "Nothing was pulled of the project told" in goldpan(*export, code=1).err
     for number in (decided, stays, agreed):
@@ -146,7 +146,7 @@ def test_a_paper_is_told_what_people_did(
     goldpan("annotate", "pull", *project)
     goldpan("annotate", "adjudicate", *project)
     name = adjudication_name("told")
-    studio.answer(3, task_numbers(workspace, name)[decided], "unrelated")
+    studio.answer(3, task_numbers(lab, name)[decided], "unrelated")
     goldpan("annotate", "pull", *project)
 
     said = goldpan(*export).out
@@ -192,10 +192,10 @@ def test_a_paper_is_told_what_people_did(
     assert "adjudicates told" in asked.err
 
 
-def review_by_hand(workspace: Workspace) -> None:
+def review_by_hand(lab: Workspace) -> None:
     """Store reviews of the demo's pairs: most are kept, and three are not."""
-    (repo,) = workspace.repositories()
-    examples = pq.read_table(workspace.dataset("code-edit") / "data").to_pylist()
+    (repo,) = lab.repositories()
+    examples = pq.read_table(lab.dataset("code-edit") / "data").to_pylist()
     says: list[tuple[bool | None, str | None]] = [
         (False, "partial"),
         (False, "bundled"),
@@ -220,20 +220,20 @@ def review_by_hand(workspace: Workspace) -> None:
         }
         for row, (keep, reason) in zip(examples, says, strict=True)
     ]
-    write_reviews(workspace, repo, "default", rows, ["problem-solution"], {})
+    write_reviews(lab, repo, "default", rows, ["problem-solution"], {})
 
 
 def test_reviews_are_filled_in_where_somebody_wants_it(
-    workspace: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: Workspace, goldpan: Goldpan, studio: Annotators
 ) -> None:
-    form = ("--form", "fix-pair", "--dataset", str(workspace.dataset("code-edit")))
+    form = ("--form", "fix-pair", "--dataset", str(lab.dataset("code-edit")))
     push = ("annotate", "push", "--project", "seen", *form)
     asked = goldpan(*push, "--not-blind", "--profile", "faun-eval", code=1)
     assert "was not reviewed under the profile faun-eval" in asked.err
-    review_by_hand(workspace)
+    review_by_hand(lab)
     assert "7 of them are pre-filled" in goldpan(*push, "--not-blind").out
     assert "begun with blind False" in goldpan(*push, code=2).err
-    number = open_project(workspace, "seen").number
+    number = open_project(lab, "seen").number
     for task in studio.call(0, "GET", f"/api/projects/{number}/export?download_all_tasks=true"):
         shown = studio.call(1, "GET", f"/api/tasks/{task['id']}/")
         for filled_in in shown["predictions"]:

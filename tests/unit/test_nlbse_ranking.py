@@ -93,7 +93,7 @@ def test_f1_of_table_1_follows_from_precision_and_recall(name: str) -> None:
 
 def test_issue_reports_are_ranked_by_micro_f1() -> None:
     places = rank({name: average for name, (_, average) in TABLE_1.items()})
-    assert [place.name for place in places] == ["RoBERTa", "SGD", "FastText", "SetFit"]
+    assert [model.name for model in places] == ["RoBERTa", "SGD", "FastText", "SetFit"]
 
 
 @pytest.mark.parametrize("name", TABLE_3)
