@@ -219,10 +219,10 @@ def test_links_between_documents_lead_somewhere() -> None:
     for path in TEXTS:
         text = path.read_text(encoding="utf-8")
         for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", text):
-            there = path.parent / target if target else path
-            assert there.is_file(), f"{path.name}: {target}"
-            if anchor and there.suffix == ".md":
-                assert anchor in anchors(there), f"{path.name}: {target}#{anchor}"
+            linked = path.parent / target if target else path
+            assert linked.is_file(), f"{path.name}: {target}"
+            if anchor and linked.suffix == ".md":
+                assert anchor in anchors(linked), f"{path.name}: {target}#{anchor}"
 
 
 def anchors(path: Path) -> set[str]:
