@@ -69,6 +69,8 @@ def test_status_and_why(home: Path) -> None:
     assert done.code == 0
     parts = (
         "pull, closed, merged, by marlow-k",
+        "\n\nReferences (",
+        "\n\nFix pairs by rules default (1)\n",
         "keyword: prospector/sluice#23 -> prospector/sluice#22 (fix, negated, in body, line 1)",
         "issue #22 closed, though its text says not fixed, by prospector/sluice#23",
         "body: This does not fix #22, but it helps.",

@@ -98,6 +98,14 @@ def test_config_counts_tokens_and_names_sources(tmp_path: Path) -> None:
     assert TOKEN not in done.out
 
 
+def test_config_says_where_nothing_is_set(tmp_path: Path) -> None:
+    lines = run("config", "show", folder=tmp_path).out.splitlines()
+    assert [line.split() for line in lines if line.startswith(("since", "plugins"))] == [
+        ["since", "none", "(default)"],
+        ["plugins", "none", "(default)"],
+    ]
+
+
 def test_doctor_tells_limits_and_what_lacks(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         done = run(

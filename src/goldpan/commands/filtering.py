@@ -220,13 +220,13 @@ def print_explanation(explanation: Explanation) -> None:
         )
         console.print(clean(entry["title"]))
     _ledger(console, explanation)
-    console.print("\nReferences", style="bold")
     # Both ends may have shown the same link; people need to read it once.
     lines = dict.fromkeys(_reference(reference).plain for reference in explanation.references)
+    console.print(titled("References", f" ({len(lines):,})"))
     for line in lines:
         console.print(clean(line))
     by = f" by rules {explanation.rules}" if explanation.rules else ""
-    console.print(clean(f"\nFix pairs{by} ({len(explanation.pairs):,})"), style="bold")
+    console.print(titled("Fix pairs", f"{by} ({len(explanation.pairs):,})"))
     for pair in explanation.pairs:
         console.print(
             f"  issue #{pair['issue']} {relation(pair)} {pair['pull_repo']}#{pair['pull']}: "

@@ -103,7 +103,7 @@ def config_show(workspace: Directory = None, json: Json = False) -> None:
     def show() -> None:
         console = Terminal()
         for name, (value, source) in values.items():
-            console.print(clean(f"{name:<14} {value}  ({source})"))
+            console.print(clean(f"{name:<14} {value or 'none'}  ({source})"))
 
     data = {name: {"value": value, "source": source} for name, (value, source) in values.items()}
     print_result(json, data, show)
