@@ -23,14 +23,14 @@ def _is_robot(author: str | None, kind: str | None) -> bool:
 
 def by_people(document: Any) -> bool:
     """Keep what a person opened."""
-    said = document.metadata
-    return not _is_robot(said["authors"][0], said["types"][0])
+    metadata = document.metadata
+    return not _is_robot(metadata["authors"][0], metadata["types"][0])
 
 
 def scaled(document: Any) -> bool:
     """Keep 200 to 10 million characters, bots' left out."""
-    said = document.metadata
-    spoken = zip(said["authors"], said["types"], said["texts"], strict=True)
+    metadata = document.metadata
+    spoken = zip(metadata["authors"], metadata["types"], metadata["texts"], strict=True)
     size = sum(len(text) for author, kind, text in spoken if not _is_robot(author, kind))
     return 200 <= size <= 10_000_000
 
@@ -42,8 +42,8 @@ def few_events(document: Any) -> bool:
 
 def several_people(document: Any) -> bool:
     """Keep what at least two people wrote in."""
-    said = document.metadata
-    spoken = zip(said["authors"], said["types"], strict=True)
+    metadata = document.metadata
+    spoken = zip(metadata["authors"], metadata["types"], strict=True)
     return len({author for author, kind in spoken if not _is_robot(author, kind)}) >= 2
 
 

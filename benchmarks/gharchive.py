@@ -145,7 +145,7 @@ def main() -> None:
         for _ in range(ROUNDS):
             for name, run in runs.items():
                 turns[name].append(run())
-        fastest = {name: best(these) for name, these in turns.items()}
+        fastest = {name: best(times) for name, times in turns.items()}
         for name, turn in fastest.items():
             total = size * (MANY if "process" in name else 2 if "2 x" in name else 1) / 1e6
             print(

@@ -139,11 +139,11 @@ def compare_fetching(
             subprocess.run(show, env=settings, check=True, stdout=subprocess.DEVNULL)
 
     slow, _ = timed(one_by_one)
-    batched, each_lazy = at_once / len(blobs), slow / len(some)
+    batched, single = at_once / len(blobs), slow / len(some)
     print(
         f"files of a partial clone: {len(blobs)} at once in {at_once:.2f} s "
-        f"({batched * 1e3:.1f} ms each), one by one {each_lazy * 1e3:.0f} ms each: "
-        f"{each_lazy / batched:.0f} x"
+        f"({batched * 1e3:.1f} ms each), one by one {single * 1e3:.0f} ms each: "
+        f"{single / batched:.0f} x"
     )
 
 

@@ -67,14 +67,14 @@ def measure(data: TaskData, seed: int) -> Measured:
     corrected = {**planted, **{name: truth[name] for name in seen}}
     train, test = data.splits["train"], data.splits["test"]
     features = Features(train, pa.concat_tables([train, test]), "neighbours")
-    learned, asked = features.of(train), features.of(test)
+    learned, tested = features.of(train), features.of(test)
 
     def predictions(labels: Labels) -> list[str]:
         own = [labels[name] for name in train["id"].to_pylist()]
         model = load("sklearn.linear_model").LogisticRegression(
             C=4.0, max_iter=1_000, class_weight="balanced"
         )
-        return list(model.fit(learned, own).predict(asked))
+        return list(model.fit(learned, own).predict(tested))
 
     def score(predicted: list[str], labels: Labels) -> float:
         right = [labels[name] for name in test["id"].to_pylist()]

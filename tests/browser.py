@@ -93,10 +93,10 @@ class Browser:
     def call(self, method: str, **values: Any) -> dict[str, Any]:
         """Ask the browser for something and wait for its answer; events are kept."""
         self._next += 1
-        asked = {"id": self._next, "method": method, "params": values}
+        command = {"id": self._next, "method": method, "params": values}
         if self._session:
-            asked["sessionId"] = self._session
-        os.write(self._writer, json.dumps(asked).encode() + b"\0")
+            command["sessionId"] = self._session
+        os.write(self._writer, json.dumps(command).encode() + b"\0")
         while True:
             message = self._receive(300)
             assert message is not None, f"no answer to {method}"

@@ -21,7 +21,7 @@ def two_people_say(
     name: str,
     form: Form,
     tasks: Iterable[Task],
-    said: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]],
+    by_item: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]],
 ) -> None:
     """Write a project in which two people answered the tasks that `said` names by subject."""
     facts = Facts("http://127.0.0.1:1", "k", form.name, annotators=2, blind=True)
@@ -44,7 +44,7 @@ def two_people_say(
             updated_at=NOON,
         )
         for at, task in enumerate(tasks)
-        for person, values in enumerate(said.get(task.subject_id, ()))
+        for person, values in enumerate(by_item.get(task.subject_id, ()))
     ]
     with writer(project.path("annotations.parquet"), ANNOTATIONS) as target:
         write(target, ANNOTATIONS, "", table(answers, form.configuration, name))

@@ -95,7 +95,7 @@ def write(
 
 
 def _qa(issue: int, pull: int, at: datetime) -> dict[str, Any]:
-    said = [
+    dialogue = [
         {"role": "none", "content": "It crashes", "created_at": at, "comment_id": None},
         {"role": "member", "content": "Mend it", "created_at": at, "comment_id": issue * 7},
     ]
@@ -107,7 +107,7 @@ def _qa(issue: int, pull: int, at: datetime) -> dict[str, Any]:
         "answer_created_at": at,
         "answer_points": 10,
         "answer_because": ["steps"],
-        "dialogue": said,
+        "dialogue": dialogue,
         "participants": 2,
     }
 

@@ -34,7 +34,7 @@ def check_cell(cell: Cell, directory: Path) -> None:
     assert out.same or not out.complete, "complete, and something lacks"
     assert out.mended, (out.gaps, out.reasons)
     if out.failure is not None:
-        assert_told(cell, out.failure)
+        assert_named(cell, out.failure)
     elif not out.complete:
         assert out.gaps or "did not finish" in out.status
         assert all(out.reasons)
@@ -48,7 +48,7 @@ def check_cell(cell: Cell, directory: Path) -> None:
     assert_bounded(cell, out)
 
 
-def assert_told(cell: Cell, failure: MiningError) -> None:
+def assert_named(cell: Cell, failure: MiningError) -> None:
     """Check that a run ends only for what is about all of it, and says what to do."""
     whole = cell.when == "for a while" and ERRORS[cell.error].kind == "token"
     assert ends_the_run(cell) or whole, failure

@@ -48,9 +48,9 @@ def example_rows(name: str, count: int = 32) -> tuple[Task, pa.Table]:
             case "multi-class":
                 pairs.append((("gravel", "sieve", "creek")[at % 3] * 3, names[at % 3]))
             case "multi-label":
-                said = [("fast", names[0], at % 2), ("user", names[1], at % 3)]
-                text = " ".join(word for word, _, yes in said if yes) or "a"
-                pairs.append((text, [label for _, label, yes in said if yes]))
+                tagged = [("fast", names[0], at % 2), ("user", names[1], at % 3)]
+                text = " ".join(word for word, _, yes in tagged if yes) or "a"
+                pairs.append((text, [label for _, label, yes in tagged if yes]))
             case "regression":
                 pairs.append(("gravel " * (at % 5 + 1), float(at % 5 + 1)))
             case "ner":

@@ -156,12 +156,12 @@ def echo_json(status: int) -> Behaviour:
     """Refuse as an API does, and say what was sent."""
 
     def answer(got: Got) -> Answer:
-        said = spoken(got)
+        echo = spoken(got)
         content = {
-            "message": said,
-            "error": {"message": said, "type": said, "code": "no"},
-            "errors": [{"message": said, "type": said}],
-            "detail": said,
+            "message": echo,
+            "error": {"message": echo, "type": echo, "code": "no"},
+            "errors": [{"message": echo, "type": echo}],
+            "detail": echo,
         }
         headers = {**_headers(got), "Content-Type": "application/json"}
         return Answer(status, json.dumps(content, ensure_ascii=False).encode(), headers)
@@ -202,20 +202,20 @@ def in_front_of(url: str, *marks: bytes) -> Behaviour:
         headers = {name: value for name, value in got.headers if name.lower() not in skipped}
         path = urlsplit(url).path + got.path
         with httpx.Client(trust_env=False, timeout=300) as client:
-            asked = client.request(
+            reply = client.request(
                 got.method,
                 f"{url.removesuffix(urlsplit(url).path)}{path}",
                 headers=headers,
                 content=got.body,
             )
-        body = asked.content
+        body = reply.content
         credential = got.header("authorization").partition(" ")[2]
         coded = base64.b64encode(f"x:{credential}".encode()).decode()
         for mark in marks:
             body = body.replace(mark, mark + f"{credential} {quote(credential)} {coded} ".encode())
         dropped = ("content-length", "content-encoding", "transfer-encoding", "connection")
-        passed = {name: value for name, value in asked.headers.items() if name not in dropped}
-        return Answer(asked.status_code, body, passed)
+        passed = {name: value for name, value in reply.headers.items() if name not in dropped}
+        return Answer(reply.status_code, body, passed)
 
     return answer
 

@@ -118,32 +118,32 @@ class Hub:
         (self.directory / "small" / oid).write_bytes(content)
         return {"oid": oid, "size": len(content)}
 
-    def _handle(self, asked: Asked) -> Answer:
-        self.requests.append(Seen(asked.method, asked.path, len(asked.data)))
+    def _handle(self, call: Asked) -> Answer:
+        self.requests.append(Seen(call.method, call.path, len(call.data)))
         for part, status in self.refuse.items():
-            if part in asked.path:
-                raise RefusedError(status, message=f"as the test wished, {asked.token}")
-        if asked.token and asked.token not in self.tokens:
+            if part in call.path:
+                raise RefusedError(status, message=f"as the test wished, {call.token}")
+        if call.token and call.token not in self.tokens:
             raise RefusedError(401, message="Invalid credentials in Authorization header")
-        owners = self.tokens[asked.token] if asked.token else None
+        owners = self.tokens[call.token] if call.token else None
         for method, pattern, name in _ROUTES:
-            if method == asked.method and (match := re.fullmatch(pattern, asked.path)):
+            if method == call.method and (match := re.fullmatch(pattern, call.path)):
                 parts = {k: unquote(v) for k, v in match.groupdict().items() if v is not None}
-                answer: Answer = getattr(self, name)(asked=asked, owners=owners, **parts)
+                answer: Answer = getattr(self, name)(asked=call, owners=owners, **parts)
                 return answer
-        raise RefusedError(404, message=f"no such route: {asked.method} {asked.path}")
+        raise RefusedError(404, message=f"no such route: {call.method} {call.path}")
 
-    def _cut(self, asked: Asked, length: int) -> int | None:
-        cut = self.cut_after if asked.method == "PUT" else None
+    def _cut(self, call: Asked, length: int) -> int | None:
+        cut = self.cut_after if call.method == "PUT" else None
         if cut is None or cut >= length:
             return None
-        self.requests.append(Seen(asked.method, asked.path, cut))
+        self.requests.append(Seen(call.method, call.path, cut))
         return cut
 
     # Routes: each answers one call of the Hub's client.
 
-    def _create(self, asked: Asked, owners: Owners) -> Answer:
-        request = json.loads(asked.data)
+    def _create(self, call: Asked, owners: Owners) -> Answer:
+        request = json.loads(call.data)
         assert request["type"] == "dataset"
         repo_id = f"{request['organization']}/{request['name']}"
         self._writer(owners, repo_id)
@@ -152,13 +152,13 @@ class Hub:
         self.create(repo_id, private=request.get("visibility") == "private")
         return Answer({"url": f"{self.url}/datasets/{repo_id}", "name": repo_id})
 
-    def _validate(self, asked: Asked, owners: Owners) -> Answer:
-        _, head, _ = json.loads(asked.data)["content"].split("---\n", 2)
+    def _validate(self, call: Asked, owners: Owners) -> Answer:
+        _, head, _ = json.loads(call.data)["content"].split("---\n", 2)
         errors = [] if yaml.safe_load(head).get("license") else [{"message": "no license"}]
         warnings = [{"message": "as the test wished"}] if self.warns else []
         return Answer({"errors": errors, "warnings": warnings}, 400 if errors else 200)
 
-    def _info(self, asked: Asked, owners: Owners, id: str, rev: str = "main") -> Answer:
+    def _info(self, call: Asked, owners: Owners, id: str, rev: str = "main") -> Answer:
         state = self._reader(owners, id)
         sha = self._sha(state, rev)
         about = {"_id": "0", "id": id, "author": id.split("/")[0], "sha": sha}
@@ -167,7 +167,7 @@ class Hub:
         siblings = [{"rfilename": path} for path in sorted(state["commits"][sha])]
         return Answer({**about, **times, **facts, "siblings": siblings})
 
-    def _refs(self, asked: Asked, owners: Owners, id: str) -> Answer:
+    def _refs(self, call: Asked, owners: Owners, id: str) -> Answer:
         state = self._reader(owners, id)
         tags = [
             {"name": name, "ref": f"refs/tags/{name}", "targetCommit": sha}
@@ -177,32 +177,32 @@ class Hub:
         return Answer({"branches": [main], "tags": tags, "converts": []})
 
     def _tree(
-        self, asked: Asked, owners: Owners, id: str, rev: str, under: str | None = None
+        self, call: Asked, owners: Owners, id: str, rev: str, under: str | None = None
     ) -> Answer:
         state = self._reader(owners, id)
         files = state["commits"][self._sha(state, rev)]
-        recursive = asked.query.get("recursive", "").lower() == "true"
+        recursive = call.query.get("recursive", "").lower() == "true"
         listed = list(_listing(files, f"{under}/" if under else "", recursive=recursive))
         if under and not listed:
             raise RefusedError(404, "EntryNotFound", "no such folder")
-        at = int(asked.query.get("cursor", 0))
+        at = int(call.query.get("cursor", 0))
         page = f"?recursive={str(recursive).lower()}&cursor={at + PAGE}"
-        link = f'<{self.url}{asked.path}{page}>; rel="next"'
+        link = f'<{self.url}{call.path}{page}>; rel="next"'
         return Answer(
             listed[at : at + PAGE], headers={"Link": link} if at + PAGE < len(listed) else {}
         )
 
-    def _paths_info(self, asked: Asked, owners: Owners, id: str, rev: str) -> Answer:
+    def _paths_info(self, call: Asked, owners: Owners, id: str, rev: str) -> Answer:
         state = self._reader(owners, id)
         files = state["commits"][self._sha(state, rev)]
-        form = parse_qs(asked.data.decode())
-        paths = form["paths"] if "paths" in form else json.loads(asked.data)["paths"]
+        form = parse_qs(call.data.decode())
+        paths = form["paths"] if "paths" in form else json.loads(call.data)["paths"]
         return Answer([_described(path, files[path]) for path in paths if path in files])
 
-    def _preupload(self, asked: Asked, owners: Owners, id: str, rev: str) -> Answer:
+    def _preupload(self, call: Asked, owners: Owners, id: str, rev: str) -> Answer:
         self._writer(owners, id)
         files = self.files(id)
-        request = json.loads(asked.data)
+        request = json.loads(call.data)
         ignoring = ".gitignore" in files and request.get("gitIgnore") is None
         answers = []
         for file in request["files"]:
@@ -218,10 +218,10 @@ class Hub:
             )
         return Answer({"files": answers})
 
-    def _batch(self, asked: Asked, owners: Owners, id: str) -> Answer:
+    def _batch(self, call: Asked, owners: Owners, id: str) -> Answer:
         self._writer(owners, id)
         objects = []
-        for item in json.loads(asked.data)["objects"]:
+        for item in json.loads(call.data)["objects"]:
             answer = {"oid": item["oid"], "size": item["size"]}
             if not (self.directory / "large" / item["oid"]).exists():
                 upload = {"href": f"{self.url}/lfs/{item['oid']}?signature=secret", "header": {}}
@@ -230,26 +230,26 @@ class Hub:
             objects.append(answer)
         return Answer({"transfer": "basic", "objects": objects})
 
-    def _put(self, asked: Asked, owners: Owners, oid: str) -> Answer:
-        if hashlib.sha256(asked.data).hexdigest() != oid:
+    def _put(self, call: Asked, owners: Owners, oid: str) -> Answer:
+        if hashlib.sha256(call.data).hexdigest() != oid:
             raise RefusedError(400, message="the content is not what was announced")
-        (self.directory / "large" / oid).write_bytes(asked.data)
+        (self.directory / "large" / oid).write_bytes(call.data)
         return Answer()
 
-    def _verify(self, asked: Asked, owners: Owners) -> Answer:
-        request = json.loads(asked.data)
+    def _verify(self, call: Asked, owners: Owners) -> Answer:
+        request = json.loads(call.data)
         path = self.directory / "large" / request["oid"]
         if not path.exists() or path.stat().st_size != request["size"]:
             raise RefusedError(404, message="no such object")
         return Answer()
 
-    def _commit(self, asked: Asked, owners: Owners, id: str, rev: str) -> Answer:
+    def _commit(self, call: Asked, owners: Owners, id: str, rev: str) -> Answer:
         self._writer(owners, id)
         if self.before_commit:
             self.before_commit()
             self.before_commit = None
         state = self._reader(owners, id)
-        header, *operations = [json.loads(line) for line in asked.data.splitlines()]
+        header, *operations = [json.loads(line) for line in call.data.splitlines()]
         parent = header["value"].get("parentCommit")
         if parent and parent != state["head"]:
             raise RefusedError(412, message="A commit has happened since. Please refresh.")
@@ -273,17 +273,17 @@ class Hub:
         url = f"{self.url}/datasets/{id}/commit/{state['head']}"
         return Answer({"success": True, "commitOid": state["head"], "commitUrl": url})
 
-    def _tag(self, asked: Asked, owners: Owners, id: str, rev: str) -> Answer:
+    def _tag(self, call: Asked, owners: Owners, id: str, rev: str) -> Answer:
         self._writer(owners, id)
         state = self._reader(owners, id)
-        tag = json.loads(asked.data)["tag"]
+        tag = json.loads(call.data)["tag"]
         if tag in state["tags"]:
             raise RefusedError(409, message=f"Tag reference exists already: {tag}")
         state["tags"][tag] = self._sha(state, rev)
         self._path(id).write_text(json.dumps(state))
         return Answer({})
 
-    def _resolve(self, asked: Asked, owners: Owners, id: str, rev: str, path: str) -> Answer:
+    def _resolve(self, call: Asked, owners: Owners, id: str, rev: str, path: str) -> Answer:
         state = self._reader(owners, id)
         sha = self._sha(state, rev)
         file = state["commits"][sha].get(path)
@@ -294,7 +294,7 @@ class Hub:
         headers["ETag"] = f'"{file.get("lfs", file["oid"])}"'
         if "lfs" in file:
             headers |= {"X-Linked-Etag": headers["ETag"], "X-Linked-Size": str(file["size"])}
-        match = re.fullmatch(r"bytes=(\d+)-(\d*)", asked.span or "")
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", call.span or "")
         if match:
             first, last = int(match[1]), min(int(match[2] or file["size"]), file["size"] - 1)
             headers["Content-Range"] = f"bytes {first}-{last}/{file['size']}"

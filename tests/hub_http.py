@@ -72,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
-        asked = Asked(
+        call = Asked(
             "GET" if self.command == "HEAD" else self.command,
             url.path,
             {name: values[-1] for name, values in parse_qs(url.query).items()},
@@ -82,13 +82,13 @@ class _Handler(BaseHTTPRequestHandler):
         )
         length = int(self.headers.get("Content-Length") or 0)
         with self.listener.lock:
-            cut = self.listener.cut(asked, length)
+            cut = self.listener.cut(call, length)
         if cut is not None:
             self.rfile.read(cut)
             self.close_connection = True
             self.connection.close()
             return
-        self._send(self._answer(Asked(**{**asked.__dict__, "data": self._body(length)})))
+        self._send(self._answer(Asked(**{**call.__dict__, "data": self._body(length)})))
 
     do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815
 
@@ -102,10 +102,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return b"".join(parts)
 
-    def _answer(self, asked: Asked) -> Answer:
+    def _answer(self, call: Asked) -> Answer:
         try:
             with self.listener.lock:
-                return self.listener.handle(asked)
+                return self.listener.handle(call)
         except RefusedError as refused:
             headers = {"X-Error-Message": refused.message}
             if refused.code:

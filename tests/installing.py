@@ -35,7 +35,7 @@ def installed_once(folder: str, cache: pytest.Cache) -> Path:
     try:
         return install(environment, above)
     except GoldpanError as error:
-        log = _log(_place(environment, above))
+        log = _log(_folder(environment, above))
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
         pytest.fail(f"{error}\n{text[-20_000:]}", pytrace=False)
 
@@ -64,7 +64,7 @@ def installed_meanwhile(cache: pytest.Cache) -> Iterator[None]:
 
 def install(environment: IsolatedEnv, above: Path) -> Path:
     """Install a package unless a process has, or does; raises `GoldpanError` where that fails."""
-    folder = _place(environment, above)
+    folder = _folder(environment, above)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (
         folder.with_name(f"{above.name}.lock").open("w") as lock,
@@ -76,7 +76,7 @@ def install(environment: IsolatedEnv, above: Path) -> Path:
     return folder
 
 
-def _place(environment: IsolatedEnv, above: Path) -> Path:
+def _folder(environment: IsolatedEnv, above: Path) -> Path:
     variable = os.environ.get(environment.variable)
     return Path(variable) if variable else above / "environment"
 

@@ -239,13 +239,13 @@ def archive(workspace: Path, repo: str = SLUICE) -> Archive:
 def keys_kept_twice(workspace: Path, repo: str = SLUICE) -> list[str]:
     """Return the keys that more than one archived reply answers."""
     seen: set[str] = set()
-    twice = []
+    repeated = []
     for record in archive(workspace, repo).records:
         for key in record.meta["keys"]:
             if key in seen:
-                twice.append(key)
+                repeated.append(key)
             seen.add(key)
-    return twice
+    return repeated
 
 
 @cache

@@ -36,10 +36,12 @@ def import_comments(folder: Path, seed: int = 0, classes: int = 24) -> Workspace
             ("comment_sentence_id", "class", "comment_sentence", "partition", "instance_type",
              "category")
         )  # fmt: skip
-        for asked in CATEGORIES:
+        for candidate in CATEGORIES:
             for number, document, text, category in lines:
                 test = int(draw.random() < 0.2)
-                writer.writerow((number, document, text, test, int(category == asked), asked))
+                writer.writerow(
+                    (number, document, text, test, int(category == candidate), candidate)
+                )
     workspace = Workspace(folder / "workspace")
     for name in TASKS:
         import_files(workspace, find_task(name), [path], Reporter(quiet=True))

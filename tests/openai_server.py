@@ -132,16 +132,16 @@ class OpenAIServer:
             self.busiest = max(self.busiest, self._busy)
         try:
             time.sleep(self.delay)
-            said = self.model(body)
+            outcome = self.model(body)
         finally:
             with self._lock:
                 self._busy -= 1
-        if isinstance(said, Fault):
-            return said.status, _error(said.code, said.message), said.headers
-        content = _shaped(said.content, body)
-        message = {"role": "assistant", "content": content, "refusal": said.refusal}
-        usage = {"prompt_tokens": said.tokens[0], "completion_tokens": said.tokens[1]}
-        choice = {"index": 0, "message": message, "finish_reason": said.finish}
+        if isinstance(outcome, Fault):
+            return outcome.status, _error(outcome.code, outcome.message), outcome.headers
+        content = _shaped(outcome.content, body)
+        message = {"role": "assistant", "content": content, "refusal": outcome.refusal}
+        usage = {"prompt_tokens": outcome.tokens[0], "completion_tokens": outcome.tokens[1]}
+        choice = {"index": 0, "message": message, "finish_reason": outcome.finish}
         reply = {"id": f"chatcmpl-{next(self._ids)}", "object": "chat.completion", "created": 0}
         reply |= {"model": body["model"] + "-2026-01-01", "choices": [choice], "usage": usage}
         return 200, reply, {}
@@ -243,8 +243,8 @@ class _Handler(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         key = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
         if self.openai.key and key != self.openai.key:
-            said = f"Incorrect API key provided: {key}."
-            self._send(401, _error("invalid_api_key", said), {})
+            message = f"Incorrect API key provided: {key}."
+            self._send(401, _error("invalid_api_key", message), {})
             return
         words = url.path.removeprefix("/v1/").split("/")
         server = self.openai

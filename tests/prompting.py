@@ -85,7 +85,7 @@ def answers(done: RunResult) -> dict[str, Any]:
     return dict(zip(map(str, ids), table["answer"].to_pylist(), strict=True))
 
 
-def asked(body: Body) -> str:
+def question_of(body: Body) -> str:
     """Return the last message that a model was sent."""
     content = body["messages"][-1]["content"]
     assert isinstance(content, str)
@@ -122,7 +122,7 @@ def refuses_schemas(model: Callable[[Body], Said | Fault]) -> Callable[[Body], S
 
 def number(body: Body) -> int:
     """Return the number at the end of the text that a model was asked about."""
-    return int(asked(body).split()[-1])
+    return int(question_of(body).split()[-1])
 
 
 def schema_of(body: Body) -> Mapping[str, Any]:

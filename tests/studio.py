@@ -164,14 +164,14 @@ def studio(
     directory = tmp_path_factory.mktemp("server") / "data"
     shutil.copytree(prepared, directory)
     accounts: tuple[Account, ...] = prepare(installed, directory, PEOPLE, QUIET)
-    with log_told(directory), running(installed, directory, free_port(), accounts) as run:
+    with log_on_failure(directory), running(installed, directory, free_port(), accounts) as run:
         annotators = Annotators(run)
         yield annotators
         annotators.close()
 
 
 @contextmanager
-def log_told(directory: Path) -> Iterator[None]:
+def log_on_failure(directory: Path) -> Iterator[None]:
     """Fail with the server's own log where it does not come up."""
     try:
         yield

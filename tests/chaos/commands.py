@@ -88,12 +88,12 @@ def start(
     arguments: Sequence[str], directory: Path, api: str, *, room: int | None = None, name: str = "a"
 ) -> Running:
     """Start a command in a directory; with `room` no file may grow beyond so many bytes."""
-    said, complained = directory / f"{name}.out", directory / f"{name}.err"
+    printed, complained = directory / f"{name}.out", directory / f"{name}.err"
     started = time.monotonic()
     process = os.fork()
     if not process:
-        _child(arguments, directory, api, room, (said, complained))
-    return Running(process, started, said, complained)
+        _child(arguments, directory, api, room, (printed, complained))
+    return Running(process, started, printed, complained)
 
 
 def run(arguments: Sequence[str], directory: Path, api: str, *, room: int | None = None) -> Done:
@@ -128,8 +128,8 @@ def _child(
         )
         if room is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-        told_pace = tuple(getattr(PACE, name) for name in Pace.__slots__)
-        setattr(Pace.__init__, "__defaults__", told_pace)  # noqa: B010 - mypy knows no such name
+        pace = tuple(getattr(PACE, name) for name in Pace.__slots__)
+        setattr(Pace.__init__, "__defaults__", pace)  # noqa: B010 - mypy knows no such name
         sys.argv = ["goldpan", *arguments]
         cli.main()
     except SystemExit as end:

@@ -67,14 +67,14 @@ def _judge(base: Base, stage: Stage, done: Done, story: str, tally: Tally) -> No
     elif not done.code:
         problem = unlike(base, stage)
         tally.add(stage.name, HOW, "forbidden" if problem else "same", f"{story}: {problem}")
-    elif not names(done, (f"{HOME}/", *_given(stage))):
+    elif not names(done, (f"{HOME}/", *_inputs(stage))):
         tally.add(stage.name, HOW, "forbidden", f"{story}: no file is named: {tail(done)}")
     else:
         tally.add(stage.name, HOW, "named")
         judge(base, stage, f"{HOW}, then room", story, tally)
 
 
-def _given(stage: Stage) -> tuple[str, ...]:
+def _inputs(stage: Stage) -> tuple[str, ...]:
     """Return the files that a stage is given, by which git's failures are told."""
     return tuple(word for word in stage.command if "." in word)
 

@@ -26,7 +26,7 @@ def pair_up(base: Base, stage: Stage, chance: Random, tally: Tally) -> None:
         running.sweep()
     story = f"{later:.3f} s later"
     ends = [done for done in both if done is not None]
-    if problem := _told(both):
+    if problem := _problem_of(both):
         tally.add(stage.name, HOW, "forbidden", f"{story}: {problem}")
     elif not any(done.code == 0 for done in ends):
         judge(base, stage, HOW, f"{story}, both refused", tally)
@@ -36,7 +36,7 @@ def pair_up(base: Base, stage: Stage, chance: Random, tally: Tally) -> None:
         tally.add(stage.name, HOW, "named" if any(done.code for done in ends) else "same")
 
 
-def _told(both: list[Done | None]) -> str | None:
+def _problem_of(both: list[Done | None]) -> str | None:
     for done in both:
         if done is None:
             return "it does not end"

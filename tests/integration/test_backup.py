@@ -439,12 +439,13 @@ def test_names_that_are_no_text_are_told(tmp_path: Path) -> None:
 def test_python_github_backup_is_read(tmp_path: Path) -> None:
     """It adds lists to the objects that REST gives."""
     first, second = issue(), pull()
-    said, labeled, closed = first["events"]
+    remark, labeled, closed = first["events"]
     committed, review = second["events"]
     message = {name: committed[name] for name in ("message", "author", "committer")}
     plain = {"user": None, "created_at": times(1)["created_at"], "title": "x", "state": "open"}
     files = {
-        "issues/1.json": first["issue"] | {"comment_data": [said], "event_data": [labeled, closed]},
+        "issues/1.json": first["issue"]
+        | {"comment_data": [remark], "event_data": [labeled, closed]},
         "issues/2.json": plain | {"number": 2, "pull_request": {}},
         "pulls/2.json": second["pull"]
         | {

@@ -72,7 +72,7 @@ def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
 def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = range(1, 13)
     workspace = filtering.build(
-        tmp_path, list(map(issue, numbers)), [said for number in numbers for said in talk(number)]
+        tmp_path, list(map(issue, numbers)), [reply for number in numbers for reply in talk(number)]
     )
     whole = make(workspace)
     profile = load_profile(str(workspace.root / "own.toml"))
@@ -108,8 +108,8 @@ def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFi
 def test_another_choice_of_answers_than_the_profiles(tmp_path: Path) -> None:
     advice = "You need to tighten the bolts, because the seal slips else: `sluice --bolts 4`."
     entries = [issue(1), issue(2)]
-    said = [*talk(1), *talk(2), comment(2, advice, "frank", author_association="member")]
-    workspace = filtering.build(tmp_path, entries, said)
+    comments = [*talk(1), *talk(2), comment(2, advice, "frank", author_association="member")]
+    workspace = filtering.build(tmp_path, entries, comments)
     first = make(workspace)
     assert {row["issue"]: row["answer"] for row in rows(first)} == dict.fromkeys(
         (1, 2), "Tighten the bolts"

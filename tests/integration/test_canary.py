@@ -82,12 +82,12 @@ class Place:
         self.capture.readouterr()
         with pytest.raises(SystemExit) as caught:
             main()
-        said = "".join(self.capture.readouterr())
-        assert "Goldpan itself failed" not in said, said
-        assert not finds(said.encode("utf-8", "surrogatepass"), SECRETS), said
-        assert not CONTROLS & set(said), said
+        output = "".join(self.capture.readouterr())
+        assert "Goldpan itself failed" not in output, output
+        assert not finds(output.encode("utf-8", "surrogatepass"), SECRETS), output
+        assert not CONTROLS & set(output), output
         code = caught.value.code
-        return (code if isinstance(code, int) else 0), said
+        return (code if isinstance(code, int) else 0), output
 
     def check(self) -> None:
         """Look through every file that was written."""
@@ -188,16 +188,16 @@ def _review(lab: Place, url: str) -> list[Arguments]:
 
 
 def _evaluate(lab: Place, url: str) -> list[Arguments]:
-    here: Arguments = ["--workspace", lab.workspace]
+    common: Arguments = ["--workspace", lab.workspace]
     made: list[Arguments] = []
     if not (lab.workspace / "datasets").exists():
         counts = [(f"{name} = {n}", f"{name} = {n}0") for name, n in COUNTS.items()]
         own_task(lab.workspace / "tasks", *counts)
         rows = "".join(f"Leak {n},of box,{'BW'[n % 2]}\n" for n in range(40))
         (lab.root / "toy.csv").write_text(f"title,body,kind\n{rows}")
-        made.append(["tasks", "import", "toy_issues", lab.root / "toy.csv", *here])
+        made.append(["tasks", "import", "toy_issues", lab.root / "toy.csv", *common])
     arguments: Arguments = ["--task", "toy_issues", "--model", "prompted", "--set", "model=judge"]
-    arguments += ["--set", f"base_url={url}/v1", "--set", "retries=0", *here]
+    arguments += ["--set", f"base_url={url}/v1", "--set", "retries=0", *common]
     return [*made, ["evaluate", "run", *arguments]]
 
 
@@ -321,8 +321,8 @@ def test_what_github_tells_is_mined_without_the_token(
 
         server.behaviour = behaviour
         arguments: Arguments = ["mine", "--repo", SLUICE, "--via", via, "--api-url", server.url]
-        code, said = lab.run(*arguments, "--workspace", lab.workspace, monkeypatch=monkeypatch)
-        assert code == 0, said
+        code, output = lab.run(*arguments, "--workspace", lab.workspace, monkeypatch=monkeypatch)
+        assert code == 0, output
     why = ("why", f"{SLUICE}#1", "--workspace", lab.workspace)
     assert secrets.HIDDEN in lab.run(*why, monkeypatch=monkeypatch)[1]
     lab.check()
@@ -338,8 +338,8 @@ def test_a_next_page_elsewhere_gets_no_token(lab: Place, monkeypatch: pytest.Mon
 
         server.behaviour = behaviour
         arguments = ["mine", "--repo", SLUICE, "--via", "rest", "--api-url", server.url]
-        code, said = lab.run(*arguments, "--workspace", lab.workspace, monkeypatch=monkeypatch)
-        assert (code, "another host" in said) == (1, True), said
+        code, output = lab.run(*arguments, "--workspace", lab.workspace, monkeypatch=monkeypatch)
+        assert (code, "another host" in output) == (1, True), output
         assert other.got == []
     lab.check()
 

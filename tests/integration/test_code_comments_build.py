@@ -209,8 +209,8 @@ def test_a_class_and_its_copies_are_on_one_side(tmp_path: Path) -> None:
         % (number // 2, number)
         for number in range(60)
     }
-    twice = b"".join(b'if x:\n    class T:\n        """Says %d."""\n' % n for n in range(2))
-    case = Case(tmp_path, {**many, b"t.py": twice})
+    repeated = b"".join(b'if x:\n    class T:\n        """Says %d."""\n' % n for n in range(2))
+    case = Case(tmp_path, {**many, b"t.py": repeated})
     built = case.build(split="random:0.5,0.5")
     train, test = rows(built, "train"), rows(built, "test")
     assert len(train) > 20 and len(test) > 20
@@ -241,7 +241,7 @@ def test_what_a_partial_clone_lacks_is_fetched_at_once(tmp_path: Path) -> None:
         assert len(rows(case.build())) == 6
 
 
-def decide(workspace: Workspace, form: str, said: dict[str, tuple[str, list[str]]]) -> None:
+def decide(workspace: Workspace, form: str, decisions: dict[str, tuple[str, list[str]]]) -> None:
     """Write an annotation project with its decisions, as `goldpan annotate pull` leaves them."""
     facts = Facts("http://127.0.0.1:1", "k", form, annotators=2, blind=True)
     project = begin_project(workspace, form, load(form), facts)
@@ -257,7 +257,7 @@ def decide(workspace: Workspace, form: str, said: dict[str, tuple[str, list[str]
             "how": how,
             "annotators": ["a", "b"],
         }
-        for name, (how, values) in said.items()
+        for name, (how, values) in decisions.items()
     ]
     with writer(project.path("decisions.parquet"), DECISIONS) as target:
         table = pa.Table.from_pylist(made, schema=DECISIONS.schema)
@@ -268,13 +268,13 @@ def test_decisions_of_people_become_labels(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     first, second = [row["id"] for row in rows(case.build()) if row["language"] == "Java"]
     (rim,) = [row["id"] for row in rows(case.build()) if row["class"] == "Rim"]
-    said = {
+    decisions = {
         first: ("agreed", ["usage", "expand"]),
         second: ("adjudicated", ["none"]),
         rim: ("conflict", []),
         "code-comments:o/n:Old.java@0:1-2": ("agreed", ["summary"]),
     }
-    decide(case.workspace, "code-comment-java", said)
+    decide(case.workspace, "code-comment-java", decisions)
     built = case.build(annotations=Annotations(projects=("code-comment-java",)))
     labels = {row["id"]: (row["labels"], row["decided"]) for row in rows(built)}
     assert labels[first] == (["expand", "usage"], "agreed")
@@ -292,8 +292,8 @@ def test_decisions_of_people_become_labels(tmp_path: Path) -> None:
 def test_labelled_sentences_become_rows_of_tasks(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     first, second = [row["id"] for row in rows(case.build()) if row["language"] == "Java"]
-    said = {first: ("agreed", ["summary", "ownership"]), second: ("agreed", ["none"])}
-    decide(case.workspace, "code-comment-java", said)
+    decisions = {first: ("agreed", ["summary", "ownership"]), second: ("agreed", ["none"])}
+    decide(case.workspace, "code-comment-java", decisions)
     strict = Annotations(required=("code-comment-java",))
     several, binary = find_task("comment_type_java"), find_task("nlbse23_java_ownership")
 
@@ -343,12 +343,12 @@ def test_annotations_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_annotators_can_be_asked_about_every_row(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     built = case.build()
-    asked = [
+    tasks = [
         task
         for form in ("code-comment-java", "code-comment-pharo", "code-comment-python")
         for task in read_tasks(built.written.directory, find_form(form))
     ]
-    assert sorted(task.subject_id for task in asked) == sorted(row["id"] for row in rows(built))
+    assert sorted(task.subject_id for task in tasks) == sorted(row["id"] for row in rows(built))
 
 
 def test_repositories_without_a_clone(tmp_path: Path) -> None:

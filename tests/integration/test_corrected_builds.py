@@ -41,12 +41,12 @@ def test_issue_types_are_corrected_by_what_people_agreed_on(tmp_path: Path) -> N
         other = next(
             choice for choice in form.configuration.field(form.decides).choices if choice != was
         )
-        said = {
+        answers = {
             wrong: ((other,), (other,)),
             right: (own[right], own[right]),
             disputed: (own[disputed], (other,)),
         }
-        two_people_say(workspace, name, form, tasks, said)
+        two_people_say(workspace, name, form, tasks, answers)
         done = run("build", "issue-type", "--corrections", name, folder=tmp_path)
         assert done.code == 0, done.err
         after = rows(built)
@@ -71,8 +71,8 @@ def test_issue_types_are_corrected_by_what_people_agreed_on(tmp_path: Path) -> N
 def test_comments_are_corrected_by_what_people_agreed_on(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     first, second = [row["id"] for row in comment_rows(case.build()) if row["language"] == "Java"]
-    said = {first: ("agreed", ["summary", "ownership"]), second: ("agreed", ["none"])}
-    decide(case.workspace, "code-comment-java", said)
+    decisions = {first: ("agreed", ["summary", "ownership"]), second: ("agreed", ["none"])}
+    decide(case.workspace, "code-comment-java", decisions)
     task = find_task("comment_type_java")
     required = ("code-comment-java",)
     built = case.build(annotations=Annotations(required=required), task=task)

@@ -55,20 +55,20 @@ def refusal(*arguments: str | Path) -> str:
 
 
 def test_tasks_go_out_are_split_and_come_back(workspace: Workspace, tmp_path: Path) -> None:
-    here = ("--workspace", workspace.root)
-    out = answer("export", "--all", *here)
+    common = ("--workspace", workspace.root)
+    out = answer("export", "--all", *common)
     assert out["instances"] == 120
     assert {task["task"] for task in out["tasks"].values()} == set(TASKS)
     assert "sentiment" in out["without_rows"]
     exported = workspace.root / "crosscode" / "tasks"
     assert crosscode("check", exported).exit_code == 0
 
-    names = {split["name"]: split for split in answer("splits", *here)}
+    names = {split["name"]: split for split in answer("splits", *common)}
     assert len(names) == 10
     assert names["Type-QA"]["evaluation"] == ["qa"]
     assert names["Type-Trans"]["empty"] == "evaluation"
 
-    made = answer("split", "type-qa", "--method", "2-shot", "--seed", "3", *here)
+    made = answer("split", "type-qa", "--method", "2-shot", "--seed", "3", *common)
     assert {task["task"] for task in made["train"]} == set(TASKS) - {"qa"}
     prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")
     assert prompts.num_rows == made["evaluation"][0]["drawn"]
@@ -93,13 +93,13 @@ def test_tasks_go_out_are_split_and_come_back(workspace: Workspace, tmp_path: Pa
 
 
 def test_a_built_split_is_a_task_to_evaluate(workspace: Workspace) -> None:
-    here = ("--workspace", workspace.root)
-    answer("export", "--all", *here)
-    made = answer("split", "Type-QA", "--method", "1-shot", *here)
-    (name,) = answer("import", made["directory"], *here)
+    common = ("--workspace", workspace.root)
+    answer("export", "--all", *common)
+    made = answer("split", "Type-QA", "--method", "1-shot", *common)
+    (name,) = answer("import", made["directory"], *common)
     assert name == "crosscode_type_qa_1_shot"
     words = ("--task", name, "--model", "copy-ins-input", "--protocol", "crosscodebench")
-    done = CliRunner().invoke(app, ["evaluate", "run", *words, "--json", *map(str, here)])
+    done = CliRunner().invoke(app, ["evaluate", "run", *words, "--json", *map(str, common)])
     assert done.exit_code == 0, done.output
     (result,) = json.loads(done.stdout)
     assert result["rows"] == {"train": 90, "test": 30}
@@ -111,14 +111,14 @@ def test_a_built_split_is_a_task_to_evaluate(workspace: Workspace) -> None:
 
 
 def test_people_see_what_was_done(workspace: Workspace, tmp_path: Path) -> None:
-    here = ("--workspace", workspace.root)
-    done = crosscode("export", "--task", "qa", "--task", "issue_type", *here)
+    common = ("--workspace", workspace.root)
+    done = crosscode("export", "--task", "qa", "--task", "issue_type", *common)
     assert done.exit_code == 0
     assert "task_340_goldpan_issues_question_answering" in done.stdout
     assert "60 instances written to" in done.stdout
-    done = crosscode("splits", *here)
+    done = crosscode("splits", *common)
     assert "Type-QA" in done.stdout
-    done = crosscode("split", "Type-QA", "--max-length", "60", *here)
+    done = crosscode("split", "Type-QA", "--max-length", "60", *common)
     assert "Type-QA in" in done.stdout
     assert "prompts lack examples for their length" in done.stdout
     made = workspace.root / "crosscode" / "splits" / "type-qa-2-0-instruct"
@@ -129,21 +129,21 @@ def test_people_see_what_was_done(workspace: Workspace, tmp_path: Path) -> None:
 def test_public_files_are_used_where_they_lie(workspace: Workspace, tmp_path: Path) -> None:
     instances = [{"input": f"int a{at};", "output": f"a{at}: int"} for at in range(5)]
     write_public(tmp_path / "public", "task_150_trans_translation", instances, Type=["Translation"])
-    here = ("--workspace", workspace.root)
-    answer("export", "--all", *here)
+    common = ("--workspace", workspace.root)
+    answer("export", "--all", *common)
     both = ("--from", tmp_path / "public", "--from", workspace.root / "crosscode" / "tasks")
-    made = answer("split", "Type-Trans", *both, *here)
+    made = answer("split", "Type-Trans", *both, *common)
     assert [task["task"] for task in made["evaluation"]] == ["task_150_trans_translation"]
     assert len(made["train"]) == 4
-    done = crosscode("import", tmp_path / "public", *here)
+    done = crosscode("import", tmp_path / "public", *common)
     assert "task_150_trans_translation" in done.stdout
-    done = crosscode("export", "--task", "task_150_trans_translation", *here)
+    done = crosscode("export", "--task", "task_150_trans_translation", *common)
     assert "task_150_trans_translation" in done.stdout
 
 
 def test_numbers_stay(workspace: Workspace, tmp_path: Path) -> None:
     """A task that is not shipped keeps the number that it got first."""
-    here = ("--workspace", workspace.root)
+    common = ("--workspace", workspace.root)
     own = workspace.root / "tasks"
     own.mkdir()
     shipped = find_task("issue_type")
@@ -153,22 +153,22 @@ def test_numbers_stay(workspace: Workspace, tmp_path: Path) -> None:
         task = find_task(name, own)
         assert task.labels == shipped.labels
         write_rows(workspace, task, {"train": sample_rows(task)})
-        out = answer("export", "--all", *here)
+        out = answer("export", "--all", *common)
     numbers = {task["task"]: stem.split("_")[1] for stem, task in out["tasks"].items()}
     assert numbers["zebra"] < numbers["apple"]
     assert numbers["issue_type"] == "308"
 
 
 def test_what_is_wrong_is_said_in_a_sentence(workspace: Workspace) -> None:
-    here = ("--workspace", workspace.root)
-    assert "Give either --task NAME or --all" in refusal("export", *here)
-    absent = refusal("export", "--task", "sentiment", *here)
+    common = ("--workspace", workspace.root)
+    assert "Give either --task NAME or --all" in refusal("export", *common)
+    absent = refusal("export", "--task", "sentiment", *common)
     assert "no rows of sentiment" in absent
     assert "Run goldpan tasks import sentiment" in absent
-    answer("export", "--all", *here)
-    assert "Did you mean Type-Trans" in refusal("split", "Type-Tran", *here)
-    assert "no task for evaluation" in refusal("split", "Type-Trans", *here)
-    short = refusal("split", "Type-QA", "--max-length", "3", *here)
+    answer("export", "--all", *common)
+    assert "Did you mean Type-Trans" in refusal("split", "Type-Tran", *common)
+    assert "no task for evaluation" in refusal("split", "Type-Trans", *common)
+    short = refusal("split", "Type-QA", "--max-length", "3", *common)
     assert "The instruction of task_" in short
     path = workspace.root / "crosscode" / "tasks"
     (data,) = path.glob("task_340*.data.json")
@@ -176,7 +176,7 @@ def test_what_is_wrong_is_said_in_a_sentence(workspace: Workspace) -> None:
     done = crosscode("check", path)
     assert done.exit_code == 1
     assert "Instances[0].output: is missing" in done.stdout
-    assert "Instances[0].output" in refusal("split", "Type-QA", *here)
+    assert "Instances[0].output" in refusal("split", "Type-QA", *common)
     assert not list((workspace.root / "crosscode" / "splits").iterdir())
 
 

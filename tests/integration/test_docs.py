@@ -76,16 +76,16 @@ def test_every_example_runs(text: str, shown: str, tmp_path: Path) -> None:
 def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
     environment = {"GOLDPAN_WORKSPACE": "demo-workspace", "COLUMNS": "160"}
-    said = ""
+    output = ""
     for line in "".join(blocks("console", page("tutorial.md"))).splitlines():
         if not line.startswith("$ "):
             start, _, _ = line.partition("...")
-            assert " ".join(start.split()) in said, line
+            assert " ".join(start.split()) in output, line
         elif not OFFLINE.match(line[2:]):
             words = line.split()[2:]
             done = goldpan(*words, folder=tmp_path, environment={**os.environ, **environment})
             assert done.code == 0, f"{line}\n{done.err}"
-            said = " ".join(done.out.split())
+            output = " ".join(done.out.split())
     (example,) = blocks("python", page("tutorial.md"))
     assert (
         "14 rows: id, repo"
@@ -99,7 +99,7 @@ def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> Non
     assert not check_task(written)
     rows = [f"{('crash', 'typo')[n % 2]} {n},It happens.,{(n + 1) % 2}" for n in range(60)]
     (tmp_path / "reports.csv").write_text("\n".join(["title,body,urgent", *rows]))
-    said = ""
+    output = ""
     for line in blocks("console", section)[0].splitlines():
         done = goldpan(
             *line.split()[2:],
@@ -107,9 +107,9 @@ def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> Non
             environment={**os.environ, "GOLDPAN_WORKSPACE": "lab"},
         )
         assert done.code == 0, f"{line}\n{done.out}{done.err}"
-        said += done.out
-    assert "tfidf-svm has the highest macro_f1" in said
-    assert "is better than majority" in " ".join(said.split())
+        output += done.out
+    assert "tfidf-svm has the highest macro_f1" in output
+    assert "is better than majority" in " ".join(output.split())
     made = read_path(tmp_path / "lab" / "tasks" / "urgent_report.toml")
     assert (made.type, made.columns) == (written.type, written.columns)
 

@@ -62,8 +62,8 @@ def test_json_holds_the_whole_comparison(root: Path) -> None:
     }
     assert all(Path(path).is_dir() for model in result["models"] for path in model["runs"])
     assert result["not_compared"] is None
-    asked = ("compare", "--workspace", root, "--approach", "bayesian")
-    wider = run_json(*asked, "--rope", "5", "--seed", "3")
+    arguments = ("compare", "--workspace", root, "--approach", "bayesian")
+    wider = run_json(*arguments, "--rope", "5", "--seed", "3")
     assert {pair["decision"] for pair in wider["comparison"]["pairs"]} == {"equal"}
     assert wider["comparison"]["test"]["seed"] == 3
 
@@ -159,11 +159,11 @@ def test_models_that_answer_alike_tie_in_all_that_is_said(tmp_path: Path) -> Non
 
 
 def test_report_takes_stored_runs(root: Path, tmp_path: Path) -> None:
-    asked, alone = tmp_path / "asked.html", tmp_path / "alone.html"
-    assert run("report", "--runs", "--workspace", root, "--output", asked).exit_code == 0
+    page, alone = tmp_path / "asked.html", tmp_path / "alone.html"
+    assert run("report", "--runs", "--workspace", root, "--output", page).exit_code == 0
     # Nothing but runs is in the workspace, so there is nothing else to report on.
     assert run_json("report", "--workspace", root, "--output", alone)["comparison"]
-    assert asked.read_bytes() == alone.read_bytes()
+    assert page.read_bytes() == alone.read_bytes()
     wrong = run("report", "--runs", "--repo", "octo/gem", "--workspace", root)
     assert isinstance(wrong.exception, UsageError)
 

@@ -151,12 +151,12 @@ def test_one_value_of_any_column_can_be_held_out() -> None:
     assert set(held.splits["test"]["repo"].to_pylist()) == {"octo/gem1"}
     assert set(held.splits["train"]["repo"].to_pylist()) == {"octo/gem0"}
     assert rules.name == "default+repo=octo/gem1"
-    for kind, said in (
+    for kind, message in (
         ("repo=nobody", "octo/gem0, octo/gem1"),
         ("license", "name no license"),
         ("repo:7", "held out by"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             hold_out(data, DEFAULT, kind)
     alone = {
         name: rows.filter(pc.equal(rows["repo"], "octo/gem0")) for name, rows in data.splits.items()

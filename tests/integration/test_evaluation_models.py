@@ -89,7 +89,7 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
     column = train.schema.get_field_index("label")
     noise = train.set_column(column, train.schema.field(column), pa.array(drawn.tolist()))
     data = task_data(data.task, {**data.splits, "train": noise})
-    for name, by, asked in (
+    for name, by, size in (
         ("tfidf-svm", "5 folds inside train", 200),
         ("tfidf-lr", "5 folds inside train", 200),
         ("tfidf-xgboost", "a part of train", 20),
@@ -99,11 +99,11 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
         ).result
         learned = scores_of(result["train_scores"]).value("macro_f1")
         validated = scores_of(result["validation_scores"])
-        assert (result["learning"]["chosen_on"], validated.examples) == (by, asked)
+        assert (result["learning"]["chosen_on"], validated.examples) == (by, size)
         assert result["learning"]["candidates"] > 1
-        assert result["learning"]["from_all"] is (asked == 200)
+        assert result["learning"]["from_all"] is (size == 200)
         assert (learned or 0) > 0.8
-        assert (validated.value("macro_f1") or 1) < (0.65 if asked == 200 else 0.8)
+        assert (validated.value("macro_f1") or 1) < (0.65 if size == 200 else 0.8)
 
 
 def test_numbers_are_told_of_rows_left_out(tmp_path: Path) -> None:

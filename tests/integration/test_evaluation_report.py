@@ -217,9 +217,9 @@ def test_answers_that_are_not_valid_are_counted_and_quoted(tmp_path: Path) -> No
     report = reported(workspace)
     row = next(row for row in tables(report, "s5")["Tested"].rows if row[0] == "mumbler")
     assert re.fullmatch(r"\d+ \(\d+ %\)", str(row[4]))
-    said = tables(report, "conditions")["Answers that are not valid"].rows
-    assert said[0][0] == "mumbler"
-    assert "<i>what?</i>" in str(said[0][5])
+    invalid = tables(report, "conditions")["Answers that are not valid"].rows
+    assert invalid[0][0] == "mumbler"
+    assert "<i>what?</i>" in str(invalid[0][5])
     assert any("of the answers of mumbler are not valid" in warning for warning in report.warnings)
 
 
@@ -233,10 +233,10 @@ def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
     add_run(workspace, data, "reader", 0.9, neighbours=True, context="wide")
     add_run(workspace, data, "reader", 0.7, context="none")
     report = reported(workspace)
-    said = texts(report, "distance")
+    text = texts(report, "distance")
     # Of rows 60 to 179 those whose text is also one of 0 to 59: 80 to 139, 160 to 179.
-    assert "Of 120 test rows in 1 task, 80 (66.7 %) are rows whose text stands in train" in said
-    assert "120 (100.0 %) are rows of a document that has other rows in train" in said
+    assert "Of 120 test rows in 1 task, 80 (66.7 %) are rows whose text stands in train" in text
+    assert "120 (100.0 %) are rows of a document that has other rows in train" in text
     apart = tables(report, "distance")["Texts that are not in train"]
     assert [row[0] for row in apart.rows] == ["reader (context=wide)", "reader (context=none)"]
     assert "40 rows that are left" in apart.note

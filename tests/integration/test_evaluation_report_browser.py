@@ -65,10 +65,8 @@ def test_nothing_is_asked_of_the_network_and_nothing_runs(browser: Browser, page
     browser.open(page)
     browser.ask(OPEN)
     browser.settle("Page.loadEventFired")
-    asked = [
-        message["request"]["url"] for message in browser.events_of("Network.requestWillBeSent")
-    ]
-    assert asked == [page.as_uri()]
+    urls = [message["request"]["url"] for message in browser.events_of("Network.requestWillBeSent")]
+    assert urls == [page.as_uri()]
     for unwanted in (
         "Log.entryAdded",
         "Runtime.consoleAPICalled",

@@ -137,8 +137,8 @@ def test_each_document_is_held_out_once(workspace: Workspace) -> None:
 
 def test_says_what_cannot_be_held_out() -> None:
     data = requirements()
-    for kind, said in (("line", "no column 'line'"), ("document:5", "held out by 'document:5'")):
-        with pytest.raises(UsageError, match=said):
+    for kind, message in (("line", "no column 'line'"), ("document:5", "held out by 'document:5'")):
+        with pytest.raises(UsageError, match=message):
             hold_out(data, DEFAULT, kind)
     nameless = {
         name: table.set_column(

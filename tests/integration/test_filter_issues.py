@@ -111,14 +111,14 @@ def test_redundancy_by_words(tmp_path: Path) -> None:
         comment(8, "#9 is a duplicate of #8"),
     ]
     workspace = build(tmp_path, entries, comments)
-    said = {1: "marker", 2: "keyword", 5: "keyword", 6: "keyword"}
+    reasons = {1: "marker", 2: "keyword", 5: "keyword", 6: "keyword"}
     verdicts = judge(workspace, "redundancy")
-    assert dropped(verdicts) == said
+    assert dropped(verdicts) == reasons
     assert verdicts[2]["evidence"] == "802: Sorry, dupe of #9"
     assert dropped(judge(workspace, "redundancy", keywords=False)) == {1: "marker"}
-    assert dropped(judge(workspace, "redundancy", guesses=True)) == {**said, 3: "keyword"}
+    assert dropped(judge(workspace, "redundancy", guesses=True)) == {**reasons, 3: "keyword"}
     assert set(dropped(judge(workspace, "redundancy", body=False, bots=True))) == {1, 2, 7}
-    assert set(dropped(judge(workspace, "redundancy", literal=True))) == {*said, 3, 4, 8}
+    assert set(dropped(judge(workspace, "redundancy", literal=True))) == {*reasons, 3, 4, 8}
 
 
 INTERNAL = [

@@ -56,21 +56,21 @@ def test_merged_and_same_repository(tmp_path: Path) -> None:
     assert verdicts["same-repository"][3, 13]["evidence"] == "the fix is in Octo/Other"
 
 
-def said(where: str, excerpt: str = "fixes it") -> Row:
+def mention(where: str, excerpt: str = "fixes it") -> Row:
     return {"signal": "keyword", "where": where, "stance": "stated", "excerpt": excerpt}
 
 
 def test_says_fixes(tmp_path: Path) -> None:
     later = NOON + timedelta(days=3)
     pairs = [
-        pair(1, 11, stance="stated", evidence=[said("body")]),
-        pair(2, 12, stance="negated", evidence=[said("body", "does not fix #2")]),
+        pair(1, 11, stance="stated", evidence=[mention("body")]),
+        pair(2, 12, stance="negated", evidence=[mention("body", "does not fix #2")]),
         pair(3, 13, stance="partial", signals=["closed_by_pull", "keyword"]),
         pair(4, 14, stance="supposed"),
         pair(5, 15, stance="asked", signals=["closed_by_pull", "keyword"]),
-        pair(6, 16, stance="stated", evidence=[said("comment")]),
-        pair(7, 17, stance="stated", evidence=[said("comment"), said("title")]),
-        pair(8, 18, stance="stated", evidence=[said("review")]),
+        pair(6, 16, stance="stated", evidence=[mention("comment")]),
+        pair(7, 17, stance="stated", evidence=[mention("comment"), mention("title")]),
+        pair(8, 18, stance="stated", evidence=[mention("review")]),
         pair(9, 19, signals=["connected"]),
     ]
     closed = {6: later, 8: NOON + timedelta(minutes=5)}

@@ -240,8 +240,12 @@ def test_why_tells_what_people_said(workspace: Workspace, profile: str) -> None:
     path = workspace.root / "annotations" / "round1" / "verdicts.parquet"
     path.parent.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(rows, schema=VERDICTS.schema), path)
-    said = [row for row in explain(workspace, f"{REPO}#2").verdicts if row["profile"] == "round1"]
-    assert [(row["criterion"], row["reason"]) for row in said] == [("question-answer", "unrelated")]
+    verdicts = [
+        row for row in explain(workspace, f"{REPO}#2").verdicts if row["profile"] == "round1"
+    ]
+    assert [(row["criterion"], row["reason"]) for row in verdicts] == [
+        ("question-answer", "unrelated")
+    ]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])

@@ -78,11 +78,11 @@ class _Hub(BaseHTTPRequestHandler):
 
 @contextmanager
 def _hub(directory: Path) -> Iterator[tuple[str, list[str]]]:
-    asked: list[str] = []
-    handler = type("Handler", (_Hub,), {"directory": directory, "asked": asked})
+    paths: list[str] = []
+    handler = type("Handler", (_Hub,), {"directory": directory, "asked": paths})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", asked
+        yield f"http://127.0.0.1:{server.server_port}", paths
         server.shutdown()
 
 
@@ -96,17 +96,17 @@ def test_weights_of_the_hub_are_fetched_only_when_asked_and_once(
     for name in ("pytorch_model.bin", "model.onnx", "tf_model.h5", "run.py"):
         (remote / name).write_text("not wanted")
     name = f"octo/tiny@{COMMIT}"
-    with _hub(remote) as (url, asked):
+    with _hub(remote) as (url, paths):
         monkeypatch.setenv("HF_ENDPOINT", url)
         with pytest.raises(UsageError, match="is not on this machine"):
             find_weights(name)
-        assert asked == []
+        assert paths == []
         fetched = find_weights(name, download=True)
-        assert "model.safetensors" in "".join(asked)
-        assert not [path for path in asked if "resolve" in path and path.endswith((".bin", ".py"))]
-        before = len(asked)
+        assert "model.safetensors" in "".join(paths)
+        assert not [path for path in paths if "resolve" in path and path.endswith((".bin", ".py"))]
+        before = len(paths)
         again = find_weights(name)
-        assert len(asked) == before
+        assert len(paths) == before
     assert fetched == again
     assert fetched.name == name
     assert fetched.short == "tiny"
@@ -146,17 +146,17 @@ def test_names_that_may_mean_other_weights_tomorrow_are_refused(weights: str, me
 def test_the_identity_follows_the_weights_and_names_no_path(tmp_path: Path) -> None:
     copy = tmp_path / "tiny-bert"
     shutil.copytree(tiny("bert"), copy)
-    here = finetuned({"weights": str(tiny("bert"))})
+    original = finetuned({"weights": str(tiny("bert"))})
     copied = finetuned({"weights": str(copy), "download": True})
-    assert here.name == copied.name == "finetuned-tiny-bert"
-    assert here.settings == copied.settings
+    assert original.name == copied.name == "finetuned-tiny-bert"
+    assert original.settings == copied.settings
     assert str(tmp_path) not in str(copied.settings)
     (copy / "README.md").write_text("not read by anyone")
-    assert finetuned({"weights": str(copy)}).settings == here.settings
+    assert finetuned({"weights": str(copy)}).settings == original.settings
     with (copy / "model.safetensors").open("r+b") as file:
         file.seek(-1, 2)
         file.write(b"\x01")
-    assert finetuned({"weights": str(copy)}).settings != here.settings
+    assert finetuned({"weights": str(copy)}).settings != original.settings
 
 
 def test_folders_without_weights_or_of_unknown_kinds_are_told(tmp_path: Path) -> None:

@@ -123,14 +123,14 @@ def test_killed_and_run_again(
         assert killed == 2
         stored = shards(tmp_path)
         server.pause = 0.0
-        asked = dict(server.asked)
+        counts = dict(server.asked)
         done = run(tmp_path, *arguments, "--source", server.url)
         output = json.loads(done.out)
         assert (done.code, output["states"]) == (0, {"whole": 24})
         assert output["reused"] == len(stored) >= 9
         for name in stored:
             hour = name.replace(".parquet", ".json.gz")
-            assert server.asked[hour] == asked[hour]
+            assert server.asked[hour] == counts[hour]
     assert shards(tmp_path) == plain
     left = sorted(path.name for path in (tmp_path / "goldpan-workspace" / "gharchive").iterdir())
     assert left == sorted([*plain, "downloads", "lock"])

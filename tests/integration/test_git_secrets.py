@@ -141,9 +141,9 @@ def test_a_redirect_takes_the_token_to_no_other_place(
 def test_neither_proxies_nor_helpers_nor_children_get_the_token(
     source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = tmp_path / "asked"
-    script(tmp_path / "bin" / "git-credential-spy", f"#!/bin/sh\ncat >> {asked}\nenv >> {asked}\n")
-    script(tmp_path / "bin" / "askpass", f"#!/bin/sh\nenv >> {asked}\n")
+    log = tmp_path / "asked"
+    script(tmp_path / "bin" / "git-credential-spy", f"#!/bin/sh\ncat >> {log}\nenv >> {log}\n")
+    script(tmp_path / "bin" / "askpass", f"#!/bin/sh\nenv >> {log}\n")
     (tmp_path / ".gitconfig").write_text("[credential]\n\thelper = spy\n")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -158,14 +158,14 @@ def test_neither_proxies_nor_helpers_nor_children_get_the_token(
         monkeypatch.delenv("http_proxy")
         with pytest.raises(GitError, match="needs a token"):
             clone(workspace, REPO, Notes(), token="ghp_wrong0123456789", **options)
-    assert not asked.exists()
+    assert not log.exists()
     assert TOKEN not in str(environment(find_remote(REPO, source.path).reach))
 
 
 def test_what_a_server_says_cannot_show_secrets_or_move_the_cursor() -> None:
-    said = f"fatal: no {TOKEN} \x1b[2J\u202e here\n".encode() + b"x" * 9_000
+    stderr = f"fatal: no {TOKEN} \x1b[2J\u202e here\n".encode() + b"x" * 9_000
     register(TOKEN)
-    message = str(failure("https://h/x", said, 128))
+    message = str(failure("https://h/x", stderr, 128))
     assert TOKEN not in message
     assert message.isprintable()
     assert len(message) < 500

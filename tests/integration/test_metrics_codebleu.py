@@ -136,7 +136,7 @@ def test_nothing_depends_on_the_hash_seed() -> None:
         f"pair = CodePair('x.py', {SUM!r}, {SUM_OTHERWISE!r})\n"
         "if __name__ == '__main__': print(list(codebleu([pair])), match_trees(pair))\n"
     )
-    said = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -145,7 +145,7 @@ def test_nothing_depends_on_the_hash_seed() -> None:
         ).stdout
         for seed in ("0", "1", "77")
     }
-    assert len(said) == 1
+    assert len(outputs) == 1
 
 
 def test_an_answer_that_no_parser_survives_matches_nothing() -> None:

@@ -69,9 +69,9 @@ def test_training_columns_of_table_10_follow_from_table_9(
     values = [confusion.precision, confusion.recall, confusion.f1]
     expected = list(printed)
     if name in F1_NOT_PRINTED:
-        f1, said = F1_NOT_PRINTED[name]
+        f1, misprint = F1_NOT_PRINTED[name]
         assert values.pop() == pytest.approx(f1, abs=0.0005)
-        assert expected.pop() == said
+        assert expected.pop() == misprint
     assert values == pytest.approx(expected, abs=0.005 + 1e-9)
 
 

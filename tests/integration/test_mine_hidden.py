@@ -48,12 +48,12 @@ def test_of_many_a_few_are_asked_for_until_one_is_seen(
     monkeypatch.setattr(hidden, "TRIED", 1)
     with Twin(matrix_world(), NO_ACCESS) as twin:
         mine_twin(twin, tmp_path)
-        asked = []
+        operations = []
         for _ in range(2):
             twin.requests.clear()
             assert withheld(mine_twin(twin, tmp_path)) == BOTH_WITHHELD
-            asked += [r.operation for r in twin.requests if r.operation in ("Issues", "Pulls")]
-        assert sorted(asked) == ["Issues", "Pulls"]  # in turn, whichever came first
+            operations += [r.operation for r in twin.requests if r.operation in ("Issues", "Pulls")]
+        assert sorted(operations) == ["Issues", "Pulls"]  # in turn, whichever came first
         twin.faults = Faults()
         assert withheld(mine_twin(twin, tmp_path)) == []
 

@@ -58,14 +58,14 @@ def test_at_once_gives_the_bytes_of_one_after_another(twin: Twin, via: Via, tmp_
     twin.requests.clear()
     for name in MILLS:
         mine_twin(twin, tmp_path / "alone", via, repo=name)
-    asked = twin.count
+    requests = twin.count
     results = mined(twin_settings(twin, tmp_path / "together", via), MILLS)
-    assert twin.count == 2 * asked
+    assert twin.count == 2 * requests
     for name in MILLS:
         assert_same(table_bytes(tmp_path / "together", name), table_bytes(tmp_path / "alone", name))
         result = results[name]
         assert isinstance(result, MineResult)
-        assert result.requests == asked / len(MILLS)  # each counts its own
+        assert result.requests == requests / len(MILLS)  # each counts its own
         assert result.coverage is not None
         assert result.coverage.complete
 

@@ -238,7 +238,7 @@ def link(signal: str, source: Ref | None, target: Ref | None, event: Event) -> t
     return signal, *ends[0], *ends[1], event.home.number, event.created_at
 
 
-def told_links(world: World) -> set[tuple[Any, ...]]:
+def links_of_timelines(world: World) -> set[tuple[Any, ...]]:
     """Return all links that the events of the world's timelines tell."""
     links = set()
     for entry in entries(world):
@@ -261,7 +261,7 @@ def told_links(world: World) -> set[tuple[Any, ...]]:
 
 def test_every_link_that_timelines_tell(world: World) -> None:
     names = ("signal", "repo", "number", "target_repo", "target_number", "observed_on", "at")
-    expected = told_links(world)
+    expected = links_of_timelines(world)
     signals = {row[0] for row in expected}
     assert signals > {
         "cross_referenced",

@@ -257,9 +257,9 @@ def test_newest_connection_counts(tmp_path: Path, history: str, pairs: int) -> N
 
 def test_case_of_the_name_does_not_matter(tmp_path: Path) -> None:
     workspace = build(tmp_path, [CROSSED, keyword()])
-    for asked in (GEM, "octo/gem", "OCTO/GEM"):
-        assert find(workspace, asked, "faun-eval").result.repo == GEM
-        assert [row["repo"] for row in rows(workspace.root, "pairs", asked)] == [GEM]
+    for name in (GEM, "octo/gem", "OCTO/GEM"):
+        assert find(workspace, name, "faun-eval").result.repo == GEM
+        assert [row["repo"] for row in rows(workspace.root, "pairs", name)] == [GEM]
 
 
 @pytest.mark.parametrize(
@@ -267,19 +267,19 @@ def test_case_of_the_name_does_not_matter(tmp_path: Path) -> None:
 )
 def test_first_place_of_a_keyword_outranks_the_others(tmp_path: Path, places: str) -> None:
     words = dict(zip(places.split(), ("resolve", "closes", "fix", "fixed"), strict=False))
-    said = [
+    keywords = [
         keyword(word, where, stance="negated" if word == "fix" else "stated")
         for where, word in words.items()
     ]
-    for order in (said, said[::-1]):
+    for order in (keywords, keywords[::-1]):
         (row,) = find(build(tmp_path, [CROSSED, *order]), GEM).pairs.values()
         assert (row["keyword"], row["stance"]) == ("resolve", "stated")
         assert {piece["where"] for piece in row["evidence"]} == set(words)
 
 
 def test_two_keywords_in_one_text_give_the_same_bytes_in_any_order(tmp_path: Path) -> None:
-    said = [CROSSED, keyword("fixes"), keyword("closes")]
-    assert len({find(build(tmp_path, order), GEM).data for order in (said, said[::-1])}) == 1
+    links = [CROSSED, keyword("fixes"), keyword("closes")]
+    assert len({find(build(tmp_path, order), GEM).data for order in (links, links[::-1])}) == 1
 
 
 def test_issue_as_source_or_pull_as_target_is_no_pair(tmp_path: Path) -> None:

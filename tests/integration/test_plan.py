@@ -64,14 +64,14 @@ def folder(github: tuple[Twin, Path], tmp_path: Path) -> Path:
 
 
 def test_a_second_run_does_nothing_and_asks_nothing(folder: Path, twin: Twin) -> None:
-    before, asked = made(folder / "lab"), twin.count
+    before, requests = made(folder / "lab"), twin.count
     again = run(twin, folder)
     assert (again.code, again.err) == (0, "")
     assert again.out == "Nothing to do: all 6 units are up to date.\n"
-    assert twin.count == asked
+    assert twin.count == requests
     assert made(folder / "lab") == before
     assert "Nothing to do" in run(twin, folder, "--dry-run").out
-    assert twin.count == asked
+    assert twin.count == requests
 
 
 def test_the_tables_are_those_of_the_commands(folder: Path, twin: Twin) -> None:
@@ -93,7 +93,7 @@ def test_the_tables_are_those_of_the_commands(folder: Path, twin: Twin) -> None:
 
 def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, twin: Twin) -> None:
     write_plan(folder, SMALL.replace("[clone]", '[pair]\nrules = "unconfirmed"\n[clone]'))
-    asked = twin.count
+    requests = twin.count
     units = json.loads(run(twin, folder, "--dry-run", "--json").out)
     judged = {unit["unit"]: unit for unit in units}
     assert judged[f"mine/{SLUICE}"]["state"] == "fresh"
@@ -109,7 +109,7 @@ def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, tw
     assert "are free" in shown
     unchanged = {f"mine/{SLUICE}": "fresh", "duplicates/default": "fresh"}
     assert states(run_json(twin, folder)) == {**UNITS, **unchanged}
-    assert twin.count == asked
+    assert twin.count == requests
 
 
 def test_a_dry_run_of_a_new_workspace_shows_the_whole_plan(tmp_path: Path, twin: Twin) -> None:
@@ -206,10 +206,10 @@ def test_only_some_units(folder: Path, twin: Twin) -> None:
 
 
 def test_refresh_and_update_ask_for_what_changed(folder: Path, twin: Twin) -> None:
-    asked = twin.count
+    requests = twin.count
     result = run_json(twin, folder, "--update")
     assert states(result) == {**FRESH, f"mine/{SLUICE}": "done"}
-    assert 0 < twin.count - asked < 10
+    assert 0 < twin.count - requests < 10
     record = folder / "lab" / "plans" / "plan" / "units" / "mine" / f"{SLUICE}.json"
     lines = record.read_text(encoding="utf-8").splitlines()
     old = [line for line in lines if "goldpan.sha256" not in line]
@@ -272,8 +272,8 @@ def test_killed_again_and_again_it_goes_on_and_repeats_nothing(
     shutil.copytree(whole / "sluice.git", tmp_path / "sluice.git")
     write_plan(tmp_path)
     lab, units = tmp_path / "lab", tmp_path / "lab" / "plans" / "plan" / "units"
-    asked = twin.count
-    moments: list[Callable[[], bool]] = [lambda: twin.count >= asked + 6]
+    requests = twin.count
+    moments: list[Callable[[], bool]] = [lambda: twin.count >= requests + 6]
     for unit in (f"mine/{SLUICE}", f"pair/{SLUICE}", f"filter/{SLUICE}", "dataset/questions"):
         moments.append(partial(_has, units / f"{unit}.json"))
     moments.append(partial(_has, lab / "datasets" / "questions" / "provenance.json"))
@@ -286,7 +286,7 @@ def test_killed_again_and_again_it_goes_on_and_repeats_nothing(
     result = run_json(twin, tmp_path)
     assert result["complete"]
     assert states(result)[f"filter/{SLUICE}"] == "fresh"
-    assert twin.count - asked < 40  # 16 undisturbed, and a few at each new start of mining
+    assert twin.count - requests < 40  # 16 undisturbed, and a few at each new start of mining
     resumed, expected = made(lab), made(whole / "lab")
     assert {name: resumed[name] for name in resumed if not name.startswith("datasets")} == {
         name: expected[name] for name in expected if not name.startswith("datasets")

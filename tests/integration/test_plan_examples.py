@@ -71,10 +71,10 @@ def test_faun_eval_from_nothing_to_the_hub(project: Place) -> None:
         assert state["private"]
         (tag,) = state["tags"]
         assert re.fullmatch(r"v\d{4}\.\d\d\.\d\d", tag)
-    asked, sent = project.twin.count, len(project.hub.requests)
+    requests, sent = project.twin.count, len(project.hub.requests)
     again = project.run("run", "faun-eval.toml")
     assert again.out.startswith("Nothing to do: all "), again.out
-    assert (project.twin.count, len(project.hub.requests)) == (asked, sent)
+    assert (project.twin.count, len(project.hub.requests)) == (requests, sent)
     shown = project.run("status", "--plan", "faun-eval.toml", "--html", "overview.html")
     assert shown.code == 0, shown.out + shown.err
     page = (project.folder / "overview.html").read_text(encoding="utf-8")
@@ -140,12 +140,12 @@ def test_three_repositories_killed_and_resumed(tmp_path: Path) -> None:
         published = project.hub.repo(LIVE)
         assert published is not None
         assert len(published["tags"]) == 1
-        asked, sent = project.twin.count, len(project.hub.requests)
+        requests, sent = project.twin.count, len(project.hub.requests)
         plan = tmp_path / "monthly.toml"
         plan.write_text(plan.read_text("utf-8").replace('"always"', '"never"'), "utf-8")
         again = project.run("run", "monthly.toml")
         assert again.out.startswith("Nothing to do: all "), again.out
-        assert (project.twin.count, len(project.hub.requests)) == (asked, sent)
+        assert (project.twin.count, len(project.hub.requests)) == (requests, sent)
 
 
 @pytest.mark.parametrize("name", ["ray/submit.sh", "slurm/plan.sbatch"])

@@ -110,11 +110,11 @@ def test_a_plan_keeps_what_was_selected(
     assert repositories(keep=False) == expected
     assert not (tmp_path / "lab").exists()
     assert repositories() == expected
-    asked = twin.count
+    requests = twin.count
     twin.world.put_repository(replace(twin.world.repositories[5], stars=10_000))
     newest = twin.world.repositories[5].full_name
     assert repositories() == expected
-    assert twin.count == asked
+    assert twin.count == requests
     assert repositories(select=True) == ("prospector/listed", newest, SLUICE)
     write_plan(tmp_path, PLAN.replace("limit = 2", "limit = 1"))
     assert repositories() == ("prospector/listed", newest)

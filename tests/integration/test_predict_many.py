@@ -56,14 +56,14 @@ def test_a_dry_run_of_a_plan_asks_of_several_at_once(tmp_path: Path) -> None:
         write_plan(tmp_path, plan % 1)
         meeting.met = True  # nobody else is waited for
         alone = [run(meeting, tmp_path, "--dry-run", *form) for form in ((), ("--json",))]
-        asked = meeting.count
-        assert asked % (2 * COUNT) == 0
+        requests = meeting.count
+        assert requests % (2 * COUNT) == 0
         write_plan(tmp_path, plan % 4)
         meeting.requests.clear()
         meeting.met = False
         together = [run(meeting, tmp_path, "--dry-run", *form) for form in ((), ("--json",))]
         assert meeting.met, "two requests were never under way together"
-        assert meeting.count == asked
+        assert meeting.count == requests
     for before, now in zip(alone, together, strict=True):
         assert (before.code, now.code) == (0, 0), before.err + now.err
         assert now.out == before.out

@@ -19,7 +19,7 @@ from goldpan.datasets.registry import find_task
 from goldpan.evaluation.task_input import files_to_score, input_lengths, read_task_input
 from tests.examples import examples, write
 from tests.openai_server import KEY, Body, Fault, OpenAIServer, Said
-from tests.prompting import PRICES, asked
+from tests.prompting import PRICES, question_of
 
 RIGHT = "src/a.c\n<<<<<<< SEARCH\nint x = 1;\n=======\nint x = 2;\n>>>>>>> REPLACE\n"
 
@@ -48,7 +48,7 @@ def server() -> Iterator[OpenAIServer]:
 
 
 def _model(body: Body) -> Said:
-    text = asked(body)
+    text = question_of(body)
     if "begin folder tree" in text:
         return Said("src/a.c")
     if "begin file before the change" in text:
@@ -106,11 +106,11 @@ def test_rescoring_with_other_rows_loses_nothing(root: Path, server: OpenAIServe
 
 def test_a_part_is_taken_out_of_what_a_model_sees(root: Path, server: OpenAIServer) -> None:
     (whole,) = evaluate(root, server, "--task", "code_edit")
-    full = [asked(body) for body in server.chats]
+    full = [question_of(body) for body in server.chats]
     (part,) = evaluate(
         root, server, "--task", "code_edit", "--ablate", "title", "--ablate", "pull_body"
     )
-    without = [asked(body) for body in server.chats[6:]]
+    without = [question_of(body) for body in server.chats[6:]]
     assert all("begin issue title" in text for text in full)
     assert all("Crash" not in text for text in without)
     assert not any("begin issue title" in text or "Fixes #" in text for text in without)
@@ -180,7 +180,7 @@ def test_what_people_see(root: Path, server: OpenAIServer) -> None:
 
 
 def test_one_task_that_waits_does_not_keep_the_others(root: Path, server: OpenAIServer) -> None:
-    server.model = lambda body: Fault(500) if "folder tree" in asked(body) else _model(body)
+    server.model = lambda body: Fault(500) if "folder tree" in question_of(body) else _model(body)
     words = ["run", "--model", "prompted", "--task", "fault_localization", "--task", "qa"]
     words += ["--set", "model=judge", "--set", f"base_url={server.url}", "--set", "retries=0"]
     done = CliRunner().invoke(

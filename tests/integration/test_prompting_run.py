@@ -30,10 +30,10 @@ from tests.prompting import (
     QUIET,
     answers,
     ask,
-    asked,
     issues,
     labels,
     number,
+    question_of,
     refuses_schemas,
     says,
     schema_of,
@@ -213,14 +213,14 @@ def test_a_failing_server_finishes_no_run(tmp_path: Path) -> None:
 def test_refusals_and_requests_that_are_not_taken_are_answers_that_are_wrong(
     tmp_path: Path,
 ) -> None:
-    said: dict[int, Any] = {
+    replies: dict[int, Any] = {
         1: Said(None, refusal="I will not"),
         2: Said('{"label": "fea', finish="length"),
         3: Fault(400, "bad", "This text is not allowed"),
         4: Said(""),
         5: Said('{"label": "feature"', finish="length"),
     }
-    with OpenAIServer(lambda body: said.get(number(body)) or labels("bug")(body)) as server:
+    with OpenAIServer(lambda body: replies.get(number(body)) or labels("bug")(body)) as server:
         done = ask(tmp_path, issues(6), server, concurrency=1)
     assert list(answers(done).values()) == ["bug", None, None, None, None, "feature"]
     summary = done.result["answers"]
@@ -243,7 +243,7 @@ def test_texts_that_are_too_long_are_cut(tmp_path: Path) -> None:
     long[0]["text"] = "a word\n" * 3000 + " 0"
 
     def model(body: Body) -> Said | Fault:
-        if len(asked(body)) > 15_000:
+        if len(question_of(body)) > 15_000:
             return Fault(400, "context_length_exceeded", "maximum context length is 4096")
         return Said('{"label": "bug"}')
 

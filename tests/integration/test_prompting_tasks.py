@@ -18,7 +18,7 @@ from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.crosscode_tasks import make_task
 from tests.openai_server import KEY, Body, OpenAIServer, Said
-from tests.prompting import QUIET, answers, ask, asked, issues, only_test, schema_of
+from tests.prompting import QUIET, answers, ask, issues, only_test, question_of, schema_of
 
 _PROMPT = TaskPrompt("testing", "solve it", "Answer", "TEXT")
 _WORDS = ["use", "git", "daily"]
@@ -49,15 +49,15 @@ def _value(body: Body) -> Any:
 
 
 def _tags(body: Body) -> Any:
-    assert "use git daily" in asked(body)
+    assert "use git daily" in question_of(body)
     tags = ["O", "B-tool", "O"]
     pairs = zip(_WORDS, tags, strict=True)
     return {"words": [{"word": word, "tag": tag} for word, tag in pairs]}
 
 
 def _blanks(body: Body) -> Any:
-    assert "He [MASK] and [MASK]." in asked(body)
-    assert "runs" not in asked(body)
+    assert "He [MASK] and [MASK]." in question_of(body)
+    assert "runs" not in question_of(body)
     return {"words": ["runs", "jumps"]}
 
 

@@ -106,17 +106,17 @@ def test_every_reply_has_its_verdict(exchanges: list[Exchange]) -> None:
 
 def test_what_github_says_decides(exchanges: list[Exchange]) -> None:
     for verdict, expected in SAID.items():
-        said = {
+        messages = {
             orjson.loads(exchange["body"])["message"]
             for exchange, reply in judged(exchanges)
             if reply.verdict is verdict
             and exchange["body"][:1] == "{"
             and "message" in exchange["body"]
         }
-        assert expected <= said, verdict
-        assert verdict is Verdict.REFUSED or len(said) <= 4
+        assert expected <= messages, verdict
+        assert verdict is Verdict.REFUSED or len(messages) <= 4
         others = {text for other in SAID if other is not verdict for text in SAID[other]}
-        assert not said & others
+        assert not messages & others
 
 
 def test_good_replies_that_are_no_json_are_those_that_goldpan_never_asks_for(

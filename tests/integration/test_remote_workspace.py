@@ -272,7 +272,7 @@ def test_a_store_that_ignores_conditions_is_refused(s3: LocalS3, machine: Machin
 
 
 @pytest.mark.parametrize(
-    ("address", "variables", "said"),
+    ("address", "variables", "message"),
     [
         ("s3://nobody/x", {}, "There is no bucket nobody for s3://nobody/x. Create it"),
         ("s3://lab/x", {"AWS_ACCESS_KEY_ID": "AKIAOTHER"}, "refuses access (InvalidAccessKeyId)"),
@@ -288,14 +288,14 @@ def test_what_cannot_be_opened_is_told(
     monkeypatch: pytest.MonkeyPatch,
     address: str,
     variables: dict[str, str],
-    said: str,
+    message: str,
 ) -> None:
     monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path))
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(GoldpanError) as error:
         api.Workspace(Path(address))  # as a command has it
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert SECRET not in str(error.value)
 
 

@@ -125,7 +125,7 @@ def test_prose_languages_come_from_the_verdicts(tmp_path: Path) -> None:
     path = workspace.verdicts(REPO, PROFILE.name)
     rows = pq.read_table(path).to_pylist()
     rows += [
-        verdict(n + 1, "language", keep=True, evidence=said) for n, said in enumerate(evidence)
+        verdict(n + 1, "language", keep=True, evidence=text) for n, text in enumerate(evidence)
     ]
     write(path, VERDICTS.schema, rows)
     assert "en 10 3 de 1 0 too short 1 1" in read(workspace)

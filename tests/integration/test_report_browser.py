@@ -55,10 +55,8 @@ def test_nothing_is_asked_of_the_network_and_nothing_runs(
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=400, y=500)
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=900, y=700)
     browser.settle("Page.loadEventFired")
-    asked = [
-        message["request"]["url"] for message in browser.events_of("Network.requestWillBeSent")
-    ]
-    assert asked == [pages[page].as_uri()]
+    urls = [message["request"]["url"] for message in browser.events_of("Network.requestWillBeSent")]
+    assert urls == [pages[page].as_uri()]
     for unwanted in (
         "Log.entryAdded",
         "Runtime.consoleAPICalled",

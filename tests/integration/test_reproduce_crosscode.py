@@ -137,10 +137,10 @@ def test_curves_follow_from_runs_with_fewer_instances(
     write_tasks(tmp_path / "tasks")
     options = ("--workspace", str(tmp_path / "w"))
     answers = {"2": "No idea", "4": "Yes"}
-    asked: list[str] = []
-    with OpenAIServer(lambda body: Said(answers[asked[-1]])) as server:
+    names: list[str] = []
+    with OpenAIServer(lambda body: Said(answers[names[-1]])) as server:
         for cap in answers:
-            asked.append(cap)
+            names.append(cap)
             how = ("--method", "1-shot", "--train-cap", cap, "--evaluation-cap", "12")
             from_ = ("--from", str(tmp_path / "tasks"))
             built = tmp_path / "w" / "crosscode" / "splits" / f"cat-intra-cd-1-shot-{cap}"

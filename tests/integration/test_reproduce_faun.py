@@ -16,13 +16,13 @@ from goldpan.core.errors import UsageError
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from tests.examples import examples, write
 from tests.openai_server import KEY, Body, OpenAIServer, Said
-from tests.prompting import asked
+from tests.prompting import question_of
 from tests.publishing import local_place
 from tests.twin.history import history_world
 
 
 def answer(body: Body) -> Said:
-    return Said("src/a.c" if "begin issue title" in asked(body) else "nowhere")
+    return Said("src/a.c" if "begin issue title" in question_of(body) else "nowhere")
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ class Oracle:
         self.dataset = "qa"
 
     def __call__(self, body: Body) -> Said:
-        text = asked(body)
+        text = question_of(body)
         target = REFERENCES[self.dataset]
         answers = [row[target] for row in self.rows[self.dataset] if row["title"] in text]
         return Said(answers[0] if answers else "I cannot tell.")

@@ -31,7 +31,7 @@ def mined(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def told_in_one_sentence(done: Done, *words: str) -> None:
+def assert_one_sentence(done: Done, *words: str) -> None:
     (line,) = [line for line in done.err.splitlines() if line.startswith("Error")]
     assert done.code == 1
     assert "itself failed" not in done.err
@@ -43,7 +43,7 @@ def test_no_room_for_a_table_is_told(mined: Path, command: str) -> None:
     if command == "filter":
         assert goldpan("pair", "--workspace", mined).code == 0
     done = goldpan(command, "--workspace", mined, room=500)
-    told_in_one_sentence(done, f"{mined}/tmp/", "beyond the size")
+    assert_one_sentence(done, f"{mined}/tmp/", "beyond the size")
     assert list((mined / "tmp").iterdir()) == []
     assert goldpan(command, "--workspace", mined).code == 0
 
@@ -55,7 +55,7 @@ def test_a_full_disk_for_what_is_rejected_is_told(mined: Path, tmp_path: Path, s
     for command in ("pair", "filter"):
         assert goldpan(command, "--workspace", mined).code == 0
     done = goldpan("filter", "--workspace", mined, "--rejects", target)
-    told_in_one_sentence(done, f"rejects.{suffix}", "no room left", "Free some space")
+    assert_one_sentence(done, f"rejects.{suffix}", "no room left", "Free some space")
 
 
 @pytest.mark.parametrize(

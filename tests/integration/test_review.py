@@ -39,8 +39,8 @@ PRICES = {"judge": {"input": 10.0, "output": 100.0}}
 
 def test_verdicts_stand_beside_those_of_the_filter(tmp_path: Path) -> None:
     lab = workspace(tmp_path)
-    said = {2: answer("drop", "Leak 2", confidence=0.7, reasons=["off-topic"])}
-    with OpenAIServer(by_number(said)) as server:
+    answers = {2: answer("drop", "Leak 2", confidence=0.7, reasons=["off-topic"])}
+    with OpenAIServer(by_number(answers)) as server:
         done = review(lab, server)
     assert (done.keep, done.drop, done.people) == (
         {"question-answer": 2},
@@ -73,9 +73,9 @@ def test_a_model_sees_title_body_and_replies_with_roles_but_no_names(tmp_path: P
 
 
 def test_a_long_discussion_is_shown_by_its_ends(tmp_path: Path) -> None:
-    said = [filtering.comment(1, f"Reply number {n}", "alice") for n in range(1, 101)]
-    said.append(filtering.comment(1, "Mended", "erin", author_association="member"))
-    lab = filtered(filtering.build(tmp_path, [filtering.issue(1)], said))
+    comments = [filtering.comment(1, f"Reply number {n}", "alice") for n in range(1, 101)]
+    comments.append(filtering.comment(1, "Mended", "erin", author_association="member"))
+    lab = filtered(filtering.build(tmp_path, [filtering.issue(1)], comments))
     with OpenAIServer(keeps) as server:
         review(lab, server)
         (body,) = server.chats
@@ -97,7 +97,7 @@ def test_what_is_private_does_not_leave_the_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("reply", "reason"),
     [
         (Said(None, refusal="I will not"), "refused"),
         (Said("", finish="content_filter"), "refused"),
@@ -118,9 +118,9 @@ def test_what_is_private_does_not_leave_the_machine(tmp_path: Path) -> None:
         (CUT, "no-connection"),
     ],
 )
-def test_what_fails_is_a_verdict_for_people(tmp_path: Path, said: Any, reason: str) -> None:
+def test_what_fails_is_a_verdict_for_people(tmp_path: Path, reply: Any, reason: str) -> None:
     lab = workspace(tmp_path)
-    with OpenAIServer(by_number({2: said})) as server:
+    with OpenAIServer(by_number({2: reply})) as server:
         done = review(lab, server)
         row = rows(lab)[2]
         assert (row["keep"], row["reason"]) == (None, reason)

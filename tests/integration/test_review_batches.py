@@ -41,13 +41,13 @@ def reviewing(
 
 def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 6)
-    said = {
+    answers = {
         2: answer("drop", "Leak 2", reasons=["unclear"]),
         3: Fault(500),
         4: CUT,
         5: Said(None, refusal="No"),
     }
-    with OpenAIServer(by_number(said), polls=2) as server:
+    with OpenAIServer(by_number(answers), polls=2) as server:
         done = review(lab, server, batch=True)
         assert len(server.batches) == 1
         reasons = {n: row["reason"] for n, row in rows(lab).items()}

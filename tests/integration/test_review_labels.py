@@ -35,10 +35,10 @@ TEXTS = [
 
 def judge(body: Body) -> Said:
     """Find the second label wrong and the others right."""
-    asked = body["messages"][1]["content"]
-    if "sieve two files" in asked:
+    prompt = body["messages"][1]["content"]
+    if "sieve two files" in prompt:
         return answer("drop", "How do I sieve", reasons=("wrong-label",))
-    text = next(text for text, _ in TEXTS if text in asked)
+    text = next(text for text, _ in TEXTS if text in prompt)
     return answer("keep", text)
 
 
@@ -81,8 +81,8 @@ def test_labels_are_judged_by_their_definitions(workspace: Workspace, server: Op
     assert verdicts["issue_type:00000"] == (True, None)
     assert verdicts["issue_type:00001"] == (False, "wrong-label")
     assert verdicts["issue_type:00003"][0] is None  # it tries to steer the model
-    asked = json.dumps(server.chats[0]["messages"][1])
-    assert "It reports that something does not work." in asked
+    prompt = json.dumps(server.chats[0]["messages"][1])
+    assert "It reports that something does not work." in prompt
     assert sorted((workspace.dataset("issue_type") / "data").iterdir())[0].read_bytes() == before
 
 

@@ -60,8 +60,8 @@ def workspace(root: Path, comments: Iterable[Row] = ()) -> Workspace:
 
 def test_a_model_sees_issue_pull_and_every_changed_file(tmp_path: Path) -> None:
     lab = workspace(tmp_path)
-    said = answer("keep", "The pump leaks", "+flow = 2")
-    with OpenAIServer(lambda _: said) as server:
+    reply = answer("keep", "The pump leaks", "+flow = 2")
+    with OpenAIServer(lambda _: reply) as server:
         options = settings(server, subjects=["pair"])
         done = run_review(lab, [REPO], profile(lab), options, QUIET)
         (body,) = server.chats

@@ -42,7 +42,7 @@ THREE = {"good": 0.80, "also good": 0.80, "bad": 0.55}
 
 
 @pytest.mark.parametrize(
-    ("scores", "said"),
+    ("scores", "message"),
     [
         ([Score("a", "t", 1, float("nan")), Score("b", "t", 1, 0.5)], "a has nan as its f1 on t"),
         ([Score("a", "t", 1, float("inf")), Score("b", "t", 1, 0.5)], "a has inf as its f1 on t"),
@@ -52,8 +52,8 @@ THREE = {"good": 0.80, "also good": 0.80, "bad": 0.55}
         ([Score("a", "t", 1, 0.1), Score("b", "u", 1, 0.2)], "b has no f1 on t"),
     ],
 )
-def test_scores_that_cannot_be_compared_are_refused(scores: list[Score], said: str) -> None:
-    with pytest.raises(StatisticsError, match=said):
+def test_scores_that_cannot_be_compared_are_refused(scores: list[Score], message: str) -> None:
+    with pytest.raises(StatisticsError, match=message):
         score_matrix(scores, "f1")
 
 

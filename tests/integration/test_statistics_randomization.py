@@ -94,12 +94,12 @@ def predictions(answers: list[str | None], truth: list[str], scores: bool = True
             "id": str(at),
             "repo": None,
             "document": None,
-            "truth": right_one,
+            "truth": target,
             "answer": answer,
             "scores": [0.5 + at / 100, 0.5] if scores else None,
             "raw": None,
         }
-        for at, (answer, right_one) in enumerate(zip(answers, truth, strict=True))
+        for at, (answer, target) in enumerate(zip(answers, truth, strict=True))
     ]
     return pa.Table.from_pylist(rows, schema=predictions_schema("multi-class"))
 

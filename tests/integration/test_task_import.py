@@ -215,15 +215,15 @@ def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: H
     hub.add("org/toy", "toy.csv", path.read_bytes())
     commit = (hub.repo("org/toy") or {})["head"]
     hub.add("org/toy", "toy.csv", b"something else")
-    here = ("import", "toy_issues", "--workspace", tmp_path / "w")
+    common = ("import", "toy_issues", "--workspace", tmp_path / "w")
     for arguments in ((), ("--download",), ("--download", "--revision", "main")):
         with pytest.raises(UsageError):
-            run(*here, *arguments)
+            run(*common, *arguments)
     assert not hub.requests
-    code, output = run(*here, "--download", "--revision", commit)
+    code, output = run(*common, "--download", "--revision", commit)
     assert (code, output["rows"], output["exact"]) == (0, 4, True)
     with pytest.raises(PublishError, match=r"has no dataset org/toy"):
-        run(*here, "--download", "--revision", "0" * 40)
+        run(*common, "--download", "--revision", "0" * 40)
     with pytest.raises(UsageError, match="not on the Hugging Face Hub"):
         run("import", "sentiment", "--download", "--workspace", tmp_path / "w")
 

@@ -239,12 +239,12 @@ def test_every_field_of_the_schema_has_an_answer(twin: Twin, kind: str) -> None:
             "{ nodes { id } } } } } }"
         ),
     )
-    asked = 0
+    count = 0
     for identity in set(re.findall(r"'id': '([^']+)'", str(ids))):
         reply = ask(twin, query, id=identity)
         assert "errors" not in reply, reply["errors"][:2]
-        asked += len(reply["data"]["node"]) > 0
-    assert asked
+        count += len(reply["data"]["node"]) > 0
+    assert count
 
 
 def test_nullable_fields_answer_null_when_told() -> None:
@@ -459,9 +459,9 @@ def test_errors_are_those_recorded(recorded: str, name: str, headers: set[str]) 
     if exchange["body"].startswith("<"):
         assert reply.text == exchange["body"]
         return
-    said, body = orjson.loads(exchange["body"]), reply.json()
-    assert body.get("message") == said.get("message")
-    assert body.get("error") == said.get("error")
+    refusal, body = orjson.loads(exchange["body"]), reply.json()
+    assert body.get("message") == refusal.get("message")
+    assert body.get("error") == refusal.get("error")
 
 
 @pytest.mark.real_data
@@ -476,8 +476,8 @@ def test_redirects_are_those_recorded() -> None:
     Editor(world).rename("prospector/rocker")
     with Twin(world) as twin:
         reply = get(twin, SLUICE)
-    said = orjson.loads(exchange["body"])
-    assert reply.json().items() >= {"message": said["message"]}.items()
-    assert set(said) <= set(reply.json())
+    refusal = orjson.loads(exchange["body"])
+    assert reply.json().items() >= {"message": refusal["message"]}.items()
+    assert set(refusal) <= set(reply.json())
     assert reply.json()["url"] == reply.headers["location"]
-    assert said["url"] == exchange["headers"]["location"]
+    assert refusal["url"] == exchange["headers"]["location"]

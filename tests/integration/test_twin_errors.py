@@ -138,7 +138,7 @@ def test_parts_that_lack_of_one_entry() -> None:
     world = synthetic_world()
     number = titled(world, "Streams over HTTP")
 
-    def asked(fault: Fault) -> tuple[dict[str, Any], dict[str, Any]]:
+    def outcome_of(fault: Fault) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the entry's node and the error."""
         with Twin(world, Faults(chosen=[fault])) as twin, client(twin) as http:
             reply = issues(http, world, [1, number, 3]).json()
@@ -147,26 +147,26 @@ def test_parts_that_lack_of_one_entry() -> None:
         [error] = reply["errors"]
         return reply["data"]["nodes"][1], error
 
-    node, error = asked(Fault("NOT_FOUND", "Entries", number))
+    node, error = outcome_of(Fault("NOT_FOUND", "Entries", number))
     assert node is None
     assert (error["type"], error["path"]) == ("NOT_FOUND", ["nodes", 1])
     assert world.main.entries[number].node_id in error["message"]
-    node, error = asked(Fault("FORBIDDEN", "Entries", number, "timelineItems"))
+    node, error = outcome_of(Fault("FORBIDDEN", "Entries", number, "timelineItems"))
     *others, last = node["timelineItems"]["nodes"]
     assert last is None and all(others)
     assert error["path"] == ["nodes", 1, "timelineItems", "nodes", len(others)]
     assert error["extensions"] == {"saml_failure": False}
-    node, error = asked(Fault("FORBIDDEN by SAML", "Entries", number))
+    node, error = outcome_of(Fault("FORBIDDEN by SAML", "Entries", number))
     assert (node, error["extensions"]) == (None, {"saml_failure": True})
-    node, error = asked(Fault("RESOURCE_LIMITS_EXCEEDED", "Issues", number))
+    node, error = outcome_of(Fault("RESOURCE_LIMITS_EXCEEDED", "Issues", number))
     assert node is None
     assert error["path"] == ["nodes", 1, "comments"]
-    node, error = asked(Fault("SOMETHING_WENT_WRONG", "GraphQL", number))
+    node, error = outcome_of(Fault("SOMETHING_WENT_WRONG", "GraphQL", number))
     assert (node, error["path"]) == (None, ["nodes", 1])
-    node, error = asked(Fault("path to nowhere", "Entries", number))
+    node, error = outcome_of(Fault("path to nowhere", "Entries", number))
     assert node["number"] == number
     assert error["path"] == ["nodes", 1_000, "timelineItems"]
-    node, error = asked(Fault("no path", "Entries", number))
+    node, error = outcome_of(Fault("no path", "Entries", number))
     assert node["number"] == number
     assert "path" not in error
 

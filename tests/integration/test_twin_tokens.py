@@ -48,11 +48,11 @@ def test_tokens_have_budgets_of_their_own() -> None:
     with Twin(synthetic_world(), limits=limits) as twin:
         for token, limit in (("actions", 1_000), ("enterprise", 15_000), ("usual", 5_000)):
             with client(twin, token) as http:
-                asked: list[httpx.Response] = [
+                replies: list[httpx.Response] = [
                     http.get(SLUICE),
                     http.post("/graphql", json={"query": "{ __typename }"}),
                 ]
-            assert [reply.headers["x-ratelimit-limit"] for reply in asked] == [str(limit)] * 2
+            assert [reply.headers["x-ratelimit-limit"] for reply in replies] == [str(limit)] * 2
 
 
 def test_no_tag_of_one_token_serves_another() -> None:

@@ -232,9 +232,9 @@ def test_what_isolated_code_can_fill_is_bounded_and_its_variables_stay_unlisted(
     command = Command(["/bin/sh", "-c", script], tmp_path, environment={"TOKEN": "s3cret"})
     log = tmp_path / "log"
     find_isolation("bubblewrap").run(command, Limits(60, 64 << 20), log)
-    said = log.read_text()
-    assert said.endswith("s3cret\nends\n")
-    assert not [word for word in ("wrote", "filled", "listed") if word in said]
+    output = log.read_text()
+    assert output.endswith("s3cret\nends\n")
+    assert not [word for word in ("wrote", "filled", "listed") if word in output]
     assert (tmp_path / "a").exists()
 
 

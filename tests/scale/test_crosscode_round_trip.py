@@ -80,30 +80,30 @@ def test_any_row_comes_back(kind: TaskType, data: st.DataObject) -> None:
     )
     task = make_task("some", kind, labels=labels)
     names = st.sampled_from(task.label_names)
-    given_value: Any
+    content: Any
     target: Any
     match kind:
         case "binary" | "multi-class":
-            given_value, target = data.draw(TEXTS), data.draw(names)
+            content, target = data.draw(TEXTS), data.draw(names)
         case "multi-label":
-            given_value, target = data.draw(TEXTS), data.draw(st.lists(names))
+            content, target = data.draw(TEXTS), data.draw(st.lists(names))
         case "regression":
-            given_value = data.draw(TEXTS)
+            content = data.draw(TEXTS)
             target = data.draw(st.floats(allow_nan=False, allow_infinity=False))
         case "ner":
             pairs = data.draw(st.lists(st.tuples(TEXTS, TEXTS)))
-            given_value, target = [word for word, _ in pairs], [tag for _, tag in pairs]
+            content, target = [word for word, _ in pairs], [tag for _, tag in pairs]
         case "mlm":
             parts = st.lists(TEXTS | st.sampled_from(["[MASK]", "[MASK1]"]), min_size=1)
             pieces = data.draw(parts)
-            given_value, target, at = "".join(pieces), [], 0
+            content, target, at = "".join(pieces), [], 0
             for piece in pieces:
                 if data.draw(st.booleans()):
                     target.append({"start": at, "end": at + len(piece)})
                 at += len(piece)
         case _:
-            given_value, target = data.draw(TEXTS), data.draw(TEXTS)
-    row = make_row(task, "1", given_value, target, document=data.draw(st.none() | TEXTS))
+            content, target = data.draw(TEXTS), data.draw(TEXTS)
+    row = make_row(task, "1", content, target, document=data.draw(st.none() | TEXTS))
     instance = instance_of_row(wording_of(task), row, "train")
     stored = json.loads(json.dumps(instance.plain()))
     back = RowReader(task).row(instance_of(stored, 0), 0)
@@ -117,8 +117,8 @@ def test_answers_read_as_the_paper_wants_them(tmp_path: Path) -> None:
     several = make_task("s", "multi-label")
     tagged = make_task("n", "ner")
     written = [
-        instance_of_row(wording_of(task), make_row(task, "1", given_value, target), "test")
-        for task, given_value, target in (
+        instance_of_row(wording_of(task), make_row(task, "1", content, target), "test")
+        for task, content, target in (
             (binary, "x", "bug"),
             (several, "x", ["joy", "fear"]),
             (several, "x", []),
@@ -152,7 +152,7 @@ def test_masks_are_chosen_in_linear_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "given_value", "target", "message"),
+    ("kind", "content", "target", "message"),
     [
         ("binary", "x", "crash", "the label 'crash' is not one of the task's: bug, other"),
         ("binary", None, "bug", "the column text is null"),
@@ -163,11 +163,11 @@ def test_masks_are_chosen_in_linear_time() -> None:
     ],
 )
 def test_a_row_that_does_not_fit_is_named(
-    kind: TaskType, given_value: object, target: object, message: str
+    kind: TaskType, content: object, target: object, message: str
 ) -> None:
     task = make_task("odd", kind)
     with pytest.raises(DatasetError, match="The row odd:7 of odd") as caught:
-        instance_of_row(wording_of(task), make_row(task, "7", given_value, target), "test")
+        instance_of_row(wording_of(task), make_row(task, "7", content, target), "test")
     assert message in str(caught.value)
 
 
@@ -247,8 +247,8 @@ def test_a_public_task_becomes_ones_own(tmp_path: Path) -> None:
     assert sorted(
         (instance.input, instance.output, instance.split) for instance in read_instances(written)
     ) == sorted(old)
-    twice = import_task(Workspace(tmp_path / "v"), tmp_path / "files" / path.name)
-    assert tables(twice.directory) == tables(imported.directory)
+    second = import_task(Workspace(tmp_path / "v"), tmp_path / "files" / path.name)
+    assert tables(second.directory) == tables(imported.directory)
 
 
 def data_path(meta: Path) -> Path:
@@ -258,16 +258,16 @@ def data_path(meta: Path) -> Path:
 def test_a_registry_task_may_say_its_type() -> None:
     plain = make_task("gen", "text-generation")
     assert kind_of_task(plain).names == ["Generation"]
-    said = make_task(
+    declared = make_task(
         "gen", "text-generation", settings={"crosscode": {"type": ["Generation", "Rewrite"]}}
     )
-    assert kind_of_task(said).names == ["Generation", "Rewrite"]
+    assert kind_of_task(declared).names == ["Generation", "Rewrite"]
     task = make_task("gen", "text-generation", category="bug_fixing")
     assert kind_of_task(task).names == ["Generation", "Rewrite"]
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("declared", "message"),
     [
         ({"type": ["Generation", "Songs"]}, "odd: settings.crosscode.type"),
         ({"number": 0}, "odd: settings.crosscode.number"),
@@ -275,6 +275,6 @@ def test_a_registry_task_may_say_its_type() -> None:
         ("red", "odd: settings.crosscode"),
     ],
 )
-def test_what_a_task_says_of_itself_is_checked(said: object, message: str) -> None:
+def test_what_a_task_says_of_itself_is_checked(declared: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        meta_of(make_task("odd", "binary", settings={"crosscode": said}), 1)
+        meta_of(make_task("odd", "binary", settings={"crosscode": declared}), 1)

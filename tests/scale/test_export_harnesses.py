@@ -93,8 +93,8 @@ def serving(answers: Mapping[str, str]) -> Iterator[str]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             if "messages" in body:
-                said = answers.get(_text(body["messages"][-1]["content"]).strip(), "nonsense")
-                choice: dict[str, Any] = {"message": {"role": "assistant", "content": said}}
+                answer = answers.get(_text(body["messages"][-1]["content"]).strip(), "nonsense")
+                choice: dict[str, Any] = {"message": {"role": "assistant", "content": answer}}
             else:
                 (prompt,) = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
                 choice = {"text": answers.get(prompt.strip(), "nonsense"), "logprobs": None}
@@ -134,9 +134,9 @@ def exported(tmp_path: Path, family: Family, to: Any) -> tuple[Path, dict[str, s
     dataset = write(tmp_path / "lab", family, rows, name=family.name).directory
     load(dataset).export(to, tmp_path / "out")
     lines = (tmp_path / "out" / "test.jsonl").read_text().splitlines()
-    asked = [json.loads(line) for line in lines]
+    written = [json.loads(line) for line in lines]
     name = "input" if to == "inspect" else "prompt"
-    return tmp_path / "out", {row[name].strip(): row["target"] for row in asked}
+    return tmp_path / "out", {row[name].strip(): row["target"] for row in written}
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))

@@ -160,8 +160,8 @@ def test_words_are_aligned_with_their_tokens(kind: str) -> None:
     task, _ = example_rows("se_entities")
     table = rows(task, [(tokens, ["O", "B-Operating_System", "O", "O", "B-Library", "O"])])
     (example,) = loaded.head.examples(words, table, learn=True)
-    asked = {at for at, target in enumerate(example.target) if target != NOT_ASKED}
-    assert asked == {first for _, first, _ in example.words}
+    positions = {at for at, target in enumerate(example.target) if target != NOT_ASKED}
+    assert positions == {first for _, first, _ in example.words}
     assert {word for word, _, _ in example.words} >= {0, 1, 4, 5}
     for word, first, _ in example.words:
         piece = words.decode(example.ids[first : first + 1]).lower()
@@ -233,11 +233,11 @@ def test_prompts_do_not_count_as_answers(kind: str) -> None:
     _, table = example_rows("qa")
     examples = loaded.head.examples(loaded.words, table, learn=True)[:2]
     batch = loaded.head.batch(loaded.words, examples, "")
-    said = [
+    texts = [
         loaded.words.decode([token for token in row if token != NOT_ASKED])
         for row in batch.targets.tolist()
     ]
-    assert said == ["the pan", "wash"]
+    assert texts == ["the pan", "wash"]
     logits = loaded.module(**batch.inputs).logits
     loss = loaded.head.loss(logits, batch.targets) / batch.count
     labels = [list(example.target) for example in examples]
@@ -260,8 +260,8 @@ def test_a_long_text_leaves_room_for_its_answer(kind: str) -> None:
         assert len(example.ids) <= loaded.words.limit
         assert example.target[-1] == loaded.words.tokenizer.eos_token_id
         assert 1 < sum(token != NOT_ASKED for token in example.target) <= 8
-    asked = loaded.head.examples(loaded.words, table, learn=False)
-    assert [question.cut for question in asked] == [True, False]
+    questions = loaded.head.examples(loaded.words, table, learn=False)
+    assert [question.cut for question in questions] == [True, False]
 
 
 def test_a_written_text_is_learned(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_a_model_that_reads_the_start_of_a_row_is_not_filled_there(kind: str) ->
 
 
 @pytest.mark.parametrize(
-    ("said", "full"),
+    ("message", "full"),
     [
         ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)", True),
         ("CUDA error: out of memory", True),
@@ -354,8 +354,8 @@ def test_a_model_that_reads_the_start_of_a_row_is_not_filled_there(kind: str) ->
         ("index out of range in self", False),
     ],
 )
-def test_memory_runs_out_in_many_words(said: str, full: bool) -> None:
-    assert out_of_memory(RuntimeError(said)) is full
+def test_memory_runs_out_in_many_words(message: str, full: bool) -> None:
+    assert out_of_memory(RuntimeError(message)) is full
 
 
 def test_flash_attention_is_not_pretended(tmp_path: Path) -> None:

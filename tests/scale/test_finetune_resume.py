@@ -129,11 +129,11 @@ def test_rows_that_do_not_fit_are_halved_and_nothing_else_changes(
 ) -> None:
     whole = _train(tmp_path / "whole", lora=False)
     forward = torch.nn.Embedding.forward
-    asked = []
+    sizes = []
 
     def crowded(self: Any, ids: Any) -> Any:
         if ids.shape[0] > 2 and ids.requires_grad is False and ids.ndim == 2:
-            asked.append(ids.shape[0])
+            sizes.append(ids.shape[0])
             raise torch.OutOfMemoryError("CUDA out of memory")
         return forward(self, ids)
 
@@ -141,7 +141,7 @@ def test_rows_that_do_not_fit_are_halved_and_nothing_else_changes(
     halved = _train(tmp_path / "halved")
     assert (whole["device_batch"], whole["accumulation"]) == (8, 1)
     assert (halved["device_batch"], halved["accumulation"]) == (2, 4)
-    assert asked[:2] == [8, 4]
+    assert sizes[:2] == [8, 4]
     # Dropout is drawn in another order, so the numbers are near, not equal.
     assert len(halved["losses"]) == len(whole["losses"])
     assert halved["losses"][0] == pytest.approx(whole["losses"][0], abs=0.2)

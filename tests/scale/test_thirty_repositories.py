@@ -61,12 +61,12 @@ def test_killed_resumed_and_run_again(tmp_path: Path) -> None:
             state = project.hub.repo(f"your-name/faun-eval-{name}")
             assert state is not None
             assert all(re.fullmatch(r"v\d{4}\.\d\d\.\d\d", tag) for tag in state["tags"])
-        end, asked, sent = time.monotonic(), project.twin.count, len(project.hub.requests)
+        end, requests, sent = time.monotonic(), project.twin.count, len(project.hub.requests)
         again = project.run("run", "faun-eval.toml")
         assert again.out.startswith(f"Nothing to do: all {len(result['units'])} units"), again.out
-        assert (project.twin.count, len(project.hub.requests)) == (asked, sent)
+        assert (project.twin.count, len(project.hub.requests)) == (requests, sent)
         sys.stdout.write(
-            f"{asked:,} requests to GitHub, {sent:,} to the Hub, {end - begun:.0f} s, killed "
+            f"{requests:,} requests to GitHub, {sent:,} to the Hub, {end - begun:.0f} s, killed "
             f"{len(KILLED_AFTER)} times; again {time.monotonic() - end:.1f} s\n"
         )
         for unit in result["units"]:

@@ -149,8 +149,8 @@ def test_a_paper_is_told_what_people_did(
     studio.answer(3, task_numbers(lab, name)[decided], "unrelated")
     goldpan("annotate", "pull", *project)
 
-    said = goldpan(*export).out
-    assert "told: 9 items, 1 agreed, 1 adjudicated, 1 open conflicts" in said
+    output = goldpan(*export).out
+    assert "told: 9 items, 1 agreed, 1 adjudicated, 1 open conflicts" in output
     once = stored(folder)
     assert [path.name for path in once] == ["annotation.json", "annotation.md"]
     text = (folder / "annotation.md").read_text()
@@ -188,8 +188,8 @@ def test_a_paper_is_told_what_people_did(
     assert "@" not in text + json.dumps(appendix)
     goldpan(*export, "--names")
     assert "ann@example.org" in (folder / "annotation.json").read_text()
-    asked = goldpan("annotate", "export", "--project", name, "--output", folder, code=2)
-    assert "adjudicates told" in asked.err
+    done = goldpan("annotate", "export", "--project", name, "--output", folder, code=2)
+    assert "adjudicates told" in done.err
 
 
 def review_by_hand(lab: Workspace) -> None:
@@ -228,8 +228,8 @@ def test_reviews_are_filled_in_where_somebody_wants_it(
 ) -> None:
     form = ("--form", "fix-pair", "--dataset", str(lab.dataset("code-edit")))
     push = ("annotate", "push", "--project", "seen", *form)
-    asked = goldpan(*push, "--not-blind", "--profile", "faun-eval", code=1)
-    assert "was not reviewed under the profile faun-eval" in asked.err
+    done = goldpan(*push, "--not-blind", "--profile", "faun-eval", code=1)
+    assert "was not reviewed under the profile faun-eval" in done.err
     review_by_hand(lab)
     assert "7 of them are pre-filled" in goldpan(*push, "--not-blind").out
     assert "begun with blind False" in goldpan(*push, code=2).err

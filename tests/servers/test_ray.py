@@ -243,9 +243,9 @@ def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> N
         assert [path.relative_to(local) for path in scores[0]] == [
             path.relative_to(other) for path in scores[1]
         ]
-        asked = twin.count
+        requests = twin.count
         again = run_json(twin, other)
-        assert (again["ran"], again["complete"], twin.count) == (0, True, asked)
+        assert (again["ran"], again["complete"], twin.count) == (0, True, requests)
 
 
 def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:

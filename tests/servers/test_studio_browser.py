@@ -192,8 +192,8 @@ def test_every_form_fits_the_screen_and_texts_stay_texts(
     open_form(tmp_path, studio, ann, name, HOSTILE)
     assert overflow(ann) <= 0
     assert ann.events_of("Page.javascriptDialogOpening") == []
-    asked = [message["request"]["url"] for message in ann.events_of("Network.requestWillBeSent")]
-    assert [url for url in asked if "evil" in url] == []
+    urls = [message["request"]["url"] for message in ann.events_of("Network.requestWillBeSent")]
+    assert [url for url in urls if "evil" in url] == []
     inside = ".gp-page :is(img, script, style, iframe, svg, a, form, base, meta, [onmouseover])"
     assert ann.ask(f"document.querySelectorAll({inside!r}).length") == 0
     assert ann.ask("document.title") != "owned"
@@ -213,27 +213,27 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     if name != "issue-type" and name != "question-answer":
         monospace = "getComputedStyle(document.querySelector('.gp-page :is(td, pre)')).fontFamily"
         assert "monospace" in ann.ask(monospace)
-    asked = load(name).field(find_form(name).decides)
-    keys = {str(at): label for at, label in enumerate(asked.labels, 1)}
+    field = load(name).field(find_form(name).decides)
+    keys = {str(at): label for at, label in enumerate(field.labels, 1)}
     for key, label in keys.items():
         ann.press(key)
         ann.until(f"{CHECKED}.includes({label!r})")
         assert ann.ask(CHECKED) == [label]
-        if asked.multiple:
+        if field.multiple:
             ann.press(key)
             ann.until(f"!{CHECKED}.length")
-    for key in "12" if asked.multiple else "1":
+    for key in "12" if field.multiple else "1":
         ann.press(key)
-    doubt = "0" if asked.multiple else str(len(keys) + 1)
+    doubt = "0" if field.multiple else str(len(keys) + 1)
     ann.press(doubt)
     ann.until(f"{CHECKED}.includes('I am in doubt')")
     ann.submit()
     assert pull(workspace, studio.server, project_of(name), QUIET).answers == 1
     rows = read_table(workspace, project_of(name)).to_pylist()
-    said = {entry["field"]: entry["values"] for entry in rows}
-    expected = sorted(asked.choices[: 2 if asked.multiple else 1])
-    assert sorted(said[find_form(name).decides]) == expected
-    assert said["doubt"] == ["doubt"]
+    values = {entry["field"]: entry["values"] for entry in rows}
+    expected = sorted(field.choices[: 2 if field.multiple else 1])
+    assert sorted(values[find_form(name).decides]) == expected
+    assert values["doubt"] == ["doubt"]
 
 
 def test_what_is_filled_in_is_seen_and_told_apart(

@@ -140,8 +140,8 @@ def test_people_are_compared_with_the_dataset(tmp_path: Path, studio: Annotators
     tasks = studio.call(0, "GET", f"/api/projects/{project.number}/export?download_all_tasks=true")
     assert "ownership" not in str(tasks)
     for task, (_, own) in zip(sorted(tasks, key=lambda task: task["id"]), SENTENCES, strict=True):
-        said = [label.lower() for label in own] or ["expand"]
-        chosen = {**part("categories", "choices", said), "to_name": "sentence"}
+        labels = [label.lower() for label in own] or ["expand"]
+        chosen = {**part("categories", "choices", labels), "to_name": "sentence"}
         for person in (1, 2):
             body = {"result": [chosen], "lead_time": 4.0}
             studio.call(person, "POST", f"/api/tasks/{task['id']}/annotations/", body)
@@ -219,8 +219,8 @@ def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotato
         truth = "bug" if "falls" in before[task["data"]["id"]]["text"] else "wish"
         other = {"bug": "wish", "wish": "bug"}[truth]
         for person in (1, 2):
-            said = other if person == 2 and task["data"]["id"] == disputed else truth
-            _choose(studio, person, task["id"], said)
+            label = other if person == 2 and task["data"]["id"] == disputed else truth
+            _choose(studio, person, task["id"], label)
     assert "conflict: 1" in goldpan("annotate", "pull", *project)
     _, left = goldpan("annotate", "agreement", *project).split("the dataset's labels")
     assert left.count("differ on") == 2
@@ -257,8 +257,8 @@ def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotato
     output = goldpan("import", "toy-issues", files, "--corrections", "toys", code=3)
     assert "toy_issues" in output
     assert {path: path.read_bytes() for path in built.rglob("*") if path.is_file()} == bytes_once
-    asked = ("tasks", "import", "bug_issue", files, "--corrections", "toys")
-    assert "has no choice" in goldpan(*asked, code=2)
+    command = ("tasks", "import", "bug_issue", files, "--corrections", "toys")
+    assert "has no choice" in goldpan(*command, code=2)
     assert "Give --task with --suspects" in goldpan(*push[:4], "--suspects", "3", code=2)
 
 

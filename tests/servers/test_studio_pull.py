@@ -101,7 +101,7 @@ def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators
     studio.answer(1, tasks[8], was_cancelled=True)
     pulled = fetched(workspace, studio, "wrong")
     assert (pulled.answers, pulled.done) == (0, 0)
-    assert {issue: said[0][1] for issue, said in verdicts(workspace, "wrong").items()} == {
+    assert {issue: answers[0][1] for issue, answers in verdicts(workspace, "wrong").items()} == {
         1: "unknown-choice",
         2: "unknown-name",
         3: "several-choices",

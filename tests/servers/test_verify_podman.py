@@ -102,13 +102,13 @@ def test_code_in_a_container_is_bounded(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    here = tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     bounded = replace(limits, isolation=settings.isolation, image=settings.image)
     record = lab.verify(lab.instance(test), bounded)
     assert (record.proof.verdict, record.detail) == ("limit-exceeded", f"{exceeded}, after-1")
-    assert list(here.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 def test_programs_are_those_of_the_image(lab: Lab, settings: Settings) -> None:

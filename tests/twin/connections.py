@@ -26,7 +26,7 @@ def _entries(pulls: bool) -> Resolver:
         entries = [
             entry
             for entry in list(source.entries.values())
-            if (entry.pull is not None) is pulls and _wanted(entry, arguments)
+            if (entry.pull is not None) is pulls and _is_asked_for(entry, arguments)
         ]
         entries.sort(key=key, reverse=descending)
         scope = f"{source.id}:{pulls}:{order['field']}:{order['direction']}"
@@ -35,7 +35,7 @@ def _entries(pulls: bool) -> Resolver:
     return resolve
 
 
-def _wanted(entry: Entry, arguments: dict[str, Any]) -> bool:
+def _is_asked_for(entry: Entry, arguments: dict[str, Any]) -> bool:
     filters = arguments.get("filterBy") or {}
     states = arguments.get("states") or filters.get("states")
     labels = arguments.get("labels") or filters.get("labels")

@@ -112,14 +112,14 @@ class _Walk:
         ):
             return
         kind = get_named_type(parent.fields[name].type)
-        here = (*path, node.alias.value if node.alias else name)
+        inner_path = (*path, node.alias.value if node.alias else name)
         if node.selection_set is None:
             return
         if kind.name.endswith("Connection"):
-            parents = self._connection(node, parent, parents, here)
+            parents = self._connection(node, parent, parents, inner_path)
         elif parent is self.schema.query_type and name == "nodes":
-            parents *= self._count_ids(node, here)
-        self.visit(node.selection_set, kind, parents, here)
+            parents *= self._count_ids(node, inner_path)
+        self.visit(node.selection_set, kind, parents, inner_path)
 
     def _connection(
         self, node: FieldNode, parent: GraphQLNamedType, parents: int, path: tuple[str, ...]

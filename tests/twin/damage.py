@@ -10,9 +10,9 @@ from .asked import Asked, Place
 from .errors import ERRORS
 
 
-def spoil(reply: dict[str, Any], name: str, asked: Sequence[Asked], list_name: str | None) -> None:
+def spoil(reply: dict[str, Any], name: str, nodes: Sequence[Asked], list_name: str | None) -> None:
     """Take what was asked for (or the last item of one of its lists) away, with a named error."""
-    for request in asked or [_anything(reply)]:
+    for request in nodes or [_anything(reply)]:
         path = _path_in(reply, request, list_name)
         if name == "path to nowhere":
             _tell(reply, name, request, [*request.path[:1], 1_000, "timelineItems"])
@@ -113,10 +113,10 @@ def _nullable(value: Any, path: Place) -> Iterator[Place]:
     """Yield the paths of the objects that may be null: top fields and elements of `nodes`."""
     if isinstance(value, dict):
         for key, child in value.items():
-            here = [*path, key]
+            inner = [*path, key]
             if not path and isinstance(child, dict):
-                yield here
-            yield from _nullable(child, here)
+                yield inner
+            yield from _nullable(child, inner)
     elif isinstance(value, list) and path and path[-1] == "nodes":
         for index, child in enumerate(value):
             if isinstance(child, dict):

@@ -143,10 +143,10 @@ class FaultPlan:
         """Return the chosen faults that befall a request: one, or several that take parts away."""
         parts: list[Strike] = []
         for index, fault in enumerate(self.faults.chosen):
-            asked = _fits(fault, about)
-            if asked is None or not self._begins(index, fault):
+            nodes = _fits(fault, about)
+            if nodes is None or not self._begins(index, fault):
                 continue
-            strike = Strike(fault, asked)
+            strike = Strike(fault, nodes)
             if strike.error.kind != "part":
                 return [strike]
             parts.append(strike)

@@ -68,7 +68,7 @@ class GraphQLApi:
     def __post_init__(self) -> None:
         lacks = frozenset(self.lacks)
         self._schema = wired_schema(frozenset(self.null_fields), lacks)
-        self._documents, self._shapes = _kept(lacks)
+        self._documents, self._shapes = _shared(lacks)
 
     def prepare(self, payload: Any) -> Query | Rejected:
         """Check and price a request body."""
@@ -146,7 +146,7 @@ class GraphQLApi:
 
 
 @cache
-def _kept(lacks: frozenset[Need]) -> tuple[Documents, Shapes]:
+def _shared(lacks: frozenset[Need]) -> tuple[Documents, Shapes]:
     return {}, {}
 
 

@@ -84,17 +84,17 @@ def _outgoing(
 ) -> tuple[list[Event], tuple[Ref, ...]]:
     first: dict[Ref, _Said] = {}
     closes: list[Ref] = []
-    for said in _said(entry):
-        for mention in mentions(said.text, entry.repo):
+    for statement in _said(entry):
+        for mention in mentions(statement.text, entry.repo):
             home = by_name.get(mention.target.repo.lower())
             if home is None or mention.target.number not in home.entries:
                 continue
             target = Ref(home.full_name, mention.target.number)
             if target == entry.ref:
                 continue
-            first.setdefault(target, said)
+            first.setdefault(target, statement)
             closable = home.entries[target.number].pull is None
-            if said.is_body and mention.closes and closable and target not in closes:
+            if statement.is_body and mention.closes and closable and target not in closes:
                 closes.append(target)
     if entry.pull is None or entry.pull.base_ref != repository.default_branch:
         closes = []
@@ -104,12 +104,12 @@ def _outgoing(
             kind="cross-referenced",
             id=None,
             node_id=node_id("CRE", entry.id, by_name[target.repo.lower()].id, target.number),
-            actor=said.author,
-            created_at=said.at,
+            actor=statement.author,
+            created_at=statement.at,
             source=entry.ref,
             will_close=target in closes,
         )
-        for target, said in first.items()
+        for target, statement in first.items()
     ]
     return made, tuple(closes)
 
@@ -119,7 +119,7 @@ def _said(entry: Entry) -> list[_Said]:
     for comment in (*entry.comments, *entry.reviews, *entry.review_comments()):
         at = comment.submitted_at if isinstance(comment, Review) else comment.created_at
         texts.append(_Said(at, comment.author, comment.body or "", is_body=False))
-    return sorted(texts, key=lambda said: said.at)
+    return sorted(texts, key=lambda statement: statement.at)
 
 
 def _insert(entry: Entry, events: list[Event]) -> Entry:

@@ -34,7 +34,7 @@ def refusals(errors: Iterable[GraphQLError], document: DocumentNode) -> list[dic
 
 def _refusal(error: GraphQLError, document: DocumentNode) -> dict[str, Any]:
     above = _above(document, error.nodes[0]) if error.nodes else []
-    code, message = _told(error.message, above)
+    code, message = _explained(error.message, above)
     path = [label for label in map(_label, above) if label]
     return {
         "path": path,
@@ -44,7 +44,7 @@ def _refusal(error: GraphQLError, document: DocumentNode) -> dict[str, Any]:
     }
 
 
-def _told(text: str, above: list[Node]) -> tuple[dict[str, str], str]:
+def _explained(text: str, above: list[Node]) -> tuple[dict[str, str], str]:
     """Return the code with its names, and the message."""
     if match := _FIELD.match(text):
         name, kind = match.groups()

@@ -173,7 +173,7 @@ class Pager:
             if last:
                 relations["last"] = count
         links = [
-            f'<{call.link(**_place(call, number))}>; rel="{name}"'
+            f'<{call.link(**_position(call, number))}>; rel="{name}"'
             for name, number in relations.items()
         ]
         start = (page - 1) * size
@@ -203,7 +203,7 @@ def _below_repository(path: str) -> str:
     return re.sub(r"^/repos/[^/]+/[^/]+|^/repositories/\d+", "", path)
 
 
-def _place(call: Call, page: int) -> dict[str, str]:
+def _position(call: Call, page: int) -> dict[str, str]:
     position = {"page": str(page)}
     return {**position, "cursor": _token(call, page)} if page > 1 else position
 

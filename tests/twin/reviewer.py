@@ -55,14 +55,14 @@ _PAIRS = {
 
 def judge(body: dict[str, Any]) -> Said:
     """Answer a request by the texts in it; an issue or a pair without a judgement is an error."""
-    asked = body["messages"][1]["content"]
+    prompt = body["messages"][1]["content"]
     # A pair shows its issue too, so the pull request's title decides first.
     verdict = next(
-        (verdict for title, verdict in (_PAIRS | _ISSUES).items() if title in asked), None
+        (verdict for title, verdict in (_PAIRS | _ISSUES).items() if title in prompt), None
     )
     if verdict is None:
-        raise LookupError(f"Nobody judged {json.dumps(asked)[:400]}")
-    reply = _reply(asked, verdict.quote) if verdict.verdict == "keep" else None
+        raise LookupError(f"Nobody judged {json.dumps(prompt)[:400]}")
+    reply = _reply(prompt, verdict.quote) if verdict.verdict == "keep" else None
     return answer(
         verdict.verdict,
         verdict.quote,
@@ -72,8 +72,8 @@ def judge(body: dict[str, Any]) -> Said:
     )
 
 
-def _reply(asked: str, quote: str) -> int | None:
+def _reply(prompt: str, quote: str) -> int | None:
     """Return the number of the reply that holds the quote; None for a pair, which has none."""
-    before, separator, _ = asked.partition(quote)
+    before, separator, _ = prompt.partition(quote)
     numbers = re.findall(r"^=== \w+ begin reply (\d+) of", before, re.MULTILINE)
     return int(numbers[-1]) if separator and numbers else None

@@ -266,13 +266,13 @@ class Twin:
 
     def _strikes(self, query: Query, token: str) -> list[Strike]:
         name = query.operation or ""
-        asked = asked_nodes(query.document, query.operation, query.variables, self.world)
+        nodes = asked_nodes(query.document, query.operation, query.variables, self.world)
         kinds = {"GraphQL", name}
-        if asked:
-            kinds.add("Entries" if len(asked[0].path) > 1 else "Continuations")
+        if nodes:
+            kinds.add("Entries" if len(nodes[0].path) > 1 else "Continuations")
         elif name.startswith("Sweep"):
             kinds.add("Sweep")
-        return self._plan.strikes(About(kinds, token, asked=asked))
+        return self._plan.strikes(About(kinds, token, asked=nodes))
 
     def _struck(
         self, strike: Strike, token: str, resource: str, points: int, operation: str | None = None

@@ -88,7 +88,7 @@ def test_each_response_has_examples_that_match() -> None:
 
 def test_people_who_speak_of_robots_are_none() -> None:
     stale = "This issue has been automatically marked as stale because it has not had activity."
-    said = [
+    texts = [
         f"> {stale}\n\nIt is not stale.",
         f"The robot wrote: {stale}",
         f"```\n{stale}\n```",
@@ -104,7 +104,7 @@ def test_people_who_speak_of_robots_are_none() -> None:
         "bots",
         "",
     ]
-    assert matches(said) == [False] * len(said)
+    assert matches(texts) == [False] * len(texts)
 
 
 def test_hostile_texts_cost_little() -> None:

@@ -12,7 +12,7 @@ def comments(path: str, text: str) -> tuple[CommentFound, ...]:
     return read_file(Source(path, text.encode())).comments
 
 
-def said(path: str, text: str) -> list[tuple[str, str, list[str]]]:
+def parsed(path: str, text: str) -> list[tuple[str, str, list[str]]]:
     """Return name, kind and sentences of each documented class."""
     return [
         (comment.name, comment.kind, [sentence.sentence for sentence in comment.sentences])
@@ -53,7 +53,7 @@ public final class Bowl<T> {
 
 
 def test_java() -> None:
-    assert said("Bowl.java", JAVA) == [
+    assert parsed("Bowl.java", JAVA) == [
         ("Bowl", "class", ["Holds water.", "Leaks, e.g. at night.", "@author me"]),
         ("Bowl.Level", "enum", ["How full."]),
         ("Bowl.Leak", "record", ["Record of a leak."]),
@@ -85,14 +85,14 @@ def test_the_code_is_shown_without_the_comment() -> None:
     ],
 )
 def test_forms_of_java_comments(comment: str, sentences: list[str]) -> None:
-    assert said("A.java", f"{comment}\nclass A {{}}\n") == [("A", "class", sentences)]
+    assert parsed("A.java", f"{comment}\nclass A {{}}\n") == [("A", "class", sentences)]
 
 
 @pytest.mark.parametrize(
     "comment", ["/* A. */", "// A.", "/**/", "/** */", "/** <p> */", "/** A. */ int x;", ""]
 )
 def test_no_comment_on_a_java_class(comment: str) -> None:
-    assert said("A.java", f"package p;\n{comment}\nclass A {{}}\n") == []
+    assert parsed("A.java", f"package p;\n{comment}\nclass A {{}}\n") == []
 
 
 SAMPLES = {
@@ -184,7 +184,7 @@ def test_other_languages(path: str) -> None:
         expected = [(expected, "class", ["Bowl."])]
     elif expected is None:
         expected = [("A", "class", ["In."])]
-    assert said(path, text) == expected
+    assert parsed(path, text) == expected
 
 
 def test_every_language_is_tried_here() -> None:
@@ -206,4 +206,4 @@ def test_broken_code_is_read_as_far_as_it_goes() -> None:
 
 
 def test_a_far_comment_belongs_to_nothing() -> None:
-    assert said("A.java", "/** A. */" + " " * 5_000 + "class A {}") == []
+    assert parsed("A.java", "/** A. */" + " " * 5_000 + "class A {}") == []

@@ -57,8 +57,8 @@ PIECES = st.lists(
 ).map("".join)
 
 
-def prompt(method: str, given_text: str = "x", side: Side = "evaluation", **more: int) -> str:
-    return Prompter(META, find_method(method), side, 0).prompt(given_text, "train/1").text
+def prompt(method: str, input_text: str = "x", side: Side = "evaluation", **more: int) -> str:
+    return Prompter(META, find_method(method), side, 0).prompt(input_text, "train/1").text
 
 
 def test_few_shots_have_description_examples_and_input() -> None:
@@ -67,9 +67,9 @@ def test_few_shots_have_description_examples_and_input() -> None:
     assert blocks[0] == "Translate A to B"
     assert blocks[3] == "Now complete the following example -\nInput: the input\nOutput:"
     for number, block in enumerate(blocks[1:3], 1):
-        head, given_text, output = block.split("\n")
+        head, input_text, output = block.split("\n")
         assert head == f"Example {number} -"
-        at = given_text.removeprefix("Input: in ")
+        at = input_text.removeprefix("Input: in ")
         assert output == f"Output: out {at}"
     assert "why" not in text
     assert "Definition" not in text
@@ -113,8 +113,8 @@ def test_the_instruction_is_never_cut() -> None:
     prompter = Prompter(META, find_method("2/2-instruct"), "train", 0, Budget(60))
     seen = []
     for size in range(0, 120, 7):
-        given_text = " ".join(["word"] * size)
-        result = prompter.prompt(given_text, "1")
+        input_text = " ".join(["word"] * size)
+        result = prompter.prompt(input_text, "1")
         assert count_words(result.text) <= 60
         assert result.text.startswith("Definition: The input is A. The output is B.\n")
         assert result.text.endswith("Output:")
@@ -122,7 +122,7 @@ def test_the_instruction_is_never_cut() -> None:
         assert not result.input_cut or result.examples_cut == 4
         assert not (result.negative and result.positive < 2)
         seen.append((result.positive, result.negative, result.input_cut > 0))
-        shown = given_text[: len(given_text) - result.input_cut]
+        shown = input_text[: len(input_text) - result.input_cut]
         assert f"Input: {shown}\nOutput:" in result.text
     assert seen == sorted(seen, key=lambda entry: (-entry[0], -entry[1], entry[2]))
     assert seen[0][2] is False
@@ -156,18 +156,18 @@ def test_escaping_is_undone(text: str) -> None:
 
 @given(PIECES, PIECES, PIECES, PIECES, st.sampled_from(list(METHODS)))
 def test_texts_cannot_imitate_the_structure(
-    given_text: str, shown: str, output: str, said: str, method: str
+    input_text: str, shown: str, output: str, ending: str, method: str
 ) -> None:
     plain = Prompter(META, find_method(method), "train", 0).prompt("x", "1")
     example = Example(f"a{shown}", f"b{output}", f"c{shown}")
     hostile = replace(
         META,
-        description=f"Do{said}",
-        definition=f"So{said}",
+        description=f"Do{ending}",
+        definition=f"So{ending}",
         positive=(example,) * 4,
         negative=(example,) * 4,
     )
-    result = Prompter(hostile, find_method(method), "train", 0).prompt(given_text, "1")
+    result = Prompter(hostile, find_method(method), "train", 0).prompt(input_text, "1")
     assert structure(result.text) == structure(plain.text)
 
 

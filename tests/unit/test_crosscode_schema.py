@@ -228,8 +228,8 @@ def test_a_value_without_end_is_refused_in_linear_time(tmp_path: Path) -> None:
 def test_instances_come_back(tmp_path_factory: pytest.TempPathFactory, texts: Any) -> None:
     path = tmp_path_factory.mktemp("data") / "x.data.json"
     instances = [
-        Instance(given_text, output, "test", str(at), {"repo": output}, {})
-        for at, (given_text, output) in enumerate(texts)
+        Instance(input_text, output, "test", str(at), {"repo": output}, {})
+        for at, (input_text, output) in enumerate(texts)
     ]
     assert write_instances(path, instances) == len(instances)
     assert list(read_instances(path)) == instances

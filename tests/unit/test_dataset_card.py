@@ -49,7 +49,7 @@ def test_the_card_tells_people_what_they_need(tmp_path: Path) -> None:
     ]
     assert info["download_size"] == sum(file.size for file in written.files)
     assert head["pretty_name"] == "Question answering from o/n and p/q"
-    for said in (
+    for line in (
         "Made for a test.",
         "mined until 2024-05-02",
         "| bots | Issues that a human wrote. |  | 10 | 490 |",
@@ -63,7 +63,7 @@ def test_the_card_tells_people_what_they_need(tmp_path: Path) -> None:
         "hu2024fauneval",
         *(f"| `{column.name}` |" for column in QA.columns),
     ):
-        assert said in card
+        assert line in card
     assert not re.search(r"[^\n]\n## ", card)
 
 

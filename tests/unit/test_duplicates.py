@@ -336,8 +336,16 @@ def test_leaks() -> None:
     edited = CRASH.replace("empty", "overlong")
     other = " ".join(prose(random.Random(3), 30))
     corpus = [["unrelated", edited, CRASH, ""], [CRASH.upper(), other]]
-    asked = ["", CRASH, "new", other.replace("word", "other"), f"{CRASH} today", "Unrelated", other]
-    leaks = find_leaks(corpus, asked, DuplicateSettings())
+    queries = [
+        "",
+        CRASH,
+        "new",
+        other.replace("word", "other"),
+        f"{CRASH} today",
+        "Unrelated",
+        other,
+    ]
+    leaks = find_leaks(corpus, queries, DuplicateSettings())
     assert leaks == [
         Leak(1, 2, "exact", 1.0),
         Leak(4, 2, "near", jaccard(CRASH, f"{CRASH} today")),
@@ -354,9 +362,9 @@ def test_leaks_are_sought_in_the_corpus_alone() -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_leaks_name_the_most_similar_text(corpus: list[str], asked: list[str]) -> None:
-    leaks = {leak.query: leak for leak in find_leaks([corpus], asked, SURE)}
-    for at, text in enumerate(asked):
+def test_leaks_name_the_most_similar_text(corpus: list[str], queries: list[str]) -> None:
+    leaks = {leak.query: leak for leak in find_leaks([corpus], queries, SURE)}
+    for at, text in enumerate(queries):
         likes = [
             (1.0 if text == other else jaccard(text, other), -index)
             for index, other in enumerate(corpus)
@@ -367,6 +375,6 @@ def test_leaks_name_the_most_similar_text(corpus: list[str], asked: list[str]) -
             assert at not in leaks
         else:
             assert leaks[at].similarity == best[0]
-            found_text = corpus[leaks[at].match]
-            assert corpus.index(found_text) == leaks[at].match
-            assert (found_text == text) == (leaks[at].relation == "exact")
+            match = corpus[leaks[at].match]
+            assert corpus.index(match) == leaks[at].match
+            assert (match == text) == (leaks[at].relation == "exact")

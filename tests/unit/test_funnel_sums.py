@@ -40,7 +40,7 @@ def verdicts(repo: str, subjects: list[tuple[bool | None, ...]]) -> pa.Table:
 @examples(30)
 @given(REPOSITORIES)
 def test_sums_are_the_counts_over_all(subjects: list[list[tuple[bool | None, ...]]]) -> None:
-    tables = [verdicts(f"o/{number}", of_one) for number, of_one in enumerate(subjects)]
+    tables = [verdicts(f"o/{number}", rows) for number, rows in enumerate(subjects)]
     whole = count_funnel(pa.concat_tables(tables), "issue", DECIDE)
     own = [count_funnel(table, "issue", DECIDE) for table in tables]
     assert sum_funnels(own, DECIDE) == whole

@@ -33,9 +33,9 @@ OF: dict[str, Any] = {"task": "toys", "data_hash": "ab", "folds": 5}
 
 
 def project(root: Path, name: str = ONE.name) -> Project:
-    asked = task_form(find_task(name)).configuration
+    form = task_form(find_task(name)).configuration
     (root / "toys").mkdir(exist_ok=True)
-    return Project(root / "toys", Facts("http://x", "k", f"task-{name}", 2, True), asked)
+    return Project(root / "toys", Facts("http://x", "k", f"task-{name}", 2, True), form)
 
 
 def chosen(value: object) -> list[dict[str, Any]]:
@@ -133,22 +133,27 @@ def corrected(task: Any, own: Mapping[str, Any], corrections: Corrections) -> li
 
 def test_people_change_keep_and_pass_labels_over() -> None:
     yes, no = ONE.label_names
-    said = decided(a=(no,), b=(yes,), c=None, gone=(no,))
-    rows = corrected(ONE, {"a": yes, "b": yes, "c": no, "d": no}, said)
+    decisions = decided(a=(no,), b=(yes,), c=None, gone=(no,))
+    rows = corrected(ONE, {"a": yes, "b": yes, "c": no, "d": no}, decisions)
     assert [(row["label"], row["source_label"], row["checked"]) for row in rows] == [
         (no, yes, "changed"),
         (yes, yes, "kept"),
         (no, no, None),
         (no, no, None),
     ]
-    assert said.projects["p"]["outcome"] == {"kept": 1, "changed": 1, "outside": 1, "absent": 1}
-    assert said.projects["p"]["controls"] == {"kept": 1, "changed": 0}
+    assert decisions.projects["p"]["outcome"] == {
+        "kept": 1,
+        "changed": 1,
+        "outside": 1,
+        "absent": 1,
+    }
+    assert decisions.projects["p"]["controls"] == {"kept": 1, "changed": 0}
 
 
 def test_sets_of_labels_are_compared_without_their_order() -> None:
     first, second = SEVERAL.label_names[:2]
-    said = decided(a=(second, first), b=())
-    rows = corrected(SEVERAL, {"a": [first, second], "b": [first]}, said)
+    decisions = decided(a=(second, first), b=())
+    rows = corrected(SEVERAL, {"a": [first, second], "b": [first]}, decisions)
     assert [(row["labels"], row["checked"]) for row in rows] == [
         ([first, second], "kept"),
         ([], "changed"),

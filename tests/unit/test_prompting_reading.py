@@ -20,15 +20,15 @@ NOT_BUG = (Label("bug", "", "bug"), Label("other", "", "not a bug"))
 WORDS = ("I", "use", "std::vector", "and", "git", "daily")
 
 
-def read(kind: TaskType, said: str, *, structured: bool = False, **changes: Any) -> Read:
+def read(kind: TaskType, text: str, *, structured: bool = False, **changes: Any) -> Read:
     """Return what is made of words for a task of a type."""
     task = make_task("t", kind, **changes)
     shown = PromptRow("text", words=WORDS, blanks=2)
-    return read_answer(wording_of(task), shown, said, structured=structured)
+    return read_answer(wording_of(task), shown, text, structured=structured)
 
 
 @pytest.mark.parametrize(
-    ("said", "label"),
+    ("text", "label"),
     [
         ("bug", "bug"),
         ("Not a bug.", "other"),
@@ -39,14 +39,14 @@ def read(kind: TaskType, said: str, *, structured: bool = False, **changes: Any)
         ("   \n", None),
     ],
 )
-def test_the_longest_label_that_stands_there_is_meant(said: str, label: str | None) -> None:
-    answer = read("binary", said, labels=NOT_BUG)
+def test_the_longest_label_that_stands_there_is_meant(text: str, label: str | None) -> None:
+    answer = read("binary", text, labels=NOT_BUG)
     assert answer.value == label
     assert (answer.note == "") == (label is not None)
 
 
 @pytest.mark.parametrize(
-    ("said", "labels"),
+    ("text", "labels"),
     [
         ("joy, fear", ["joy", "fear"]),
         ("fear and joy", ["joy", "fear"]),
@@ -55,8 +55,8 @@ def test_the_longest_label_that_stands_there_is_meant(said: str, label: str | No
         ("sadness", None),
     ],
 )
-def test_several_labels_come_in_the_order_of_the_task(said: str, labels: list[str] | None) -> None:
-    assert read("multi-label", said).value == labels
+def test_several_labels_come_in_the_order_of_the_task(text: str, labels: list[str] | None) -> None:
+    assert read("multi-label", text).value == labels
 
 
 def test_a_label_inside_of_another_is_not_meant_too() -> None:
@@ -66,7 +66,7 @@ def test_a_label_inside_of_another_is_not_meant_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "value"),
+    ("text", "value"),
     [
         ("5", 5.0),
         ("5.5 points", 5.5),
@@ -82,8 +82,8 @@ def test_a_label_inside_of_another_is_not_meant_too() -> None:
         ("\u22125", -5.0),
     ],
 )
-def test_a_number_is_the_only_one_there(said: str, value: float | None) -> None:
-    assert read("regression", said).value == value
+def test_a_number_is_the_only_one_there(text: str, value: float | None) -> None:
+    assert read("regression", text).value == value
 
 
 def test_tags_are_aligned_to_the_words() -> None:
@@ -116,21 +116,21 @@ def test_blanks_take_a_line_each() -> None:
 
 
 def test_texts_are_taken_as_they_are() -> None:
-    said = " `src/a.c`\n"
-    assert read("text-generation", said).value == said
+    text = " `src/a.c`\n"
+    assert read("text-generation", text).value == text
     assert read("text-generation", "<think>hm, a?</think>\n\nsrc/a.c").value == "src/a.c"
     assert read("text-generation", "").value is None
 
 
 def test_a_model_that_thinks_aloud_is_read_after_its_thought() -> None:
-    said = "<think>\nIt may be a feature.\n</think>\n\nbug"
-    assert without_thought(said) == "bug"
-    assert read("multi-class", said).value == "bug"
+    text = "<think>\nIt may be a feature.\n</think>\n\nbug"
+    assert without_thought(text) == "bug"
+    assert read("multi-class", text).value == "bug"
     assert read("multi-class", "<think>It may be a feature").value is None
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "value"),
+    ("kind", "text", "value"),
     [
         ("multi-class", '{"label": "bug"}', "bug"),
         ("binary", '{"label": "Yes"}', "bug"),
@@ -139,8 +139,8 @@ def test_a_model_that_thinks_aloud_is_read_after_its_thought() -> None:
         ("regression", '{"value": 3}', 3.0),
     ],
 )
-def test_json_is_read_where_it_was_asked_for(kind: TaskType, said: str, value: Any) -> None:
-    assert read(kind, said, structured=True) == Read(value)
+def test_json_is_read_where_it_was_asked_for(kind: TaskType, text: str, value: Any) -> None:
+    assert read(kind, text, structured=True) == Read(value)
 
 
 def test_json_that_is_broken_or_of_another_form_is_read_as_words() -> None:
@@ -152,12 +152,12 @@ def test_json_that_is_broken_or_of_another_form_is_read_as_words() -> None:
 
 @pytest.mark.parametrize("kind", TYPES)
 @examples(60)
-@given(said=st.text(max_size=300), structured=st.booleans())
+@given(text=st.text(max_size=300), structured=st.booleans())
 def test_whatever_is_said_gives_a_valid_answer_or_none(
-    kind: TaskType, said: str, structured: bool
+    kind: TaskType, text: str, structured: bool
 ) -> None:
     task = make_task("t", kind)
-    value = read(kind, said, structured=structured).value
+    value = read(kind, text, structured=structured).value
     if value is None:
         return
     match kind:
@@ -176,7 +176,7 @@ def test_whatever_is_said_gives_a_valid_answer_or_none(
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "not a " * 40_000,
         "1." * 100_000,
@@ -189,7 +189,7 @@ def test_whatever_is_said_gives_a_valid_answer_or_none(
         '{"words": [' * 20_000,
     ],
 )
-def test_hostile_answers_take_no_time(kind: TaskType, said: str) -> None:
+def test_hostile_answers_take_no_time(kind: TaskType, text: str) -> None:
     begun = time.process_time()
-    read(kind, said, structured=True)
+    read(kind, text, structured=True)
     assert time.process_time() - begun < 2

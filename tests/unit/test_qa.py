@@ -180,10 +180,10 @@ def test_a_reply_to_another_reply_earns_less_than_one_to_the_question() -> None:
     ],
 )
 def test_a_reply_to_a_question_earns_more_than_one_to_a_wish(title: str, body: str) -> None:
-    asked = Question("asker", title, None, None, body)
+    open_question = Question("asker", title, None, None, body)
     wished = Question("asker", "Add a second gate", None, None, "It leaks.")
     stated = Question("asker", "The gate leaks", None, None, "It leaks.")
-    assert earned(ADVICE, question=asked) > earned(ADVICE, question=stated)
+    assert earned(ADVICE, question=open_question) > earned(ADVICE, question=stated)
     assert earned(ADVICE, question=stated) > earned(ADVICE, question=wished)
 
 

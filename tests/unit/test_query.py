@@ -51,8 +51,8 @@ def test_what_ended_leaves_no_database_behind() -> None:
 
 def test_all_speak_utc_and_print_nothing() -> None:
     with connect() as connection, connect_alone() as alone:
-        for asked in (connection, second(connection), alone):
-            assert asked.execute(_SETTING).fetchall() == [("UTC", False)]
+        for cursor in (connection, second(connection), alone):
+            assert cursor.execute(_SETTING).fetchall() == [("UTC", False)]
 
 
 def test_a_second_connection_reads_on_while_the_first_asks() -> None:

@@ -90,11 +90,11 @@ def test_nul_is_kept() -> None:
 def test_no_cut_leaves_half_a_secret(kind: str, before: int) -> None:
     token = "ghp_" + "Half0Of1It2" * 3
     register(token)
-    said = f"{'x' * before} {token} and more" + " y" * 400
+    text = f"{'x' * before} {token} and more" + " y" * 400
     body = {
-        "page": f"<p>{said}</p>".encode(),
-        "errors": orjson.dumps({"errors": [{"type": "NO", "message": said}]}),
-        "message": orjson.dumps({"message": said}),
+        "page": f"<p>{text}</p>".encode(),
+        "errors": orjson.dumps({"errors": [{"type": "NO", "message": text}]}),
+        "message": orjson.dumps({"message": text}),
     }[kind]
     status = 200 if kind == "errors" else 500
     message = read_reply(status, {}, body, graphql=True).problem

@@ -99,9 +99,9 @@ def test_traits_come_from_the_tables(tmp_path: Path) -> None:
 def test_nothing_to_compare_and_two_verdicts_are_told() -> None:
     with pytest.raises(UsageError, match="No subject has a verdict of question-answer"):
         compare("k.", ".k")
-    twice = pa.concat_tables([verdicts("k", "gold"), verdicts("k", "gold")])
+    doubled = pa.concat_tables([verdicts("k", "gold"), verdicts("k", "gold")])
     with pytest.raises(UsageError, match=f"{REPO}#1 has two verdicts"):
-        calibrate(verdicts("k"), twice, "question-answer")
+        calibrate(verdicts("k"), doubled, "question-answer")
 
 
 def test_wilson() -> None:

@@ -190,8 +190,8 @@ def kept_numbers(verdicts: pa.Table, required: list[str]) -> list[int]:
 
 def test_builders_can_require_a_review(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 4)
-    said = {2: answer("drop", "Leak 2", reasons=["unclear"]), 3: answer("unsure", "Leak 3")}
-    with OpenAIServer(by_number(said)) as server:
+    answers = {2: answer("drop", "Leak 2", reasons=["unclear"]), 3: answer("unsure", "Leak 3")}
+    with OpenAIServer(by_number(answers)) as server:
         review(lab, server)
         name = "question-answer"
         before, reviewed = read_verdicts(lab, REPO, "own"), read_reviews(lab, REPO, "own")

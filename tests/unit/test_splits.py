@@ -70,10 +70,10 @@ def test_plans_are_read_and_written(text: str, names: tuple[str, ...]) -> None:
 
 
 def test_dates_are_utc() -> None:
-    here = timezone(timedelta(hours=5))
+    zone = timezone(timedelta(hours=5))
     plan = SplitPlan.parse("time:2023-01-01T05:00:00+05:00")
     assert plan.cuts == (datetime(2023, 1, 1, tzinfo=UTC),)
-    assert plan.cuts == (datetime(2023, 1, 1, 5, tzinfo=here),)
+    assert plan.cuts == (datetime(2023, 1, 1, 5, tzinfo=zone),)
     assert SplitPlan.parse("random:0.1,0.2,0.7").shares[2] == Fraction(7, 10)
 
 
