@@ -21,6 +21,7 @@ from goldpan.core.remote.lease import Lease
 from goldpan.core.remote.manifest import PIECE
 from goldpan.core.remote.mirror import Mirror, Pruned
 from goldpan.core.remote.mirror_state import mirror_directory
+from goldpan.core.remote.names import FILES
 from goldpan.core.remote.store import ObjectStore
 from tests.object_store import SECRET, LocalS3
 from tests.planning import SMALL, environment, local_github, made, rows, write_plan
@@ -93,7 +94,7 @@ def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
         run("run", "far.toml", on="one")
         assert "Nothing to do" in run("run", "far.toml", on="other")
         monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path / "other"))
-        mirrored = mirror_directory(ADDRESS) / remote.FILES
+        mirrored = mirror_directory(ADDRESS) / FILES
         for folder in ("tables", "verdicts"):
             assert made(mirrored, folder) == made(tmp_path / "lab", folder)
         assert rows(mirrored, "questions") == rows(tmp_path / "lab", "questions")
@@ -132,7 +133,7 @@ def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
 
 def home_of_machine(mirrors: Path) -> Path:
     (home,) = mirrors.iterdir()
-    return home / remote.FILES
+    return home / FILES
 
 
 def test_init_writes_settings_that_all_machines_have(

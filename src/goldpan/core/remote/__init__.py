@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.remote.names import FILES, STATE
 
 if TYPE_CHECKING:
     from goldpan.core.remote.mirror import Mirror
 
 SCHEMES = ("s3", "gs", "az")
-STATE = "mirror.json"
-FILES = "workspace"
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.S)
 _NAMES = re.compile(r"[\w.-]+(/[\w.=-]+)*", re.A)
 _opened: dict[Path, Mirror] = {}

@@ -13,9 +13,9 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.remote import FILES, STATE
 from goldpan.core.remote.folder import Stamp
 from goldpan.core.remote.manifest import Manifest, as_json, from_json
+from goldpan.core.remote.names import FILES, STATE
 
 
 @dataclass(frozen=True, slots=True)
