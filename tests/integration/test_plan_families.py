@@ -38,6 +38,11 @@ family = "code-edit"
 name = "more-edits"
 family = "code-edit"
 rules = "unconfirmed"
+limit = 3
+[[evaluation]]
+name = "copied"
+datasets = ["edits", "more-edits"]
+models = ["copy-ins-input"]
 """
 BAD = {
     'family = "code-edit"\nrules = "faun-eval"': "the plan does not pair by 'faun-eval'",
@@ -73,6 +78,8 @@ def test_they_are_built_once(github: tuple[Twin, Path]) -> None:
     ran = {unit["unit"]: unit["said"] for unit in first["units"]}
     assert "fix pairs by default" in ran[f"pair/{SLUICE}"]
     assert "pairs by unconfirmed" in ran[f"filter/{SLUICE}"]
+    assert ran["evaluate/copied"] == "2 runs"  # one of each dataset, though of one task
+    assert len(list((folder / "lab" / "runs").rglob("result.json"))) == 2
     provenances = [
         (folder / "lab" / "datasets" / name / "provenance.json").read_text("utf-8")
         for name in ("edits", "more-edits")
@@ -97,10 +104,12 @@ def test_a_repository_that_lacks_is_left_out_where_the_plan_says_so(
     datasets = "".join(
         f'[[dataset]]\nname = "{family}-{name}"\nfamily = "{family}"\n{option}\n'
         for family in ("issue-type", "code-comments")
-        for name, option in (("all", ""), ("rest", "leave-out = true"))
+        for name, option in (("all", ""), ("rest", 'leave-out = true\nsplit = "none"'))
     )
     listed = f'[repositories]\nlisted = ["prospector/none", "{SLUICE}"]\n'
-    write_plan(tmp_path, f'{listed}[clone]\nsource = "{{name}}.git"\n{datasets}')
+    stated = f'[mine]\nlicenses = {{ "{SLUICE}" = "bsd-3-clause" }}\n'
+    evaluated = '[[evaluation]]\nname = "none"\ndatasets = ["issue-type-rest"]\n'
+    write_plan(tmp_path, f'{listed}{stated}[clone]\nsource = "{{name}}.git"\n{datasets}{evaluated}')
     result = run_json(twin, tmp_path, code=3)
     outcomes = states(result)
     assert outcomes["mine/prospector/none"] == "failed"
@@ -111,7 +120,12 @@ def test_a_repository_that_lacks_is_left_out_where_the_plan_says_so(
     lacks = {unit["unit"]: unit["lacks"] for unit in result["units"]}
     assert lacks["dataset/issue-type-rest"] == ["prospector/none is left out"]
     path = tmp_path / "lab" / "datasets" / "code-comments-rest" / "provenance.json"
-    assert [source["repo"] for source in json.loads(path.read_bytes())["sources"]] == [SLUICE]
+    provenance = json.loads(path.read_bytes())
+    assert [source["repo"] for source in provenance["sources"]] == [SLUICE]
+    assert [origin["license"] for origin in provenance["repositories"]] == ["BSD-3-Clause"]
+    (evaluation,) = (unit for unit in result["units"] if unit["unit"] == "evaluate/none")
+    assert "has no train split" in evaluation["problem"]
+    assert "a split such as stratified:0.8,0.2" in evaluation["remedy"]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD.items(), ids=list(BAD.values()))

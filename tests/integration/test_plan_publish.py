@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
+from goldpan.plan.tags import tag_of
 from tests.crosscode_tasks import sample_rows, write_rows
 from tests.planning import SLUICE, TASKS, states, write_plan, write_tasks
 from tests.program import Done
@@ -27,7 +30,7 @@ _MORE = {
 
 def dataset(name: str, family: str) -> str:
     """Return the part of a plan that builds and publishes a dataset."""
-    publish = f'[dataset.publish]\nrepo-id = "your-name/{name}"\n'
+    publish = f'[dataset.publish]\nrepo-id = "your-name/{name}"\ntag = "v1"\n'
     head = f'[[dataset]]\nname = "{name}"\nfamily = "{family}"\n'
     return head + _MORE.get(family, "") + publish
 
@@ -89,4 +92,21 @@ def test_a_licence_that_is_not_known_keeps_prompts_from_the_hub(ran: tuple[Place
     allowed = 'overwrite = true\nallow-license = ["MIT", "unknown"]\n'
     plan.write_text(plan.read_text("utf-8") + allowed, "utf-8")
     done = project.run("run", "plan.toml", "--json")
+    units = {unit["unit"]: unit for unit in json.loads(done.out)["units"]}
+    assert "The tag v1 of your-name/crosscode names" in units["publish/crosscode"]["problem"]
+    assert "Write {content} into the plan's tag" in units["publish/crosscode"]["remedy"]
+    *others, last = plan.read_text("utf-8").split('tag = "v1"')
+    plan.write_text('tag = "v1"'.join(others) + 'tag = "v{content}"' + last, "utf-8")
+    done = project.run("run", "plan.toml", "--json")
     assert states(json.loads(done.out))["publish/crosscode"] == "done", done.out + done.err
+
+
+def test_a_tag_without_a_date_to_take_is_refused(ran: tuple[Place, Done]) -> None:
+    directory = ran[0].folder / "lab" / "datasets" / "crosscode"
+    assert re.fullmatch("v[0-9a-f]{8}", tag_of(directory, "v{content}"))
+    with pytest.raises(DatasetError, match="does not say when it was mined") as caught:
+        tag_of(directory, "v{year}.{content}")
+    assert "Write {content} into the plan's tag" in caught.value.remedy
+    for pattern in ("v{hour}", "v{0}", "v{content.x}", "v{"):
+        with pytest.raises(UsageError, match="unknown word in braces"):
+            tag_of(directory, pattern)

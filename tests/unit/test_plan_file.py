@@ -61,6 +61,11 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
         (LISTED + '[[dataset]]\nname = "../qa"\nfamily = "qa"', "dataset[0].name", ""),
         (DATASET + 'repositories = ["numpy/nunpy"]', "is not listed", "numpy/numpy"),
         (
+            LISTED + '[mine]\nlicenses = { "Numpy/nunpy" = "MIT" }',
+            "mine.licenses: numpy/nunpy is not listed",
+            "Did you mean numpy/numpy",
+        ),
+        (
             DATASET + '[[evaluation]]\nname = "e"\ndatasets = ["qas"]',
             "builds no 'qas'",
             "Did you mean qa",
@@ -91,6 +96,35 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
             DATASET + '[[evaluation]]\nname = "e"\ndatasets = ["qa"]\nmodels = ["majorty"]',
             "evaluation[0].models",
             "",
+        ),
+        (
+            DATASET + '[dataset.publish]\nrepo-id = "a/b"\ntag = "v{week}"',
+            "dataset[0].publish.tag: The tag 'v{week}' has an unknown word",
+            "{content}",
+        ),
+        (
+            LISTED + '[[dataset]]\nname = "c"\nfamily = "code-comments"\n'
+            '[dataset.publish]\nrepo-id = "a/b"\ntag = "v{year}"',
+            "'v{year}' has a date, which datasets of the family code-comments do not tell",
+            "Write {content}",
+        ),
+        (
+            LISTED + '[mine]\nlicenses = { "numpy/numpy" = "BSD" }',
+            "mine.licenses: The licence 'BSD' is no SPDX identifier",
+            "spdx.org",
+        ),
+        (
+            LISTED + '[[dataset]]\nname = "c"\nfamily = "code-comments"\n'
+            '[[evaluation]]\nname = "e"\ndatasets = ["c"]',
+            "evaluation[0].datasets: no task has the rows of c, of the family code-comments",
+            "docs/tasks.md",
+        ),
+        (
+            LISTED + '[[dataset]]\nname = "c"\nfamily = "crosscode"\n'
+            '[dataset.crosscode]\ntasks = ["qa"]\nsplit = "Type-QA"\n'
+            '[[evaluation]]\nname = "e"\ndatasets = ["c"]',
+            "no task has the rows of c, of the family crosscode",
+            "goldpan build crosscode import",
         ),
     ],
 )
@@ -124,5 +158,6 @@ def test_what_changed_is_told_with_old_and_new() -> None:
         Change("setting limits.words", "3", "5"),
         Change("input entries", "a" * 12, "absent"),
     ]
+    assert changes(new, Recipe("0.2", new.settings, {"pairs": "absent"})) == []
     assert old.fingerprint != new.fingerprint
     assert len({old.fingerprint, new.fingerprint, Recipe("0.1", {}, {}).fingerprint}) == 3

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.api.dataset import Dataset
 from goldpan.core.errors import UsageError
-from goldpan.datasets.registry import find_task, load_tasks, tasks_directory
+from goldpan.datasets.registry import find_task, load_tasks, tasks_directory, tasks_of_family
 from goldpan.datasets.task_data import TaskData, task_directory
 from goldpan.evaluation.columns import with_columns
 from goldpan.evaluation.held_out import held_out_column
@@ -167,7 +167,7 @@ def make_plan(
     names = [model] if isinstance(model, str) else list(model)
     models = tuple(find_model(name, settings_for(chosen, name, settings)) for name in names)
     datasets = [data] if isinstance(data, str | Dataset) else list(data)
-    tasks = dict(
+    tasks = (
         (_task_of(workspace, dataset), dataset.path)
         if isinstance(dataset, Dataset)
         else (dataset, directory)
@@ -175,7 +175,7 @@ def make_plan(
     )
     return Plan(
         workspace,
-        tuple(tasks.items()),
+        tuple(dict.fromkeys(tasks)),
         models,
         (chosen.seed,) if seeds is None else tuple(seeds),
         chosen,
@@ -187,14 +187,7 @@ def make_plan(
 
 def _task_of(workspace: Workspace, data: Dataset) -> str:
     """Return the task whose rows a dataset holds."""
-    tasks = load_tasks(tasks_directory(workspace.path))
-    if data.family in tasks:
-        return data.family
-    names = [
-        task.name
-        for task in tasks.values()
-        if task.source.access == "built" and task.source.builder == data.family
-    ]
+    names = tasks_of_family(data.family, load_tasks(tasks_directory(workspace.path)))
     if len(names) == 1:
         return names[0]
     raise UsageError(

@@ -67,6 +67,10 @@ class PublishError(GoldpanError):
     """A dataset cannot go to the Hub."""
 
 
+class TagTakenError(PublishError):
+    """A tag on the Hub names another version."""
+
+
 class EvaluationError(GoldpanError):
     """A model cannot be run, or a run cannot be read."""
 

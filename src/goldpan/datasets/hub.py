@@ -24,7 +24,7 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from goldpan import __version__
-from goldpan.core.errors import PublishError, UsageError
+from goldpan.core.errors import PublishError, TagTakenError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.check_texts import FindPrivate
@@ -174,7 +174,7 @@ def _refuse_overwriting(
             "Choose another name, or publish with --overwrite",
         )
     if tag in state.tags and (changes or state.tags[tag] != state.head):
-        raise PublishError(
+        raise TagTakenError(
             f"The tag {tag} of {call.repo_id} names another version",
             "Choose another tag: what people cite has to stay",
         )

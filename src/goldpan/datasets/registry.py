@@ -18,7 +18,14 @@ from goldpan.core.plugins import with_plugins
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import read_task
 
-__all__ = ["find_task", "load_tasks", "read_path", "task_paths", "tasks_directory"]
+__all__ = [
+    "find_task",
+    "load_tasks",
+    "read_path",
+    "task_paths",
+    "tasks_directory",
+    "tasks_of_family",
+]
 
 _SHIPPED = files("goldpan.datasets") / "tasks"
 _ENDING = ".toml"
@@ -51,6 +58,17 @@ def find_task(name: str, own: Path | None = None) -> Task:
     raise UsageError(
         f"There is no task {name!r}", f"{hint}Run goldpan tasks list for those there are"
     )
+
+
+def tasks_of_family(family: str, tasks: Mapping[str, Task]) -> list[str]:
+    """Return the names of the tasks whose rows a dataset of that family holds."""
+    if family in tasks:
+        return [family]
+    return [
+        task.name
+        for task in tasks.values()
+        if task.source.access == "built" and task.source.builder == family
+    ]
 
 
 def task_paths(own: Path | None = None) -> list[Path]:

@@ -223,6 +223,7 @@ class DatasetStep(Step):
             summary += (
                 f", {difference.added:,} added, {difference.gone:,} gone, "
                 f"{difference.changed:,} changed"
+                + (f", {difference.moved:,} in another split" if difference.moved else "")
             )
             self._write_changes(data, older)
         left_out = [repo for repo in self.repos if repo not in self._present()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,6 +16,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.remote import is_address
 from goldpan.plan.family_sections import FAMILIES
 from goldpan.plan.sections import DatasetPlan, Plan
+from goldpan.plan.tags import check_tag
 
 LAST = "last"
 """What `since` of a dataset calls the version that the plan built before."""
@@ -86,13 +87,14 @@ def load_plan(path: str | Path) -> PlanFile:
     return PlanFile(file, plan)
 
 
-def check_plan(file: PlanFile) -> None:
+def check_plan(file: PlanFile, tasks: Path | None = None) -> None:
     """Raise `UsageError` where the plan names rules, profiles, models or the like there are not.
 
-    Plugins of the workspace have to be loaded.
+    Plugins of the workspace have to be loaded; `tasks` is the directory of its own tasks.
     """
     from goldpan.annotation.review.settings import load_review_settings
     from goldpan.builders.recipes import find_recipe
+    from goldpan.datasets.licenses import stated_license
     from goldpan.datasets.splits import SplitPlan
     from goldpan.evaluation.models.catalogue import find_model
     from goldpan.evaluation.protocol import find_protocol
@@ -100,6 +102,8 @@ def check_plan(file: PlanFile) -> None:
     from goldpan.miners.pairing import find_rules
 
     plan = file.plan
+    for license in plan.mine.licenses.values():
+        _check_key(file, "mine.licenses", stated_license, license)
     for rules in plan.pair.rules:
         _check_key(file, "pair.rules", find_rules, rules)
     for profile in file.profiles:
@@ -109,12 +113,16 @@ def check_plan(file: PlanFile) -> None:
         settings = None if named is None else file.resolve(named)
         _check_key(file, "review", load_review_settings, settings, plan.review.options)
     for number, dataset in enumerate(plan.dataset):
+        if dataset.publish is not None and dataset.publish.tag is not None:
+            key = f"dataset[{number}].publish.tag"
+            _check_key(file, key, check_tag, dataset.publish.tag, dataset.family)
         if dataset.family in FAMILIES:
             _check_family(file, f"dataset[{number}]", dataset)
             continue
         _check_key(file, f"dataset[{number}].family", find_recipe, dataset.family)
         _check_key(file, f"dataset[{number}].split", SplitPlan.parse, dataset.split, dataset.seed)
     for number, evaluation in enumerate(plan.evaluation):
+        _check_tasks(file, f"evaluation[{number}].datasets", evaluation.datasets, tasks)
         _check_key(file, f"evaluation[{number}].protocol", find_protocol, evaluation.protocol)
         for model in evaluation.models:
             key = f"evaluation[{number}].models"
@@ -143,6 +151,24 @@ def _check_family(file: PlanFile, key: str, dataset: DatasetPlan) -> None:
         _check_key(file, f"{key}.crosscode.method", find_method, dataset.crosscode.method)
     else:
         _check_key(file, f"{key}.split", SplitPlan.parse, dataset.split, dataset.seed)
+
+
+def _check_tasks(file: PlanFile, key: str, names: Sequence[str], own: Path | None) -> None:
+    """Refuse to evaluate on a dataset whose rows are those of no task."""
+    from goldpan.datasets.registry import load_tasks, tasks_of_family
+
+    families = {dataset.name: dataset.family for dataset in file.plan.dataset}
+    known = load_tasks(own) if names else {}
+    for name in names:
+        family = families[name]
+        # The rows of issue types are those of the task that their profile names.
+        if family != "issue-type" and not tasks_of_family(family, known):
+            raise UsageError(
+                f"{file.path}: {key}: no task has the rows of {name}, of the family {family}",
+                "Import prompts with goldpan build crosscode import, and name their task in tasks"
+                if family == "crosscode"
+                else "Remove it, or write a task for it (docs/tasks.md)",
+            )
 
 
 def _check_key(file: PlanFile, key: str, find: Any, *arguments: object) -> None:
@@ -187,15 +213,24 @@ def _check_names(file: Path, plan: Plan) -> None:
                     f"Did you mean {near[0]}" if near else others,
                 )
     _check_rules(file, plan)
-    listed = {name.lower() for name in plan.repositories.listed}
+    _check_repositories(file, plan)
+
+
+def _check_repositories(file: Path, plan: Plan) -> None:
+    """Refuse names of repositories that are not the plan's, where it lists all."""
+    if plan.repositories.select:
+        return
+    named = [("mine.licenses", name) for name in plan.mine.licenses]
     for number, dataset in enumerate(plan.dataset):
-        for name in dataset.repositories:
-            if name.lower() not in listed and not plan.repositories.select:
-                near = get_close_matches(name, plan.repositories.listed, n=1)
-                raise UsageError(
-                    f"{file}: dataset[{number}].repositories: {name} is not listed",
-                    f"Did you mean {near[0]}" if near else "Add it to repositories.listed",
-                )
+        named += [(f"dataset[{number}].repositories", name) for name in dataset.repositories]
+    listed = {name.lower(): name for name in plan.repositories.listed}
+    for key, name in named:
+        if name.lower() not in listed:
+            near = get_close_matches(name.lower(), listed, n=1)
+            raise UsageError(
+                f"{file}: {key}: {name} is not listed",
+                f"Did you mean {listed[near[0]]}" if near else "Add it to repositories.listed",
+            )
 
 
 def _check_rules(file: Path, plan: Plan) -> None:

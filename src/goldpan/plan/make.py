@@ -8,6 +8,7 @@ from pathlib import Path
 
 from goldpan.api.workspace import Workspace
 from goldpan.core.engine import EngineName
+from goldpan.core.own_tasks import tasks_directory
 from goldpan.filters.profile import load_profile
 from goldpan.plan.dataset_steps import DatasetStep, DuplicatesStep, ReviewStep
 from goldpan.plan.family_sections import FAMILIES
@@ -76,7 +77,7 @@ def open_workspace(
         at_once=plan.mine.at_once,
         workers=workers,
     )
-    check_plan(file)
+    check_plan(file, tasks_directory(lab.path))
     return lab
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from goldpan.core.errors import GoldpanError, MiningError
 from goldpan.core.progress import Reporter
+from goldpan.datasets.licenses import stated_license
 from goldpan.miners.mine_many import mine_many, predict_many, summary
 from goldpan.plan.job import Job
 from goldpan.plan.record import Record
@@ -64,8 +65,8 @@ class MineStep(Step):
 
     @property
     def license(self) -> str | None:
-        """What the plan states of the repository's licence."""
-        return self.setting.file.plan.mine.licenses.get(self.unit.subject.lower())
+        """What the plan states of the repository's licence, in SPDX's spelling."""
+        return stated_license(self.setting.file.plan.mine.licenses.get(self.unit.subject.lower()))
 
     def outcome(self, result: MineResult) -> Outcome:
         """Return what mining gave; raises `MiningError` where GitHub stopped answering."""
@@ -122,7 +123,9 @@ def _cost(predicted: Estimate | GoldpanError) -> Cost:
 def mine_together(jobs: Sequence[Job], setting: Setting, reporter: Reporter) -> None:
     """Mine repositories at once, each of which ends or fails for itself."""
     by_repo = {job.step.unit.subject: job for job in jobs}
-    licenses = {repo: setting.file.plan.mine.licenses.get(repo.lower()) for repo in by_repo}
+    licenses = {
+        repo: job.step.license for repo, job in by_repo.items() if isinstance(job.step, MineStep)
+    }
     mine_many(setting.lab.settings, licenses, reporter, _Jobs(by_repo))
 
 

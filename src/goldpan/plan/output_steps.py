@@ -8,16 +8,26 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.errors import DatasetError, EvaluationError, GoldpanError, UsageError
+from goldpan.core.errors import (
+    EvaluationError,
+    GoldpanError,
+    PublishError,
+    TagTakenError,
+)
 from goldpan.plan.record import digest_of, digests_of, size_of
 from goldpan.plan.repository_steps import Setting
 from goldpan.plan.sections import EvaluationPlan, Publish
+from goldpan.plan.tags import tag_of
 from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Plan as Runs
     from goldpan.api.evaluation import PlannedRun
+
+
+_REMEDY = "remedy"
+"""The fact of a run that failed: what to do about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +101,7 @@ class EvaluateStep(Step):
         made = [path for part in parts for path in part.made]
         lacks = [lack for part in parts for lack in part.lacks]
         if lacks and not made:
-            raise EvaluationError(f"No run finished: {lacks[0]}", "See goldpan evaluate run -h")
+            raise EvaluationError(f"No run finished: {lacks[0]}", parts[0].facts[_REMEDY])
         return Outcome(f"{len(made):,} runs", tuple(made), lacks=tuple(lacks), again=bool(lacks))
 
     def price(self) -> Cost:
@@ -125,7 +135,7 @@ def _run(planned: PlannedRun) -> Outcome:
         return Outcome("", (planned.run().directory / "result.json",))
     except EvaluationError as error:
         name = f"{planned.task} by {planned.model.name}, seed {planned.seed}"
-        return Outcome("", lacks=(f"{name}: {error.problem}",))
+        return Outcome("", lacks=(f"{name}: {error.problem}",), facts={_REMEDY: error.remedy})
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +173,18 @@ class PublishStep(Step):
         """Publish it."""
         section = self.section
         tag = None if section.tag is None else tag_of(self._directory, section.tag)
-        result = self.setting.lab.publish(
-            self._directory,
-            section.repo_id,
-            private=section.private,
-            tag=tag,
-            overwrite=section.overwrite,
-            allowed_licenses=section.allow_license,
-        )
+        try:
+            result = self.setting.lab.publish(
+                self._directory,
+                section.repo_id,
+                private=section.private,
+                tag=tag,
+                overwrite=section.overwrite,
+                allowed_licenses=section.allow_license,
+            )
+        except TagTakenError as error:
+            remedy = "Write {content} into the plan's tag, which differs with the rows"
+            raise PublishError(error.problem, f"{error.remedy}. {remedy}") from None
         what = f"{len(result.changes):,} files sent" if result.changes else "the same content"
         tagged = f", tag {result.tag}" if result.tag else ""
         return Outcome(f"{result.url}: {what}{tagged}", facts={"commit": result.commit or ""})
@@ -184,31 +198,3 @@ class PublishStep(Step):
     @property
     def _directory(self) -> Path:
         return self.setting.lab.layout.dataset(self.unit.subject)
-
-
-def tag_of(directory: Path, pattern: str) -> str:
-    """Return a tag in which {year}, {month} and {day} are those of the newest mined reply.
-
-    {content} is the digest of the rows, which tells versions of one day apart. Raises
-    `DatasetError` where the dataset does not tell when it was mined, `UsageError` for another
-    word in braces.
-    """
-    from goldpan.datasets.diff.version import content_digest
-    from goldpan.datasets.provenance import read_provenance
-
-    if "{" not in pattern:
-        return pattern
-    provenance = read_provenance(directory)
-    moments = [source.get("mined_until") for source in provenance["sources"]]
-    newest = max((moment for moment in moments if moment), default=None)
-    if newest is None:
-        raise DatasetError(f"{directory} does not say when it was mined", "Write the tag out")
-    year, month, day = newest[:10].split("-")
-    try:
-        content = content_digest(provenance)
-        return pattern.format(year=year, month=month, day=day, content=content[:8])
-    except (KeyError, IndexError, ValueError):
-        raise UsageError(
-            f"The tag {pattern!r} has an unknown word in braces",
-            "Use {year}, {month}, {day} or {content}",
-        ) from None

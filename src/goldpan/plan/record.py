@@ -159,7 +159,8 @@ def changes(old: Recipe, new: Recipe) -> list[Change]:
 
 def _differences(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     for key in sorted({*old, *new}):
-        if old.get(key) != new.get(key) or (key in old) != (key in new):
+        # A file that is not there yet is no other input than one that nobody asked for.
+        if old.get(key, ABSENT) != new.get(key, ABSENT):
             yield Change(f"{kind} {key}", _value_text(old, key), _value_text(new, key))
 
 
