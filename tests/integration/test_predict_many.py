@@ -1,4 +1,4 @@
-"""What mining many repositories costs: asked at once under one limiter, estimate in their order."""
+"""What mining many repositories costs: asked at once under one limiter, told in their order."""
 
 from __future__ import annotations
 

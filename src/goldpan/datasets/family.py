@@ -72,7 +72,7 @@ class Family:
     def __post_init__(self) -> None:
         names = {column.name for column in self.columns}
         named = {*self.order, *self.subject, *self.inputs, self.target, self.moment}
-        named |= {self.stratum, self.partition}
+        named |= {self.stratum, self.partition, self.works}
         if missing := named - names - {"", GROUP}:
             raise ValueError(f"{self.name} has no column {', '.join(sorted(missing))}")
 

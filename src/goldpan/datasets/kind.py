@@ -63,7 +63,7 @@ def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
     if any(column.get("holds") not in _HOLDS for column in described):
         return None
     works = str(provenance.get(_WORKS, ""))
-    if works and works not in schema.names:
+    if not {"id", works or "id"} <= set(schema.names):
         return None
     columns = tuple(
         Column(field.name, field.type, "", cast(Literal["fact", "prose", "code"], column["holds"]))
@@ -81,6 +81,7 @@ def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
         inputs=(),
         target="",
         task_categories=(),
+        moment="",  # nothing is split by it any more
         origin=str(provenance.get(_ORIGIN, "")),
         works=works,
     )
