@@ -129,7 +129,7 @@ class Hub:
         for method, pattern, name in _ROUTES:
             if method == call.method and (match := re.fullmatch(pattern, call.path)):
                 parts = {k: unquote(v) for k, v in match.groupdict().items() if v is not None}
-                answer: Answer = getattr(self, name)(asked=call, owners=owners, **parts)
+                answer: Answer = getattr(self, name)(call=call, owners=owners, **parts)
                 return answer
         raise RefusedError(404, message=f"no such route: {call.method} {call.path}")
 

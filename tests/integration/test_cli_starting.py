@@ -160,9 +160,9 @@ def test_a_mistyped_command_line_is_json_too_where_json_was_asked_for(tmp_path: 
 @pytest.mark.parametrize(
     ("words", "advice"),
     [
-        ("filter --plugin mine.py", "goldpan --plugin mine.py filter ..."),
-        ("build qa --quiet --seed 1", "goldpan --quiet build qa ..."),
-        ("mine --repo a/b --verbose", "goldpan --verbose mine ..."),
+        ("filter --plugin mine.py", "goldpan --plugin mine.py filter"),
+        ("build qa --quiet --seed 1", "goldpan --quiet build qa"),
+        ("mine --repo a/b --verbose", "goldpan --verbose mine"),
     ],
 )
 def test_an_option_behind_the_command_is_told_where_it_belongs(

@@ -37,7 +37,7 @@ def _complain(error: Any) -> int:
     if option in _BEFORE_COMMANDS:
         command = path.removeprefix("goldpan ")
         error.possibilities = ()
-        error.message = f"{option} comes before the command: goldpan {_words(option)} {command} ..."
+        error.message = f"{option} comes before the command: goldpan {_words(option)} {command}"
     if wants_json():
         complain(UsageError(error.format_message(), f"Run {path} -h for help"))
     else:

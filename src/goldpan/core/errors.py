@@ -46,7 +46,7 @@ class GoldpanError(Exception):
 
 def _ended(sentence: str) -> str:
     # What a library says may end in a mark of its own.
-    return sentence if sentence.endswith(("!", "?")) else f"{sentence.rstrip('.')}."
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 class UsageError(GoldpanError):
