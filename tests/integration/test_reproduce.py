@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from goldpan.cli import app
 from goldpan.core.errors import DatasetError, GoldpanError
-from goldpan.reproduce.catalogue import find_recipe
+from goldpan.reproduce.catalogue import find_recipe, recipe_names
 from goldpan.reproduce.data import DataFolder, MissingFileError
 from tests.reproducing import SCORES, write_data, write_recipe
 
@@ -31,6 +31,22 @@ def run(*arguments: object) -> tuple[int, Any]:
 
 def cells(result: Any, table: int) -> dict[tuple[str, str], Any]:
     return {(cell["row"], cell["column"]): cell for cell in result["tables"][table]["cells"]}
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_each_paper_says_without_data_why_a_cell_is_untested(tmp_path: Path, name: str) -> None:
+    done = CliRunner().invoke(
+        app, ["reproduce", name, "--workspace", str(tmp_path), "--no-run", "--json"]
+    )
+    assert done.exit_code in (0, 3), done.output
+    for table in json.loads(done.stdout)["tables"]:
+        reasons = [*table["notes"], *table["problems"]]
+        silent = [
+            (cell["row"], cell["column"])
+            for cell in table["cells"]
+            if cell["state"] == "untested" and not (cell["note"] or reasons)
+        ]
+        assert not silent, (table["table"], silent[:3])
 
 
 def test_a_table_stands_beside_the_print(tmp_path: Path) -> None:
@@ -62,7 +78,7 @@ def test_models_run_and_what_lacks_is_untested_with_a_reason(tmp_path: Path) -> 
     assert ran["state"] == "run"
     assert ran["here"] == pytest.approx(1 / 3), "a constant answer on 4 and 4 rows"
     assert ran["facts"]["rows"] == {"train": 32, "test": 8}
-    assert table["incivility", "A"]["note"] == "other toys is missing: others.csv"
+    assert table["incivility", "A"]["note"] == "A file is missing: other toys, others.csv"
     assert table["requirement_type", "Big"]["state"] == "untested"
     (missing,) = result["missing"]
     assert str(data / "others.csv") in missing["remedy"]
@@ -82,6 +98,23 @@ def test_rows_that_are_not_the_papers_are_not_used(tmp_path: Path) -> None:
         "total 39 where the recipe has 40; label:functional 19 where the recipe has 20" in problem
     )
     assert cells(result, 0)["requirement_type", "A"]["state"] == "untested"
+
+
+def test_missing_files_of_one_source_are_one_line(tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path, ('note = "Beside the toys."\n', ""))
+    arguments = ["reproduce", str(recipe), "--workspace", str(tmp_path / "w")]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 3, done.output
+    text = " ".join(done.stdout.split())
+    folder = tmp_path / "w" / "reproduce" / "nobody" / "sources"
+    assert (
+        "2 files are missing: toys.csv, others.csv. Get them from https://example.org/toys" in text
+    )
+    assert f"put them below {folder}." in text
+    assert text.count("A file is missing: scores, kit/scores.csv. Get it from") == 1
+    assert "Problem: A file is missing: scores, kit/scores.csv. How to get it stands below." in text
+    assert "--download fetches 1 of the 3 missing files" in text
+    assert "All tables: 9 cells, 9 untested." in text
 
 
 def test_three_files_tell_the_same(tmp_path: Path) -> None:
@@ -148,7 +181,7 @@ def test_files_are_found_in_a_clone_compressed_or_not(tmp_path: Path) -> None:
     (root / "kit" / "scores.csv").write_text("model\nA\n", encoding="utf-8")
     with pytest.raises(DatasetError, match="has no column 'task'"):
         DataFolder(root).find(recipe.file("scores"))
-    with pytest.raises(MissingFileError, match=r"toys is missing: toys.csv"):
+    with pytest.raises(MissingFileError, match=r"A file is missing: toys, toys.csv"):
         DataFolder(root).find(recipe.file("toys"))
 
 
@@ -179,7 +212,7 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
         "a--requirement_type",
         "big--requirement_type",
     ]
-    assert facts["skipped"][0].startswith("incivility: other toys is missing")
+    assert facts["skipped"][0].startswith("incivility: A file is missing: other toys")
     script = (output / "big--requirement_type.sbatch").read_text(encoding="utf-8")
     assert "#SBATCH --gpus=2" in script
     assert "#SBATCH --requeue" in script

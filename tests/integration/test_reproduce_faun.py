@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 from goldpan.cli import app
 from goldpan.core.errors import UsageError
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.plan.file import load_plan
 from tests.examples import examples, write
 from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.prompting import question_of
-from tests.publishing import local_place
+from tests.publishing import EXAMPLES, local_place
 from tests.twin.history import history_world
 
 
@@ -102,11 +103,31 @@ def test_more_than_the_papers_is_in_part_too(tmp_path: Path) -> None:
     assert samples["note"] == "more than the paper's"
 
 
-def test_without_a_workspace_the_plan_is_named(tmp_path: Path) -> None:
+def test_without_a_workspace_a_plan_is_written(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     tables = reproduced("--data", tmp_path / "data", "--workspace", tmp_path / "w")
     assert tables["1"]["counts"]["untested"] == 6
-    assert any("examples/faun-eval.toml" in note for note in tables["1"]["notes"])
+    path = tmp_path / "w" / "reproduce" / "faun-eval" / "faun-eval.toml"
+    assert any(f"goldpan run {path}" in note for note in tables["1"]["notes"])
+    for table in ("4", "5", "5-changes", "F3"):
+        assert any("--model prompted" in note for note in tables[table]["notes"]), table
+    written, example = load_plan(path).plan, load_plan(EXAMPLES / "faun-eval.toml").plan
+    private = [dataset.model_copy(update={"publish": None}) for dataset in example.dataset]
+    assert written == example.model_copy(update={"dataset": tuple(private)})
+    path.write_text("workspace = 'mine'", encoding="utf-8")
+    write(path.parent / "faun-eval-workspace", QA, examples(QA, 3), name="qa")
+    tables = reproduced("--workspace", tmp_path / "w")
+    assert cell(tables["1"], "FAUN-Eval-QA", "samples")["here"] == 3, "what the plan makes is found"
+    assert path.read_text(encoding="utf-8") == "workspace = 'mine'", "what is there stays"
+
+
+def test_a_table_without_any_cell_is_one_line(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["reproduce", "faun-eval", "--workspace", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert "Table 1: the datasets: 6 cells, 6 untested." in done.stdout
+    assert "FAUN-Eval-fix  paper" not in done.stdout, "no table of dashes"
+    assert "QA: BLEU" in done.stdout, "a table with some cells is shown"
+    assert "All tables: 268 cells, 111 recomputed, 157 untested." in " ".join(done.stdout.split())
 
 
 def test_a_run_under_another_protocol_is_in_part(tmp_path: Path, server: OpenAIServer) -> None:

@@ -47,7 +47,7 @@ def test_a_file_comes_from_its_commit(tmp_path: Path, server: str) -> None:
     assert fetched.path == tmp_path / "data" / "kit" / "scores.csv"
     assert fetched.state == "as published"
     assert fetched.path.read_text(encoding="utf-8") == SCORES
-    with pytest.raises(MissingFileError, match="toys is missing"):
+    with pytest.raises(MissingFileError, match="A file is missing: toys"):
         DataFolder(tmp_path / "data", server).fetch(recipe.file("toys"))
 
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.reproduce.context import Context
     from goldpan.reproduce.engine import Reproduction
     from goldpan.reproduce.jobs import JobPlan
-    from goldpan.reproduce.recipe import Recipe
+    from goldpan.reproduce.recipe import Recipe, SourceFile
 
 
 _LONGEST_ROW = 26
-_MOST_FILES = 12
-"""Missing files that are named on the screen."""
+_MOST_NAMES = 3
+"""Missing files of one source that are named on the screen."""
 _MARKS = {"run": "r", "in part": "p", "recomputed": "c", "untested": "-"}
 
 
@@ -120,30 +120,61 @@ def print_jobs(plan: JobPlan, directory: Path) -> None:
 
 def print_reproduction(result: Reproduction, paths: Sequence[Path]) -> None:
     """Show each table beside the print, and where the results lie."""
+    from goldpan.report.number_format import count
     from goldpan.reproduce.cells import MEANING
-    from goldpan.reproduce.report import NAMES, sentences
+    from goldpan.reproduce.report import NAMES, counted, sentences
 
     console = Terminal()
+    named = {f"{what}. {remedy}.": what for _, what, remedy in result.missing}
+    said: set[str] = set()
     for table in result.tables:
-        console.print(titled(table.recipe.title, ""))
-        for block in _blocks(table, console.width):
-            console.print(block)
+        console.print(titled(table.recipe.title, "") if table.obtained else "")
+        if table.obtained:
+            for block in _blocks(table, console.width):
+                console.print(block)
         for sentence in sentences(table):
             console.print(clean(sentence))
         for problem in table.problems:
-            console.print(clean(f"Problem: {problem}"))
+            short = named.get(problem)
+            text = problem if short is None else f"{short}. How to get it stands below."
+            console.print(clean(f"Problem: {text}"))
         for note in table.notes:
-            console.print(clean(f"Note: {note}"))
+            if note not in said:  # tables may share what they lack
+                console.print(clean(f"Note: {note}"))
+            said.add(note)
     console.print(titled("Marks: ", ", ".join(f"{_MARKS[name]} {name}" for name in MEANING)))
-    for _, problem, remedy in result.missing[:_MOST_FILES]:
-        console.print(clean(f"{problem}. {remedy}."))
-    if (more := len(result.missing) - _MOST_FILES) > 0:
-        console.print(f"{more:,} more missing files are named in {NAMES[1]}.")
+    console.print(f"All tables: {counted(result.tables)}.")
+    for line in _missing_files(result):
+        console.print(clean(line))
     fetched = sum(bool(result.recipe.file(key).raw_path) for key, _, _ in result.missing)
     if fetched:
-        console.print(f"--download fetches {fetched} of these {len(result.missing)} files.")
+        few = f"{fetched} of the {count(len(result.missing), 'missing file')}"
+        console.print(f"--download fetches {few}; {NAMES[1]} names each.")
     for path in paths:
         console.print(clean(f"Wrote {path}"))
+
+
+def _missing_files(result: Reproduction) -> Iterator[str]:
+    """Yield how to get what lacks, a line a source: authors publish many files at one address."""
+    sources: dict[str, list[tuple[SourceFile, str]]] = {}
+    missing = {key: f"{problem}. {remedy}." for key, problem, remedy in result.missing}
+    for file in result.recipe.files:
+        if file.key in missing:
+            # A note says of a single file how to make it.
+            shared = (file.path and file.repository) or (not file.note and file.url)
+            sources.setdefault(shared or file.key, []).append((file, missing[file.key]))
+    for files in sources.values():
+        first, text = files[0]
+        if len(files) == 1:
+            yield text
+            continue
+        names = ", ".join(file.paths[0] for file, _ in files[:_MOST_NAMES])
+        more = " and so on" if len(files) > _MOST_NAMES else ""
+        how = f"Get them from {first.address}, and put them below {result.folder}"
+        if first.repository:
+            commit = f" at {first.commit[:12]}" if first.commit else ""
+            how = f"Clone https://github.com/{first.repository}{commit} below {result.folder}"
+        yield f"{len(files):,} files are missing: {names}{more}. {how}."
 
 
 def _blocks(table: TableResult, width: int) -> Iterator[Table]:

@@ -88,6 +88,11 @@ class TableResult:
         counts = Counter(cell.state for cell in self.cells)
         return {state: counts[state] for state in STATES}
 
+    @property
+    def obtained(self) -> bool:
+        """Return whether any cell was: a table of untested cells shows the print alone."""
+        return any(cell.state != "untested" for cell in self.cells)
+
     def furthest(self, states: Iterable[State] = STATES) -> Cell | None:
         """Return the cell of those states whose distance is largest, None without any."""
         accepted = set(states)

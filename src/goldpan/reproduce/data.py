@@ -167,7 +167,7 @@ def how_to_get(source: SourceFile, root: Path) -> tuple[str, str]:
     where = source.address or "where its authors publish it (the recipe knows no address)"
     more = f" ({source.note.removesuffix('.')})" if source.note else ""
     return (
-        f"{source.title} is missing: {source.paths[0]}",
+        f"A file is missing: {source.title}, {source.paths[0]}",
         f"Get it from {where} and put it at {root / source.paths[0]}{more}",
     )
 

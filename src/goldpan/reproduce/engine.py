@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.evaluation.environment import Environment, read_environment
@@ -24,6 +25,8 @@ class Reproduction:
     """The authors' files that were read, by key."""
     missing: tuple[tuple[str, str, str], ...]
     """Files that were needed and are not there: key, what, and how to get it."""
+    folder: Path
+    """Where the authors' files are looked for."""
     environment: Environment
     seed: int
     effort: Effort
@@ -76,6 +79,7 @@ def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:
         tuple(results),
         tuple(file for _, file in sorted(context.data.files.items())),
         tuple((key, *missing) for key, missing in sorted(context.missing.items())),
+        context.data.root,
         read_environment(),
         context.seed,
         context.effort,

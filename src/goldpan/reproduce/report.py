@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from goldpan.core.workspace import make_directory
 from goldpan.report.document import Content, Fold, Report, Section, Table, Text
 from goldpan.report.evaluation import evaluation_page
 from goldpan.report.markdown import markdown_report
+from goldpan.report.number_format import count
 from goldpan.report.page import write_page
 from goldpan.reproduce.cells import MEANING, STATES, Cell, TableResult
 from goldpan.reproduce.engine import Reproduction
@@ -99,17 +100,24 @@ def make_report(result: Reproduction) -> Report:
     )
 
 
+def counted(tables: Sequence[TableResult]) -> str:
+    """Return how many cells tables have, and how many of each state."""
+    counts = {state: sum(table.counts()[state] for table in tables) for state in STATES}
+    texts = [f"{number:,} {state}" for state, number in counts.items() if number]
+    return ", ".join([count(sum(counts.values()), "cell"), *texts])
+
+
 def sentences(table: TableResult) -> Iterator[str]:
     """Yield what came out of a table: cells by state, and how near they are to the print."""
-    counts = table.counts()
-    summary = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
-    yield f"{table.recipe.title}: {len(table.cells):,} cells, {summary}."
+    yield f"{table.recipe.title}: {counted([table])}."
     for state in STATES[:-1]:
         compared = [cell for cell in table.cells if cell.state == state and cell.same is not None]
         if not compared:
             continue
         same = sum(cell.same is True for cell in compared)
-        sentence = f"Of {len(compared):,} cells {state}, {same:,} agree to the printed digits"
+        verb = "agrees" if same == 1 else "agree"
+        sentence = f"Of {count(len(compared), 'cell')} {state}, {same:,} {verb}"
+        sentence += " to the printed digits"
         furthest = table.furthest((state,))
         if furthest is not None and same < len(compared):
             sentence += (

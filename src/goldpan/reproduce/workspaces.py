@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.reproduce.context import Context
 
 _SIGNS = ("datasets", "runs", "tables")
+_PLANS = files("goldpan.reproduce") / "plans"
 
 
 def workspaces(context: Context) -> Iterator[Workspace]:
-    """Yield the data folder, the folders in it and the user's workspace, where they are one."""
-    folders = [context.data.root]
-    if context.data.root.is_dir():
-        folders += sorted(path for path in context.data.root.iterdir() if path.is_dir())
+    """Yield the folders that are workspaces: of the data, of this paper, and the user's own.
+
+    The first two count with the folders in them, as the plan of a paper makes its workspace beside
+    itself.
+    """
+    folders: list[Path] = []
+    for root in (context.data.root, context.directory):
+        if root.is_dir():
+            folders += [root, *sorted(path for path in root.iterdir() if path.is_dir())]
     seen: set[Path] = set()
     for folder in (*folders, context.workspace.root):
         if (resolved := folder.resolve()) in seen:
@@ -23,3 +30,18 @@ def workspaces(context: Context) -> Iterator[Workspace]:
         seen.add(resolved)
         if any((folder / sign).is_dir() for sign in _SIGNS):
             yield Workspace(folder)
+
+
+def written_plan(context: Context) -> Path | None:
+    """Return the plan that makes the paper's data, written where it is not; None without one.
+
+    It lies where the paper's results do, and is never written over: people change theirs.
+    """
+    shipped = _PLANS / f"{context.recipe.name}.toml"
+    if not shipped.is_file():
+        return None
+    path = context.directory / shipped.name
+    if not path.exists():
+        make_directory(path.parent)
+        write_whole(path, shipped.read_bytes())
+    return path

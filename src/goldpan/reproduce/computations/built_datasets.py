@@ -6,6 +6,7 @@ Rows of the table are `repositories`, `entries` and `fix pairs` with one column,
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 from goldpan.reproduce.cells import Outcome, State
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.workspaces import workspaces
+from goldpan.reproduce.workspaces import workspaces, written_plan
 
 _DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
 _PREFIX = "faun-eval-"
@@ -49,9 +50,14 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
             for column in table.columns:
                 yield _outcome(table, row, column, facts[column], directory)
         return
-    context.note(
-        "No workspace is there: run examples/faun-eval.toml, and give its workspace with --data."
-    )
+    plan = written_plan(context)
+    remedy = "give one with --workspace or --data"
+    if plan is not None:
+        remedy = (
+            f"goldpan run {shlex.quote(str(plan))} makes them from GitHub (--dry-run says at what"
+            f" cost), and the same command then finds them; or {remedy}"
+        )
+    context.note(f"No workspace with the paper's datasets is there: {remedy}.")
 
 
 def _outcome(table: TableRecipe, row: str, column: str, value: float, where: Path) -> Outcome:

@@ -73,6 +73,14 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     """Yield the cells of models that have finished runs; of several seeds, the mean."""
     chosen = parsed(_Settings, settings)
     stored = _stored_runs(context)
+    if not stored:
+        names = ", ".join(model.name for model in context.recipe.models[:3])
+        context.note(
+            "No finished run of the paper's models is in a workspace: cells come from goldpan"
+            " evaluate run --task qa --model prompted --set model=NAME --protocol"
+            f" {context.recipe.protocol} --workspace DIR (NAME: {names} and so on), from"
+            " --task fault_localization and code_edit, and with --ablate title and the like."
+        )
     if chosen.lengths:
         yield from _by_length(table, stored)
         return
