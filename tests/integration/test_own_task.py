@@ -13,6 +13,7 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.registry import load_tasks, tasks_directory
 from goldpan.datasets.task_checks import check_files
 from goldpan.datasets.task_file import read_task
+from tests.places import ROOT
 
 
 def say(root: Path, *arguments: str) -> Result:
@@ -118,6 +119,9 @@ def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path)
         ("evaluate", "score", "--task", "mine"),
         ("evaluate", "lengths", "--task", "mine"),
         ("evaluate", "compare", "--task", "mine"),
+        ("evaluate", "label-errors", "--task", "mine"),
+        ("report", "--runs", "--output", str(tmp_path / "report.html")),
+        ("build", "crosscode", "export", "--task", "mine"),
         ("tasks", "show", "mine"),
         ("tasks", "import", "mine", str(table)),
     ]
@@ -130,3 +134,18 @@ def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path)
     assert "no task 'mine'" in str(unknown.exception)
     missing = say(root, "evaluate", "score", "--tasks", str(tmp_path / "nowhere"))
     assert "is not a directory" in str(missing.exception)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The registry does not know" not in page
+
+
+def test_each_command_that_takes_a_task_takes_their_directory() -> None:
+    """But `build crosscode import`, which writes tasks, and `reproduce`, whose are the paper's."""
+    lacking = set()
+    for part in (
+        (ROOT / "tests" / "snapshots" / "commands.txt")
+        .read_text(encoding="utf-8")
+        .split("\n$ ")[1:]
+    ):
+        if "\n  --task " in part and "\n  --tasks " not in part:
+            lacking.add(part.splitlines()[0])
+    assert lacking == {"goldpan build crosscode import --help"}

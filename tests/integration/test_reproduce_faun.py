@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,25 @@ from goldpan.cli import app
 from goldpan.core.errors import UsageError
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.plan.file import load_plan
-from tests.examples import examples, write
+from tests.examples import PROVENANCE, examples, write
 from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.prompting import question_of
 from tests.publishing import EXAMPLES, local_place
 from tests.twin.history import history_world
+
+GAPS = "filtered by the profile default; not reviewed"
+"""What datasets of `write` lack beside the paper's."""
+JUDGE = {
+    "models": ["gpt-4o"],
+    "prompt": "question-answer@2",
+    "samples": 1,
+    "temperature": 0.0,
+    "agreement": 1.0,
+    "subjects": 300,
+    "kept": 300,
+}
+PEOPLE = {"annotators": 2, "subjects": 300}
+FOUR = f"4 of 300 rows; {GAPS}"
 
 
 def answer(body: Body) -> Said:
@@ -61,7 +76,11 @@ def test_runs_of_a_workspace_fill_their_cells(tmp_path: Path, server: OpenAIServ
     evaluate(root, server, "--task", "fault_localization", "--ablate", "title")
     tables = reproduced("--data", tmp_path / "data", "--workspace", tmp_path / "w")
     whole = cell(tables["4"], "FL: EM", "GPT-4o")
-    assert (whole["here"], whole["state"], whole["note"]) == (1.0, "in part", "4 of 300 rows")
+    assert (whole["here"], whole["state"], whole["note"]) == (
+        1.0,
+        "in part",
+        FOUR,
+    )
     assert cell(tables["5"], "FL: EM, IT+IB", "GPT-4o")["here"] == 1.0
     assert cell(tables["5"], "FL: EM, IB", "GPT-4o")["here"] == 0.0
     assert cell(tables["5"], "FL: EM, IT", "GPT-4o")["state"] == "untested"
@@ -87,7 +106,11 @@ def test_averages_changes_and_ties(tmp_path: Path, server: OpenAIServer) -> None
     tables = reproduced("--workspace", root)
     assert cell(tables["5"], "FL: EM, IB", "Average")["here"] == 0.0
     change = cell(tables["5-changes"], "FL: EM, IB", "Average")
-    assert (change["here"], change["state"], change["note"]) == (100, "in part", "4 of 300 rows")
+    assert (change["here"], change["state"], change["note"]) == (
+        100,
+        "in part",
+        FOUR,
+    )
     assert cell(tables["4"], "FL: EM", "Average")["state"] == "recomputed", "ten models lack"
     worst = cell(tables["F3"], "GPT-4o", "QA: worst")
     assert worst["facts"]["seeds"] == [0, 1]
@@ -95,12 +118,48 @@ def test_averages_changes_and_ties(tmp_path: Path, server: OpenAIServer) -> None
     assert worst["here"] == "equal", "no third of the same score is the worst"
 
 
+def test_rows_that_changed_after_a_run_are_told_and_others_count(
+    tmp_path: Path, server: OpenAIServer
+) -> None:
+    place = tmp_path / "w"
+    for family, name in ((QA, "qa"), (FAULT_LOCALIZATION, "fault-localization")):
+        write(place, family, examples(family, 4), name=name)
+        evaluate(place, server, "--task", name.replace("-", "_"))
+    write(place, QA, examples(QA, 5), name="qa")
+    done = CliRunner().invoke(app, ["reproduce", "faun-eval", "--workspace", str(place), "--json"])
+    assert done.exit_code == 3, done.output
+    (figure,) = (table for table in json.loads(done.stdout)["tables"] if table["table"] == "F3")
+    assert any("holds other rows than a run of qa" in problem for problem in figure["problems"])
+    assert cell(figure, "GPT-4o", "FL: medium against short")["here"] == "equal"
+
+
+@pytest.mark.parametrize(
+    ("reviews", "gap"),
+    [
+        ({}, "not reviewed"),
+        ({"question-answer": {"models": JUDGE}}, "reviewed by models alone"),
+        ({"question-answer": {"models": JUDGE, "people": {"pilot": PEOPLE}}}, ""),
+    ],
+)
+def test_who_reviewed_the_rows_counts(tmp_path: Path, reviews: Any, gap: str) -> None:
+    place = tmp_path / "w"
+    write(
+        place,
+        QA,
+        examples(QA, 300),
+        name="faun-eval-qa",
+        provenance=replace(PROVENANCE, profile={"name": "faun-eval"}, reviews=reviews),
+    )
+    samples = cell(reproduced("--workspace", place)["1"], "FAUN-Eval-QA", "samples")
+    assert (samples["state"], samples["note"]) == ("in part" if gap else "run", gap)
+
+
 def test_more_than_the_papers_is_in_part_too(tmp_path: Path) -> None:
     root = tmp_path / "w"
     write(root, QA, examples(QA, 301), name="qa")
     samples = cell(reproduced("--workspace", root)["1"], "FAUN-Eval-QA", "samples")
     assert (samples["here"], samples["state"]) == (301, "in part")
-    assert samples["note"] == "more than the paper's"
+    assert samples["note"] == f"more than the paper's; {GAPS}"
 
 
 def test_without_a_workspace_a_plan_is_written(tmp_path: Path) -> None:
@@ -136,13 +195,13 @@ def test_a_run_under_another_protocol_is_in_part(tmp_path: Path, server: OpenAIS
     task = ("--task", "fault_localization")
     evaluate(root, server, *task, "--protocol", "default", "--ablate", "title")
     evaluate(root, server, *task, "--protocol", "default")
-    note = "4 of 300 rows; under the protocol default"
+    note = f"4 of 300 rows; under the protocol default; {GAPS}"
     first = reproduced("--workspace", root)
     assert cell(first["4"], "FL: EM", "GPT-4o")["note"] == note
     assert cell(first["5"], "FL: EM, IB", "GPT-4o")["note"] == note
     evaluate(root, server, *task)
     second = reproduced("--workspace", root)
-    assert cell(second["4"], "FL: EM", "GPT-4o")["note"] == "4 of 300 rows", "the paper's counts"
+    assert cell(second["4"], "FL: EM", "GPT-4o")["note"] == FOUR, "the paper's counts"
     assert cell(second["5"], "FL: EM, IB", "GPT-4o")["note"] == note
 
 
@@ -191,7 +250,7 @@ def test_from_a_plan_on_github_to_the_papers_tables(
         whole = cell(tables["4"], f"QA: {metric}", "GPT-4o")
         # One issue was opened twice, word for word, and answered in two ways.
         assert 1 - 1 / count["qa"] <= whole["here"] < 1, metric
-        assert whole["note"] == f"{count['qa']} of 300 rows"
+        assert whole["note"] == f"{count['qa']} of 300 rows; not reviewed"
         less = cell(tables["5"], f"QA: {metric}, IB", "GPT-4o")
         assert less["here"] < 0.5
         change = cell(tables["5-changes"], f"QA: {metric}, IB", "GPT-4o")

@@ -13,7 +13,8 @@ from goldpan.plan.sections import Select
 from goldpan.plan.selection import query_of
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
-DATASET = LISTED + '[[dataset]]\nname = "qa"\nfamily = "qa"\n'
+QUESTIONS = '[[dataset]]\nname = "qa"\nfamily = "qa"\n'
+DATASET = LISTED + QUESTIONS
 
 
 def plan(folder: Path, text: str) -> PlanFile:
@@ -71,6 +72,14 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
             "Did you mean qa",
         ),
         (DATASET + '[[evaluation]]\nname = "e"', "evaluation[0]: it names nothing", "datasets ="),
+        (
+            LISTED
+            + "[review]\n"
+            + QUESTIONS
+            + 'profile = "faun-eval"\nrequire = ["question-answer"]',
+            "dataset[0].require: the review is of what the profile default keeps",
+            'Write profile = "faun-eval" in [review]',
+        ),
         ("refresh = 3\n" + LISTED, "refresh", "docs/plans.md"),
         ("[repositories", "is not valid TOML", "Correct it"),
     ],

@@ -13,10 +13,11 @@ from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
     Directory,
     Json,
+    OwnTasks,
+    layout_of,
     opened,
     print_result,
     reporting,
-    settings_of,
 )
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Terminal, clean
@@ -25,6 +26,7 @@ from goldpan.core.workspace import Workspace
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.studio.push import PushResult
     from goldpan.annotation.studio.suspects import Selection
+    from goldpan.api.workspace import Workspace as Ranking
     from goldpan.datasets.task import Task
 
 ProjectName = Annotated[str, typer.Option("--project", help="A name for this round of annotation.")]
@@ -83,6 +85,7 @@ def push(
         str | None, typer.Option(help="An address that Label Studio calls after each answer.")
     ] = None,
     url: Url = None,
+    own: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -99,7 +102,7 @@ def push(
     from goldpan.datasets.task_data import task_directory
     from goldpan.filters.profile import load_profile
 
-    lab = Workspace(settings_of(workspace=workspace).workspace)
+    lab = layout_of(workspace, own)
     dataset_task = _task(lab, task, suspects)
     if form is None and dataset_task is None:
         raise UsageError("It is not said what people are asked", "Give --form or --task")
@@ -110,7 +113,8 @@ def push(
     server = choose_server(lab, url, os.environ)
     selection = None
     if dataset_task is not None and suspects is not None:
-        selection = _select(lab, dataset_task, rows, suspects, controls, folds, seed, json=json)
+        with opened(json, workspace=lab.root, tasks=own) as ranking:
+            selection = _select(ranking, dataset_task, rows, suspects, controls, folds, seed)
     with reporting(json) as reporter:
         tasks = read_tasks(rows, asked_form, selection.ids if selection else None)
         suggest = None
@@ -155,21 +159,18 @@ def _task(lab: Workspace, name: str | None, suspects: int | None) -> Task | None
 
 
 def _select(
-    lab: Workspace,
+    lab: Ranking,
     task: Task,
     rows: Path,
     suspects: int,
     controls: int,
     folds: int,
     seed: int,
-    *,
-    json: bool,
 ) -> Selection:
     """Return the rows whose labels are most suspect, and controls."""
     from goldpan.annotation.studio.suspects import choose
 
-    with opened(json, workspace=lab.root) as ranking:
-        label_errors = ranking.label_errors(task.name, dataset=rows, folds=folds, seed=seed)
+    label_errors = lab.label_errors(task.name, dataset=rows, folds=folds, seed=seed)
     return choose(
         [(row.id, row.margin) for row in label_errors.ranked],
         suspects,

@@ -10,7 +10,16 @@ import typer
 
 from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
-from goldpan.commands.shared import PARTIAL, Directory, Json, Repos, opened, print_result, reporting
+from goldpan.commands.shared import (
+    PARTIAL,
+    Directory,
+    Json,
+    OwnTasks,
+    Repos,
+    opened,
+    print_result,
+    reporting,
+)
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
@@ -121,6 +130,7 @@ def report(
         ),
     ] = False,
     output: Annotated[Path, typer.Option(help="The HTML file.")] = Path("goldpan-report.html"),
+    tasks: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -135,7 +145,7 @@ def report(
             "--runs reports on all stored runs, not on repositories and datasets",
             "Leave out --repo and --dataset, or use goldpan evaluate compare --task",
         )
-    with opened(json, workspace=workspace) as lab:
+    with opened(json, workspace=workspace, tasks=tasks) as lab:
         has_runs = any(lab.path.glob("runs/*/*/*/result.json"))
         if runs or (has_runs and not repo and not lab.repositories()):
             _report_runs(lab.layout, output, json)

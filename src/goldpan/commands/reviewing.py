@@ -16,11 +16,13 @@ from goldpan.commands.shared import (
     PARTIAL,
     Directory,
     Json,
+    OwnTasks,
     Repos,
     print_result,
     reporting,
     settings_of,
 )
+from goldpan.core.own_tasks import use_tasks
 from goldpan.core.terminal import Terminal, titled
 from goldpan.core.workspace import Workspace
 
@@ -70,6 +72,7 @@ def review(
             "or a Parquet file."
         ),
     ] = None,
+    own: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -95,6 +98,7 @@ def review(
         return
     review_settings = load_review_settings(settings, flags)
     lab = Workspace(settings_of(workspace=workspace).workspace, rules)
+    use_tasks(lab.root, own)
     if dataset is not None:
         _labels(lab, dataset, review_settings, dry_run, json)
         return

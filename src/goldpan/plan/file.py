@@ -213,6 +213,7 @@ def _check_names(file: Path, plan: Plan) -> None:
                     f"Did you mean {near[0]}" if near else others,
                 )
     _check_rules(file, plan)
+    _check_review(file, plan)
     _check_repositories(file, plan)
 
 
@@ -231,6 +232,23 @@ def _check_repositories(file: Path, plan: Plan) -> None:
                 f"{file}: {key}: {name} is not listed",
                 f"Did you mean {listed[near[0]]}" if near else "Add it to repositories.listed",
             )
+
+
+def _check_review(file: Path, plan: Plan) -> None:
+    """Refuse a review, which costs money, of what no dataset that requires one is built from."""
+    if plan.review is None:
+        return
+    reviewed = plan.review.profile
+    wanted = {
+        number: dataset.profile for number, dataset in enumerate(plan.dataset) if dataset.require
+    }
+    if wanted and reviewed not in wanted.values():
+        number, profile = next(iter(wanted.items()))
+        raise UsageError(
+            f"{file}: dataset[{number}].require: the review is of what the profile {reviewed}"
+            f" keeps, and this dataset is of {profile}",
+            f'Write profile = "{profile}" in [review]',
+        )
 
 
 def _check_rules(file: Path, plan: Plan) -> None:

@@ -7,7 +7,7 @@ Rows of the table are `repositories`, `entries` and `fix pairs` with one column,
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 from goldpan.reproduce.cells import Outcome, State
 from goldpan.reproduce.context import Context
+from goldpan.reproduce.dataset_gaps import dataset_gaps
 from goldpan.reproduce.recipe import TableRecipe
 from goldpan.reproduce.workspaces import workspaces, written_plan
 
@@ -47,8 +48,9 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
                 "repositories": len(set(rows["repo"].to_pylist())),
                 "samples": rows.num_rows,
             }
+            gaps = dataset_gaps(directory, _RULES)
             for column in table.columns:
-                yield _outcome(table, row, column, facts[column], directory)
+                yield _outcome(table, row, column, facts[column], directory, gaps)
         return
     plan = written_plan(context)
     remedy = "give one with --workspace or --data"
@@ -60,13 +62,21 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     context.note(f"No workspace with the paper's datasets is there: {remedy}.")
 
 
-def _outcome(table: TableRecipe, row: str, column: str, value: float, where: Path) -> Outcome:
+def _outcome(
+    table: TableRecipe,
+    row: str,
+    column: str,
+    value: float,
+    where: Path,
+    gaps: Sequence[str] = (),
+) -> Outcome:
     paper = table.rows[row][table.columns.index(column)]
     note = ""
     if isinstance(paper, float | int) and value != paper:
         note = "less than the paper's" if value < paper else "more than the paper's"
     if value > float(paper or 0) and row in _AT_LEAST:
         note = ""
+    note = "; ".join(filter(None, (note, *gaps)))
     state: State = "in part" if note else "run"
     return Outcome(row, column, value, state, note, {"directory": str(where)})
 

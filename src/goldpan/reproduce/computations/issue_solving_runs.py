@@ -12,12 +12,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from goldpan.core.errors import GoldpanError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, tasks_directory
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import task_directory
 from goldpan.evaluation.ablation import relative_change, without
 from goldpan.evaluation.lengths import THIRDS, Third, score_by_length
 from goldpan.evaluation.runs import Run, read_runs
@@ -25,6 +29,7 @@ from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.task_input import built_family, input_lengths, scored_input
 from goldpan.reproduce.cells import Outcome, State
 from goldpan.reproduce.context import Context
+from goldpan.reproduce.dataset_gaps import dataset_gaps
 from goldpan.reproduce.recipe import TableRecipe
 from goldpan.reproduce.recipe_runs import model_of
 from goldpan.reproduce.scores import parsed
@@ -42,6 +47,7 @@ _METRICS = {
 }
 _ABLATE = "ablate"
 _AVERAGE = "Average"
+_PROFILE = "faun-eval"
 _ROWS = 300
 """Test rows of each of the paper's datasets."""
 
@@ -65,6 +71,8 @@ class _Stored:
     """The parts of the input, such as IT+IB."""
     whole: bool
     """Whether those are all parts."""
+    as_printed: bool
+    """Whether it ran under the paper's protocol."""
     note: str = ""
     """In what the run differs from the paper's, beside its rows."""
 
@@ -82,7 +90,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
             " --task fault_localization and code_edit, and with --ablate title and the like."
         )
     if chosen.lengths:
-        yield from _by_length(table, stored)
+        yield from _by_length(context, table, stored)
         return
     for row in table.rows:
         models = chosen.averages.get(row.partition(": ")[0]) or tuple(
@@ -146,7 +154,9 @@ def _row(row: str, stored: Sequence[_Stored], averaged: Sequence[str]) -> dict[s
     return means
 
 
-def _by_length(table: TableRecipe, stored: Sequence[_Stored]) -> Iterator[Outcome]:
+def _by_length(
+    context: Context, table: TableRecipe, stored: Sequence[_Stored]
+) -> Iterator[Outcome]:
     """Yield what holds of the thirds' scores, which are means of several seeds."""
     runs: dict[tuple[str, str], list[_Stored]] = defaultdict(list)
     for entry in stored:
@@ -154,9 +164,13 @@ def _by_length(table: TableRecipe, stored: Sequence[_Stored]) -> Iterator[Outcom
             runs[entry.title, entry.run.task].append(entry)
     for (title, task), entries in runs.items():
         values: dict[str, list[float]] = {name: [] for name in THIRDS}
-        for entry in entries:
-            for third in _thirds(entry):
-                values[third.name].append(third.scores.value(third.scores.main) or 0.0)
+        try:
+            all_thirds = [third for entry in entries for third in _thirds(entry)]
+        except GoldpanError as error:  # the rows of this run are others now; further runs may count
+            context.problem(str(error))
+            continue
+        for third in all_thirds:
+            values[third.name].append(third.scores.value(third.scores.main) or 0.0)
         scores = {name: as_decimal(fsum(seeds) / len(seeds)) for name, seeds in values.items()}
         short, medium, long = scores.values()
         column, value = {
@@ -183,17 +197,18 @@ def _lowest(scores: Mapping[str, float]) -> str:
 
 def _thirds(entry: _Stored) -> tuple[Third, ...]:
     task = find_task(entry.run.task, tasks_directory(entry.workspace.root))
-    directory = entry.workspace.dataset(f"faun-eval-{task.source.builder}")
-    rows = scored_input(
-        entry.workspace,
-        task,
-        entry.run.record.data_hash,
-        directory if directory.exists() else None,
-    )
+    directory = _dataset(entry.workspace, task)
+    rows = scored_input(entry.workspace, task, entry.run.record.data_hash, directory)
     predictions = entry.run.predictions()
     return score_by_length(
         task, predictions, input_lengths(rows), seed=entry.run.seed, files=rows.files
     )
+
+
+def _dataset(workspace: Workspace, task: Task) -> Path:
+    """Return where a task's dataset lies: that of the plan's name before others."""
+    named = workspace.dataset(f"{_PROFILE}-{task.source.builder}")
+    return named if named.exists() else task_directory(workspace, task)
 
 
 def _stored_runs(context: Context) -> list[_Stored]:
@@ -209,15 +224,17 @@ def _stored_runs(context: Context) -> list[_Stored]:
             removed = tuple(filter(None, str(run.record.settings.get(_ABLATE, "")).split("+")))
             shown = without(family, removed).name
             name = run.record.protocol.name
-            note = "" if name == context.recipe.protocol else f"under the protocol {name}"
-            stored.append(_Stored(workspace, run, model.title, shown, not removed, note))
+            asked = "" if name == context.recipe.protocol else f"under the protocol {name}"
+            gaps = dataset_gaps(_dataset(workspace, task), _PROFILE)
+            note = "; ".join(filter(None, (asked, *gaps)))
+            stored.append(_Stored(workspace, run, model.title, shown, not removed, not asked, note))
     return _closest(stored)
 
 
 def _closest(stored: Sequence[_Stored]) -> list[_Stored]:
     """Return the runs of each model and input under the paper's protocol, others where none is."""
-    as_printed = {_subject(entry) for entry in stored if not entry.note}
-    return [entry for entry in stored if not entry.note or _subject(entry) not in as_printed]
+    as_printed = {_subject(entry) for entry in stored if entry.as_printed}
+    return [entry for entry in stored if entry.as_printed or _subject(entry) not in as_printed]
 
 
 def _subject(entry: _Stored) -> tuple[str, str, str]:
