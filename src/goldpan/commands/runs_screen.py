@@ -136,11 +136,13 @@ def _of(scores: Scores, name: str, label: str) -> str:
 
 def _print_by(console: Terminal, by: ByColumn) -> None:
     """Show a run's scores by a column, the values with most rows first."""
+    from goldpan.report.number_format import count
+
     if by.mean is not None:
         spread = "" if by.spread is None else f" ± {by.spread:.4f}"
         console.print(
             clean(
-                f"  mean {by.metric} over {len(by.parts):,} values of {by.column}: "
+                f"  mean {by.metric} over {count(len(by.parts), 'value')} of {by.column}: "
                 f"{_number(by.mean)}{spread}"
             )
         )
