@@ -121,12 +121,12 @@ def test_averages_changes_and_ties(tmp_path: Path, server: OpenAIServer) -> None
 def test_rows_that_changed_after_a_run_are_told_and_others_count(
     tmp_path: Path, server: OpenAIServer
 ) -> None:
-    place = tmp_path / "w"
+    root = tmp_path / "w"
     for family, name in ((QA, "qa"), (FAULT_LOCALIZATION, "fault-localization")):
-        write(place, family, examples(family, 4), name=name)
-        evaluate(place, server, "--task", name.replace("-", "_"))
-    write(place, QA, examples(QA, 5), name="qa")
-    done = CliRunner().invoke(app, ["reproduce", "faun-eval", "--workspace", str(place), "--json"])
+        write(root, family, examples(family, 4), name=name)
+        evaluate(root, server, "--task", name.replace("-", "_"))
+    write(root, QA, examples(QA, 5), name="qa")
+    done = CliRunner().invoke(app, ["reproduce", "faun-eval", "--workspace", str(root), "--json"])
     assert done.exit_code == 3, done.output
     (figure,) = (table for table in json.loads(done.stdout)["tables"] if table["table"] == "F3")
     assert any("holds other rows than a run of qa" in problem for problem in figure["problems"])
@@ -142,15 +142,15 @@ def test_rows_that_changed_after_a_run_are_told_and_others_count(
     ],
 )
 def test_who_reviewed_the_rows_counts(tmp_path: Path, reviews: Any, gap: str) -> None:
-    place = tmp_path / "w"
+    root = tmp_path / "w"
     write(
-        place,
+        root,
         QA,
         examples(QA, 300),
         name="faun-eval-qa",
         provenance=replace(PROVENANCE, profile={"name": "faun-eval"}, reviews=reviews),
     )
-    samples = cell(reproduced("--workspace", place)["1"], "FAUN-Eval-QA", "samples")
+    samples = cell(reproduced("--workspace", root)["1"], "FAUN-Eval-QA", "samples")
     assert (samples["state"], samples["note"]) == ("in part" if gap else "run", gap)
 
 

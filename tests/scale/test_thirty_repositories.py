@@ -23,7 +23,7 @@ import pytest
 from tests.mining import keys_kept_twice
 from tests.openai_server import KEY, Body, OpenAIServer, Said, answer
 from tests.planning import states
-from tests.prompting import asked
+from tests.prompting import question_of
 from tests.publishing import EXAMPLES, Place, local_place
 from tests.twin import Copy, World, copied_world
 from tests.twin.history import history_world
@@ -77,7 +77,7 @@ class Models:
     def __call__(self, body: Body) -> Said:
         if "response_format" in body:
             return self._review(body["messages"][1]["content"])
-        text = asked(body)
+        text = question_of(body)
         for row in self.rows[self.dataset]:
             if (row["body"] or row["title"]) in text:
                 known = zlib.crc32(f"{body['model']} {row['id']}".encode()) % 10 < 7
@@ -95,7 +95,7 @@ class Models:
 class Finished(NamedTuple):
     """The plan's workspace, and what making it took."""
 
-    place: Place
+    project: Place
     server: OpenAIServer
     models: Models
     result: dict[str, Any]
@@ -103,7 +103,7 @@ class Finished(NamedTuple):
 
     @property
     def lab(self) -> Path:
-        return self.place.folder / "faun-eval-workspace"
+        return self.project.folder / "faun-eval-workspace"
 
     def evaluate(self, model: str, dataset: str, *words: str) -> tuple[str, ...]:
         """Return the command that lets a model answer a dataset."""
@@ -137,18 +137,18 @@ def write_plan(path: Path, server: OpenAIServer) -> None:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
     """Run the plan, three times killed, to its end."""
     folder, models = tmp_path_factory.mktemp("thirty"), Models()
-    with OpenAIServer(models) as server, local_place(folder, thirty(folder)) as place:
+    with OpenAIServer(models) as server, local_place(folder, thirty(folder)) as project:
         write_plan(folder / "faun-eval.toml", server)
         begun = time.monotonic()
         for count in KILLED_AFTER:
-            place.killed("run", "faun-eval.toml", after=count)
-        with place.start("run", "faun-eval.toml", OPENAI_API_KEY=KEY) as running:
+            project.killed("run", "faun-eval.toml", after=count)
+        with project.start("run", "faun-eval.toml", OPENAI_API_KEY=KEY) as running:
             running.until(lambda: len(server.chats) >= KILLED_IN_REVIEW)
             running.kill()
             running.wait()
-        done = place.run("run", "faun-eval.toml", "--json", OPENAI_API_KEY=KEY)
+        done = project.run("run", "faun-eval.toml", "--json", OPENAI_API_KEY=KEY)
         assert done.code == 0, done.out + done.err
-        result = Finished(place, server, models, json.loads(done.out), time.monotonic() - begun)
+        result = Finished(project, server, models, json.loads(done.out), time.monotonic() - begun)
         for name in TARGETS:
             data = result.lab / "datasets" / f"faun-eval-{name}" / "data"
             models.rows[name] = pq.read_table(data).to_pylist()
@@ -156,7 +156,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
 
 
 def test_killed_resumed_and_run_again(finished: Finished) -> None:
-    place, result = finished.place, finished.result
+    project, result = finished.project, finished.result
     repositories = result["repositories"]
     assert sorted(repositories) == sorted(
         {*LISTED, *(copy for copy in repositories if "-people/tool-" in copy)}
@@ -168,14 +168,14 @@ def test_killed_resumed_and_run_again(finished: Finished) -> None:
     reviewed = int(review["said"].split()[0])
     assert reviewed <= len(finished.server.chats) <= reviewed + IN_FLIGHT
     for name in TARGETS:
-        state = place.hub.repo(f"your-name/faun-eval-{name}")
+        state = project.hub.repo(f"your-name/faun-eval-{name}")
         assert state is not None
         assert all(re.fullmatch(r"v\d{4}\.\d\d\.\d\d", tag) for tag in state["tags"])
-    counts = (place.twin.count, len(place.hub.requests), len(finished.server.chats))
+    counts = (project.twin.count, len(project.hub.requests), len(finished.server.chats))
     begun = time.monotonic()
-    again = place.run("run", "faun-eval.toml", OPENAI_API_KEY=KEY)
+    again = project.run("run", "faun-eval.toml", OPENAI_API_KEY=KEY)
     assert again.out.startswith(f"Nothing to do: all {len(result['units'])} units"), again.out
-    assert counts == (place.twin.count, len(place.hub.requests), len(finished.server.chats))
+    assert counts == (project.twin.count, len(project.hub.requests), len(finished.server.chats))
     sys.stdout.write(
         f"{counts[0]:,} requests to GitHub, {counts[1]:,} to the Hub, {counts[2]:,} reviews, "
         f"{finished.seconds:.0f} s, killed 3 times; again {time.monotonic() - begun:.1f} s\n"
@@ -198,10 +198,10 @@ def test_the_datasets_are_of_the_papers_size(finished: Finished) -> None:
 
 
 def test_its_tables_from_runs(finished: Finished) -> None:
-    place, chats = finished.place, finished.server.chats
+    project, chats = finished.project, finished.server.chats
     before = len(chats)
     command = finished.evaluate(MODELS[0], "qa")
-    with place.start(*command, OPENAI_API_KEY=KEY) as running:
+    with project.start(*command, OPENAI_API_KEY=KEY) as running:
         running.until(lambda: len(chats) >= before + 100)
         running.kill()
         running.wait()
@@ -209,11 +209,11 @@ def test_its_tables_from_runs(finished: Finished) -> None:
     runs = [(*pair, part) for pair in wanted for part in ("", "title", "body")]
     for model, dataset, part in (*runs, (MODELS[0], "code-edit", "")):
         command = finished.evaluate(model, dataset, *(("--ablate", part) if part else ()))
-        done = place.run(*command, OPENAI_API_KEY=KEY)
+        done = project.run(*command, OPENAI_API_KEY=KEY)
         assert done.code == 0, done.out + done.err
         if (model, dataset, part) == (MODELS[0], "qa", ""):
             assert len(chats) - before <= 300 + IN_FLIGHT, "answers before the kill are kept"
-    done = place.run("reproduce", "faun-eval", "--workspace", str(finished.lab), "--json")
+    done = project.run("reproduce", "faun-eval", "--workspace", str(finished.lab), "--json")
     assert done.code == 0, done.out + done.err
     tables = {table["table"]: table for table in json.loads(done.out)["tables"]}
     for table in tables.values():
