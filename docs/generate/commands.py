@@ -30,8 +30,8 @@ def _below(group: Any, name: str) -> Iterator[str]:
         full = f"{name} {below}"
         example = EXAMPLES.get(full.removeprefix("goldpan "))
         usage = f"```console\n$ {example}\n```" if example else ""
-        told = command.help or ""
-        parts = [f"## {full}", prose(told), usage, _options(command, full)]
+        description = command.help or ""
+        parts = [f"## {full}", prose(description), usage, _options(command, full)]
         yield "\n\n".join(filter(None, parts))
         if hasattr(command, "list_commands"):
             yield from _below(command, full)
@@ -56,10 +56,10 @@ def _options(command: Any, name: str) -> str:
     return table(("option", "takes", ""), rows) if rows else ""
 
 
-def _row(names: str, told: str) -> tuple[str, str, str]:
+def _row(names: str, description: str) -> tuple[str, str, str]:
     """Return an option's names, the type of what it takes, and what help says of it."""
     match = re.fullmatch(r"(.*?)(?: <(.*)>)?", names)
     assert match is not None
     kind = (match[2] or "").replace("list[", "").replace("]", "")
     kind = {"str": "text", "Path": "path", "int": "number", "float": "number"}.get(kind, kind)
-    return f"`{match[1].strip()}`", kind, told.strip()
+    return f"`{match[1].strip()}`", kind, description.strip()

@@ -32,19 +32,19 @@ _COMMAND = re.compile(r"goldpan (?:build [\w-]+|annotate)\b")
 
 def tables_page() -> str:
     """Return the page of all tables between stages."""
-    known = [getattr(schemas, name) for name in schemas.__all__]
-    others = [each for each in known if isinstance(each, Table) and each not in schemas.MINED]
-    tables = ("\n\n".join(_table(each)) for each in (*schemas.MINED, *others))
+    public = [getattr(schemas, name) for name in schemas.__all__]
+    others = [thing for thing in public if isinstance(thing, Table) and thing not in schemas.MINED]
+    tables = ("\n\n".join(_table(schema)) for schema in (*schemas.MINED, *others))
     return page("Tables", _TABLES, *tables)
 
 
-def _table(each: Table) -> Iterator[str]:
-    order = ", ".join(f"`{name}`" for name in each.order)
-    yield f"## {each.name}"
-    yield f"{each.about} Sorted by {order}.".replace("](", "](../")
+def _table(schema: Table) -> Iterator[str]:
+    order = ", ".join(f"`{name}`" for name in schema.order)
+    yield f"## {schema.name}"
+    yield f"{schema.about} Sorted by {order}.".replace("](", "](../")
     rows = [
-        (f"`{field.name}`", _type(field.type), each.descriptions.get(field.name, ""))
-        for field in each.schema
+        (f"`{field.name}`", _type(field.type), schema.descriptions.get(field.name, ""))
+        for field in schema.schema
     ]
     yield table(("column", "type", ""), [(*row[:2], row[2].replace("](", "](../")) for row in rows])
 
@@ -86,7 +86,7 @@ def tasks_page() -> str:
             task.activity,
             f"{task.counts['total']:,}" if "total" in task.counts else "",
             f"`{task.metric}`",
-            f"`{found[0]}`" if (found := _COMMAND.search(task.source.fresh)) else "",
+            f"`{match[0]}`" if (match := _COMMAND.search(task.source.fresh)) else "",
         )
         for name, task in tasks.items()
     ]

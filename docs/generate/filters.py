@@ -67,10 +67,10 @@ def profiles_page() -> str:
 
 
 def _order(profile: Profile) -> str:
-    known = criteria()
+    by_name = criteria()
     rows = []
     for name in profile.decide:
-        criterion = known[name]
+        criterion = by_name[name]
         settings, defaults = profile.settings[name], criterion.settings()
         changed = [
             f"`{field.name}` = {value(getattr(settings, field.name))}"

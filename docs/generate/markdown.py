@@ -40,7 +40,7 @@ def _fenced(block: re.Match[str]) -> str:
 
 def attribute_docs(kind: type) -> dict[str, str]:
     """Return the docstrings that follow the attributes of a class and of its bases."""
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if not base.__module__.startswith("goldpan"):
             continue
@@ -54,8 +54,8 @@ def attribute_docs(kind: type) -> dict[str, str]:
                 and isinstance(after.value, ast.Constant)
             ):
                 text = " ".join(inspect.cleandoc(str(after.value.value)).split())
-                found[node.target.id] = re.sub(r"``([^`]+)``", r"`\1`", text)
-    return found
+                descriptions[node.target.id] = re.sub(r"``([^`]+)``", r"`\1`", text)
+    return descriptions
 
 
 def value(held: object, most: int = 12) -> str:
@@ -70,7 +70,7 @@ def value(held: object, most: int = 12) -> str:
         case str():
             return f"`{held}`" if held else "none"
         case tuple() | list() | frozenset():
-            words = [value(each) for each in held]
+            words = [value(item) for item in held]
             return ", ".join(words[:most]) + (", ..." if len(words) > most else "") or "none"
         case dict():
             return "none" if not held else str(held)

@@ -32,7 +32,7 @@ def _module(module: ModuleType) -> Iterator[str]:
     names = [name for name in module.__all__ if name != "__version__"]
     if module is plugins:
         names = [name for name in names if name not in goldpan.__all__]
-    for name in sorted(names, key=lambda each: (not each[0].isupper(), each)):
+    for name in sorted(names, key=lambda name: (not name[0].isupper(), name)):
         thing = getattr(module, name)
         heading = f"### {module.__name__}.{name}"
         if inspect.isclass(thing):
@@ -64,13 +64,13 @@ def _class(name: str, kind: type[Any]) -> Iterator[str]:
 def _fields(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
     if issubclass(kind, Exception):
         return
-    told = attribute_docs(kind)
+    descriptions = attribute_docs(kind)
     if is_dataclass(kind):
         for field in fields(kind):
-            yield f"`{field.name}`", f"`{_plain(field.type)}`", told.get(field.name, "")
+            yield f"`{field.name}`", f"`{_plain(field.type)}`", descriptions.get(field.name, "")
     elif issubclass(kind, BaseModel):
         for name, annotation in kind.__annotations__.items():
-            yield f"`{name}`", f"`{_plain(annotation)}`", told.get(name, "")
+            yield f"`{name}`", f"`{_plain(annotation)}`", descriptions.get(name, "")
     for name, held in vars(kind).items():
         if name.startswith("_") or not isinstance(held, property | cached_property):
             continue
@@ -86,8 +86,8 @@ def _code(name: str, thing: Callable[..., Any]) -> str:
     parameters = [
         parameter for parameter in signature.parameters.values() if parameter.name != "self"
     ]
-    told = str(signature.replace(parameters=parameters)).replace("'", "")
-    line = f"{name}{told}".removesuffix(" -> None")
+    shown = str(signature.replace(parameters=parameters)).replace("'", "")
+    line = f"{name}{shown}".removesuffix(" -> None")
     if len(line) > 90:
         inner = re.sub(r", (?=\w+:|\*)", ",\n    ", line[len(name) + 1 :])
         head, _, tail = inner.rpartition(")")

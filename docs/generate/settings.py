@@ -61,7 +61,7 @@ def models_page() -> str:
         "Models and protocols",
         _MODELS,
         "## Models",
-        table(("model", ""), [(f"`{each.name}`", each.about) for each in catalogue().values()]),
+        table(("model", ""), [(f"`{model.name}`", model.about) for model in catalogue().values()]),
         "## Protocols",
         *parts,
     )
