@@ -100,7 +100,7 @@ def repair_archives(workspace: Workspace) -> dict[str, Repair]:
     """
     done = {}
     for directory in archives(workspace):
-        busy = WorkspaceError(f"Another goldpan works in {directory}", "Wait for it")
+        busy = WorkspaceError(f"Another goldpan is working in {directory}", "Wait for it")
         with hold_lock(directory / "lock", busy):
             if check_archive(directory):
                 done[str(directory.relative_to(workspace.root))] = repair(directory)

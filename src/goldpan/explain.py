@@ -69,7 +69,9 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
     """
     match = re.fullmatch(r"(.+?)(?:#|/(?:issues|pull)/)(\d{1,10})", subject.strip())
     if not match:
-        raise UsageError(f"{subject!r} names no issue or pull request", "Write OWNER/NAME#NUMBER")
+        raise UsageError(
+            f"{subject!r} does not name an issue or a pull request", "Write OWNER/NAME#NUMBER"
+        )
     repo, number = repository_name(match[1]), int(match[2])
     tables = ("entries", "references", "ledger", "repositories")
     with open_tables(workspace, repo, tables, optional=("pairs",)) as connection:

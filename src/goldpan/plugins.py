@@ -92,13 +92,13 @@ def _identified(thing: object) -> tuple[plugins.Kind, str, object]:
             if not _RULES.fullmatch(thing.name):
                 raise UsageError(
                     f"The rules {thing.name!r} cannot name a file",
-                    "Name them of lower-case letters, digits, hyphens and underscores",
+                    "Use lower-case letters, digits, hyphens and underscores",
                 )
             return "rules", thing.name, thing
         case Signal():
             return "signal", thing.name, thing
         case _:
             raise UsageError(
-                f"A plugin registers a {type(thing).__name__}, of which Goldpan knows nothing",
+                f"A plugin registers a {type(thing).__name__}, which Goldpan does not know",
                 "Register a Criterion, Model, ModelEntry, Recipe, Task, Rules or Signal",
             )

@@ -517,7 +517,7 @@ def test_a_glance_sees_what_a_whole_look_sees(entry: Row) -> None:
 def test_a_source_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None:
     assert take(tmp_path, as_lines(tmp_path, [issue()])).complete
     before = len(archive(tmp_path / "workspace", GEM).records)
-    with pytest.raises(UsageError, match="is not there"):
+    with pytest.raises(UsageError, match="does not exist"):
         take(tmp_path, tmp_path / "entrees.jsonl")
     assert len(archive(tmp_path / "workspace", GEM).records) == before
 

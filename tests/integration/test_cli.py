@@ -118,7 +118,7 @@ def test_one_of_two_repositories_is_not_there(tmp_path: Path, twin: Twin) -> Non
     names = ("prospector/nuggets", PAN)
     done = run(*mining(twin, *names), "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN)
     error = json.loads(done.err)["error"]
-    assert "prospector/nuggets is not there" in error["problem"]
+    assert "prospector/nuggets does not exist" in error["problem"]
     assert error["remedy"].startswith("Check the spelling")
     failures = {result["repo"]: result["failure"] for result in json.loads(done.out)}
     assert failures[PAN] is None
@@ -217,7 +217,7 @@ BAD: list[tuple[str, int, tuple[Any, ...]]] = [
     ("status --workspace secret", 2, ("goldpan.toml", "GITHUB_TOKEN")),
     ("mine --repo a/b --from-backup good.jsonl --workspace file", 1, ("file", "--workspace")),
     ("mine --repo a/b --from-backup good.jsonl --workspace /proc/x", 1, ("/proc", "--workspace")),
-    ("mine --repo a/b --from-backup none.jsonl", 2, ("none.jsonl is not there", "backup")),
+    ("mine --repo a/b --from-backup none.jsonl", 2, ("none.jsonl does not exist", "backup")),
     ("mine --repo a/b --from-backup bad.jsonl", 2, ("bad.jsonl:1 is not JSON", "Correct")),
     ("mine --repo a/b --from-backup other.jsonl", 2, ("other.jsonl:1 is not an entry",)),
     ("mine --repo a/b --from-backup cut.jsonl.xz", 2, ("cut.jsonl.xz:1", "cut off", "copy")),

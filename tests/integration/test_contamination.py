@@ -168,7 +168,7 @@ def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
         find_contamination(made, [tmp_path])
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"id": 1}\n[2]\n')
-    with pytest.raises(DatasetError, match="no object"):
+    with pytest.raises(DatasetError, match="not an object"):
         find_contamination(made, [broken])
 
 

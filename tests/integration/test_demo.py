@@ -226,5 +226,5 @@ def test_refuses_tables_without_replies(tmp_path: Path) -> None:
 def test_says_that_git_is_missing(tmp_path: Path) -> None:
     done = _demo(tmp_path / "w", PATH=str(tmp_path))
     assert done.code == 1
-    assert done.err == "Error: The program git is not there. Install git and run it again.\n"
+    assert done.err == "Error: git is not installed. Install git and run it again.\n"
     assert not (tmp_path / "w").exists()

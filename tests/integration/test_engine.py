@@ -77,7 +77,7 @@ def test_one_process_is_this_one() -> None:
 def test_a_process_that_is_killed() -> None:
     with (
         open_engine("local", 2) as engine,
-        pytest.raises(EngineError, match=r"ended from outside, perhaps for memory, at \d"),
+        pytest.raises(EngineError, match=r"was killed, perhaps for lack of memory, at \d"),
     ):
         list(engine.map(die_at_three, range(10)))
 
@@ -85,7 +85,7 @@ def test_a_process_that_is_killed() -> None:
 @pytest.mark.parametrize(
     ("name", "processes", "address", "problem"),
     [
-        ("local", 0, "", "0 processes can do no work"),
+        ("local", 0, "", "0 processes are too few"),
         ("local", 1, "auto", "has no cluster at 'auto'"),
         ("spark", 1, "", "no engine 'spark'"),
     ],

@@ -51,7 +51,7 @@ def test_the_day_of_the_cutoff_is_still_known_to_the_model() -> None:
 def test_a_cutoff_is_a_date_and_a_setting_of_any_model() -> None:
     assert find_model("majority", {"cutoff": "2023-09-15"}).settings["cutoff"] == "2023-09-15"
     assert "cutoff" not in find_model("majority", {}).settings
-    with pytest.raises(UsageError, match="'last year' is no date"):
+    with pytest.raises(UsageError, match="'last year' is not a date"):
         find_model("majority", {"cutoff": "last year"})
 
 

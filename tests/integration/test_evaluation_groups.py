@@ -77,7 +77,7 @@ def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) ->
         ["run", "--workspace", str(tmp_path), "--task", "requirement_type", "--model", "majority"],
     )
     lines = done.stdout.strip().splitlines()
-    assert "20 of 20 test rows (100.0%) have a text that stands in train" in lines[1]
+    assert "20 of 20 test rows (100.0%) have a text that is also in train" in lines[1]
     assert "says nothing of new texts" in lines[1]
     assert lines[1].strip().startswith("WARNING")
     assert "macro_f1" in lines[2]

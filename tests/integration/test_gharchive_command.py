@@ -166,8 +166,8 @@ def test_ctrl_c_says_how_to_go_on(source: Path, tmp_path: Path) -> None:
         (("gharchive", *DAY, "--engine", "spark"), "spark"),
         (("gharchive", *DAY, "--source", ".", "--processes", "0"), "Give at least 1"),
         (("gharchive", *DAY, "--concurrency", "0"), "concurrency"),
-        (("--json", "gharchive", *DAY), "Write them behind gharchive"),
-        (("--repo", "a/b", "gharchive", *DAY), "Write them behind gharchive"),
+        (("--json", "gharchive", *DAY), "Write them after gharchive"),
+        (("--repo", "a/b", "gharchive", *DAY), "Write them after gharchive"),
         ((), "No repository was named"),
     ],
 )

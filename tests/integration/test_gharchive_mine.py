@@ -282,7 +282,7 @@ def test_damaged_files_in_a_folder(source: Path, tmp_path: Path) -> None:
 def test_two_runs_do_not_write_at_once(source: Path, tmp_path: Path) -> None:
     with (
         ArchiveStore.of(Workspace(tmp_path)).lock(),
-        pytest.raises(WorkspaceError, match="Another goldpan mines GH Archive"),
+        pytest.raises(WorkspaceError, match="Another goldpan is mining GH Archive"),
     ):
         bring(tmp_path, source)
 

@@ -198,7 +198,7 @@ def test_git_that_is_missing_or_old(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     check_version.cache_clear()
-    with pytest.raises(GitError, match=r"The program git is not there\. Install git"):
+    with pytest.raises(GitError, match=r"git is not installed\. Install git"):
         clone(workspace, REPO, Notes(), source=source.path)
     script(tmp_path / "bin" / "git", "#!/bin/sh\necho git version 2.20.1\n")
     with pytest.raises(GitError, match=r"git version 2\.20\.1 is too old\. Install git 2\.32"):

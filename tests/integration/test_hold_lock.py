@@ -20,7 +20,7 @@ with hold_lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
-BUSY = WorkspaceError("Another goldpan works here", "Wait for it")
+BUSY = WorkspaceError("Another goldpan is working here", "Wait for it")
 
 
 def test_a_lock_goes_with_its_process_even_if_that_is_killed(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_another_file_is_no_file_of_requirements(tmp_path: Path) -> None:
     task = find_task("requirement_type")
     with pytest.raises(DatasetError, match=r"begins with 'a,b', not with 'ProjectID"):
         list(requirements.read(task, [written(tmp_path / "a.csv", "a,b\n")]))
-    with pytest.raises(DatasetError, match="requirement 1: the row has not five fields"):
+    with pytest.raises(DatasetError, match="requirement 1: the row does not have five fields"):
         list(requirements.read(task, [written(tmp_path / "a.csv", HEADER + "1,x,F\n")]))
 
 

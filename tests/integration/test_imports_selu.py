@@ -136,7 +136,7 @@ def test_sentiment_has_three_forms(tmp_path: Path) -> None:
     ]
     assert [row["text"] for row in rows[3:5]] == ["No, never.", "Line 3"]
     assert len({row["id"] for row in rows}) == 8
-    with pytest.raises(DatasetError, match="has none of the forms"):
+    with pytest.raises(DatasetError, match="has no known layout"):
         rows_of("sentiment", written(tmp_path / "x.csv", "a,b\n1,2\n"))
     with pytest.raises(DatasetError, match="'3' is not a sentiment"):
         rows_of("sentiment", written(tmp_path / "y.csv", "text,oracle\nx,3\n"))

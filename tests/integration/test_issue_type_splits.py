@@ -103,7 +103,7 @@ def test_one_project_is_for_testing(projects: Path) -> None:
         ("b/Small", "test"),
         ("c/tiny", "train"),
     }
-    with pytest.raises(UsageError, match="No row is of the project b/large"):
+    with pytest.raises(UsageError, match="The project b/large has no rows"):
         build(projects, split="project:b/large")
 
 

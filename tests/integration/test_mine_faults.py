@@ -297,7 +297,9 @@ def test_a_repository_renamed_after_it_was_mined(via: Via, tmp_path: Path) -> No
 @both
 def test_a_repository_that_is_not_there(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
-        with pytest.raises(RepositoryError, match=r"nobody/nothing is not there.*Check the spell"):
+        with pytest.raises(
+            RepositoryError, match=r"nobody/nothing does not exist.*Check the spell"
+        ):
             mine_twin(twin, tmp_path, via, repo="nobody/nothing")
         assert twin.count <= 2
     assert not list(tmp_path.rglob("*.parquet"))

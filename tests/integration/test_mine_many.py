@@ -89,7 +89,7 @@ def test_what_fails_stops_no_other(twin: Twin, tmp_path: Path) -> None:
     results = mined(twin_settings(twin, tmp_path, "graphql", at_once=2), names, notes)
     assert isinstance(results["workload/gone"], RepositoryError)
     assert isinstance(results[MILLS[1]], MineResult)
-    assert "failed: workload/gone is not there" in notes
+    assert "failed: workload/gone does not exist" in notes
 
 
 def test_a_repository_named_twice_is_mined_once(twin: Twin, tmp_path: Path) -> None:
@@ -160,4 +160,4 @@ def test_the_command_line_tells_of_all(twin: Twin, tmp_path: Path) -> None:
     for name in MILLS:
         assert f"{name}: Predicted: " in done.err
         assert f"{name}: 12 entries, " in done.err
-    assert "Error: workload/gone is not there" in done.err
+    assert "Error: workload/gone does not exist" in done.err

@@ -145,7 +145,9 @@ def test_a_resumed_run_says_so(tmp_path: Path) -> None:
 
 def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin, Workspace(tmp_path).lock(SLUICE):
-        with pytest.raises(WorkspaceError, match=r"Another goldpan works on .*another --workspace"):
+        with pytest.raises(
+            WorkspaceError, match=r"Another goldpan is working on .*another --workspace"
+        ):
             mine_twin(twin, tmp_path)
         assert operations(twin.requests) == {"Dialect": 1, "Repository": 1}
         assert not list(tmp_path.rglob("*.zst"))
@@ -227,7 +229,7 @@ def test_one_bad_name_does_not_stop_the_others(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         done = command_line(twin, tmp_path, "--repo", "nobody/nothing", "--repo", SLUICE)
     assert done.code == 1
-    assert "Error: nobody/nothing is not there" in done.err
+    assert "Error: nobody/nothing does not exist" in done.err
     assert len(rows(tmp_path, "entries")) == 60
 
 

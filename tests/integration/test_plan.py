@@ -183,7 +183,7 @@ def test_a_repository_that_fails_stops_no_other(tmp_path: Path, twin: Twin) -> N
     assert units["dataset/there"]["lacks"] == ["prospector/none is left out"]
     again = run(twin, tmp_path)
     assert again.code == 3
-    assert "mine/prospector/none failed: prospector/none is not there" in again.out
+    assert "mine/prospector/none failed: prospector/none does not exist" in again.out
     assert "Skipped for it: 3 units." in again.out
     assert f"mine/{SLUICE}" not in again.err
     done = goldpan("status", "--plan", "plan.toml", folder=tmp_path, environment=environment(twin))
@@ -243,7 +243,7 @@ def test_a_plan_is_run_by_one_at_a_time(folder: Path, twin: Twin) -> None:
     with hold_lock(folder / "lab" / "plans" / "plan" / "lock"):
         busy = run(twin, folder)
     assert busy.code == 1
-    assert "Another goldpan runs the plan plan" in busy.err
+    assert "Another goldpan is running the plan plan" in busy.err
 
 
 def test_python_runs_plans(folder: Path, twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:

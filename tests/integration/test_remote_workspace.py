@@ -278,9 +278,9 @@ def test_a_store_that_ignores_conditions_is_refused(s3: LocalS3, machine: Machin
         ("s3://nobody/x", {}, "There is no bucket nobody for s3://nobody/x. Create it"),
         ("s3://lab/x", {"AWS_ACCESS_KEY_ID": "AKIAOTHER"}, "refuses access (InvalidAccessKeyId)"),
         ("s3://lab/x", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "does not answer"),
-        ("s3://lab/../x", {}, "at no address that several machines can write to"),
-        (f"s3://key:{SECRET}@lab/x", {}, "The workspace s3://lab/x is at no address"),
-        ("hf://lab/x", {}, "The workspace hf://lab/x is at no address"),
+        ("s3://lab/../x", {}, "not at an address that several machines can write to"),
+        (f"s3://key:{SECRET}@lab/x", {}, "The workspace s3://lab/x is not at an address"),
+        ("hf://lab/x", {}, "The workspace hf://lab/x is not at an address"),
     ],
 )
 def test_what_cannot_be_opened_is_told(

@@ -154,8 +154,8 @@ def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> 
     for content, message in (
         ("{}\n", "1 names no instance"),
         ('{"instance_id": "a", "model_patch": "x"}\n' * 2, "2 has a second patch for a"),
-        ('{"instance_id"', "1 is no JSON"),
-        ("[1]\n", "1 is no JSON object"),
+        ('{"instance_id"', "1 is not JSON"),
+        ("[1]\n", "1 is not a JSON object"),
     ):
         file.write_text(content)
         with pytest.raises(EvaluationError, match=message):

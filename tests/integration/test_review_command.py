@@ -98,7 +98,10 @@ def test_a_row_has_the_reply_that_the_review_names(tmp_path: Path) -> None:
     assert "The answer is the reply that the review `question-answer` names" in card
     done = command(tmp_path, "build", "qa", "--answer", "reviewed")
     assert done.code == 2
-    assert "No review is required that names the reply. Add --require question-answer" in done.err
+    assert (
+        "--answer reviewed needs a review that names the reply. Add --require question-answer"
+        in done.err
+    )
 
 
 def test_a_review_that_does_not_fit_is_told(folder: Path) -> None:

@@ -137,7 +137,7 @@ def test_a_redirect_is_not_followed(server: Server) -> None:
     server.behaviour = lambda got: Answer(302, b"", {"Location": "https://elsewhere.example/x"})
     with (
         Studio(Address(server.url, TOKEN)) as studio,
-        pytest.raises(StudioError, match=r"leads elsewhere, to https://elsewhere\.example/x"),
+        pytest.raises(StudioError, match=r"redirects to https://elsewhere\.example/x"),
     ):
         studio.users()
 

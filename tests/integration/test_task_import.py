@@ -232,10 +232,10 @@ def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: H
     ("arguments", "message"),
     [
         (("import", "toy", "x.csv", "--download"), "There is no task"),
-        (("import", "sentiment", "x.csv", "--download"), "given at once"),
+        (("import", "sentiment", "x.csv", "--download"), "are given"),
         (("import", "sentiment", "--revision", "0"), "says what to download"),
-        (("list", "--suite", "glue"), "No task is of the benchmark 'glue'"),
-        (("list", "--type", "vision"), "No task is of the type 'vision'"),
+        (("list", "--suite", "glue"), "There is no benchmark 'glue'"),
+        (("list", "--type", "vision"), "There is no task of the type 'vision'"),
         (("list", "--tasks", "nowhere"), "is not a directory"),
     ],
 )

@@ -327,14 +327,14 @@ def test_submodules_come_from_clones_in_the_workspace(lab: Lab, tmp_path: Path) 
 def test_no_two_processes_run_tests_in_one_workspace(lab: Lab) -> None:
     with (
         hold_verification(lab.workspace),
-        pytest.raises(WorkspaceError, match="Another goldpan runs tests"),
+        pytest.raises(WorkspaceError, match="Another goldpan is running tests"),
     ):
         lab.verify(lab.instance("true"))
 
 
 def test_no_isolation_has_to_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(IsolationError, match="keeps the code of repositories apart"):
+    with pytest.raises(IsolationError, match="can isolate the code of repositories"):
         find_isolation()
     assert find_isolation("none").name == "none"
 

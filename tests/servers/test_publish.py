@@ -148,10 +148,10 @@ def test_other_content_is_only_replaced_when_told(hub: Hub, dataset: Path, newer
 
 def test_a_tag_is_never_moved(hub: Hub, dataset: Path, newer: Path) -> None:
     send(dataset, tag="v1")
-    with pytest.raises(PublishError, match=f"The tag v1 of {ID} names another version"):
+    with pytest.raises(PublishError, match=f"The tag v1 of {ID} marks another version"):
         send(newer, tag="v1", overwrite=True)
     send(newer, overwrite=True)
-    with pytest.raises(PublishError, match="names another version"):
+    with pytest.raises(PublishError, match="marks another version"):
         send(newer, tag="v1")
     assert_holds(hub, newer)
 
@@ -205,7 +205,7 @@ def test_without_a_token_nothing_is_asked(
 def test_a_dataset_with_problems_stays_here(hub: Hub, tmp_path: Path) -> None:
     rows = examples(CODE_EDIT, 2, license=None, body="SECRET")
     directory = write(tmp_path, CODE_EDIT, rows).directory
-    with pytest.raises(PublishError, match="is not fit to be published") as caught:
+    with pytest.raises(PublishError, match="cannot be published") as caught:
         publish(directory, ID, find_private=lambda text: [_Found()] if text == "SECRET" else [])
     message = str(caught.value)
     assert "2 examples are of o/n, whose licence is not known" in message
@@ -347,14 +347,14 @@ def test_a_hub_that_is_not_there_is_told(
     "repo_id", ["issues", "a/b/c", "org/", "/x", "org/a b", "org/--x", "org/x.git", "../x", ""]
 )
 def test_impossible_names_are_refused(hub: Hub, dataset: Path, repo_id: str) -> None:
-    with pytest.raises(UsageError, match=r"is not a name of a dataset|names no owner"):
+    with pytest.raises(UsageError, match=r"is not a valid dataset name|names no owner"):
         send(dataset, repo_id)
     assert hub.requests == []
 
 
 @pytest.mark.parametrize("tag", ["a b", "-v1", "v1..2", "v1.lock", "v/1", "v1."])
 def test_impossible_tags_are_refused(hub: Hub, dataset: Path, tag: str) -> None:
-    with pytest.raises(UsageError, match="is not a name of a tag"):
+    with pytest.raises(UsageError, match="is not a valid tag"):
         send(dataset, tag=tag)
     assert hub.requests == []
 

@@ -131,7 +131,7 @@ def test_paths_that_leave_the_root_are_refused(root: Path, tmp_path: Path, path:
     (root / "sub").symlink_to(root / ".git")
     before = files(tmp_path)
     for text in (patch(path, "", "bad\n"), patch(path, "kept\n", "bad\n")):
-        with pytest.raises(FileError, match=r"leads out of|is not there"):
+        with pytest.raises(FileError, match=r"leads out of|does not exist"):
             apply_patch_files(text, root, write=True)
     assert files(tmp_path) == before
 
@@ -194,7 +194,7 @@ def test_errors_name_the_file(root: Path) -> None:
         apply_patch_files(format_edits(None, [Edit("a", "b")]), root, write=False)
     with pytest.raises(FileError, match="The patch has no block"):
         apply_patch_files("I would not change anything.", root, write=False)
-    with pytest.raises(FileError, match="is not there"):
+    with pytest.raises(FileError, match="does not exist"):
         apply_patch_files(patch("a", "", "b"), root / "absent", write=False)
 
 

@@ -155,8 +155,8 @@ def test_a_diff_without_the_lines_of_git(tmp_path: Path) -> None:
         ("--- a.txt\n+++ a.txt\n@@ -9 +9 @@\n-two\n+2\n", NoMatchError, "a file of 5 lines"),
         ("--- a.txt\n+++ a.txt\n@@ -5,2 +5,2 @@\n five\n-x\n+y\n", NoMatchError, "over the end"),
         ("--- a.txt\n+++ a.txt\n@@ -2,3 +2,3 @@\n-two\n", MalformedError, "it is cut off"),
-        ("--- no.txt\n+++ no.txt\n@@ -1 +1 @@\n-two\n+2\n", FileError, "'no.txt' is not there"),
-        ("--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+2\n", FileError, "'a.txt' is there already"),
+        ("--- no.txt\n+++ no.txt\n@@ -1 +1 @@\n-two\n+2\n", FileError, "'no.txt' does not exist"),
+        ("--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+2\n", FileError, "'a.txt' already exists"),
         ("--- ../a\n+++ ../a\n@@ -1 +1 @@\n-two\n+2\n", FileError, "leads out of"),
         (
             "diff --git a/a.txt b/a.txt\nBinary files a/a.txt and b/a.txt differ\n",

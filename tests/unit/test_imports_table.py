@@ -163,8 +163,8 @@ def test_several_labels_stand_in_columns_or_in_one(tmp_path: Path) -> None:
     [
         ("title,body\nx,y\n", r"has no column 'kind'; it has title, body\. Give the right file"),
         ("title,body,kind\nx,y,Q\n", r"row 1: 'Q' is not a label of toy_issues\. It has B, W"),
-        ("title,body,kind\nx,y\n", r"line 2: the row has not the 3 fields"),
-        ("title,body,kind\nx,y,B,z\n", r"line 2: the row has not the 3 fields"),
+        ("title,body,kind\nx,y\n", r"line 2: the row does not have the 3 fields"),
+        ("title,body,kind\nx,y,B,z\n", r"line 2: the row does not have the 3 fields"),
         ("title,body,kind\nx,\udcff,B\n", r"is not a text in UTF-8\. Save it as UTF-8"),
     ],
 )

@@ -57,7 +57,11 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
         (LISTED + '[mine]\nvia = "soap"', "mine.via", "docs/plans.md"),
         (LISTED + "[mine]\nconcurrency = true", "mine.concurrency", ""),
         (LISTED + '[clone]\nenabled = "no"', "clone.enabled", ""),
-        (LISTED + '[clone]\nsource = "https://me:secret@host/x.git"', "clone.source", "Take them"),
+        (
+            LISTED + '[clone]\nsource = "https://me:secret@host/x.git"',
+            "clone.source",
+            "Remove them",
+        ),
         (DATASET + '[[dataset]]\nname = "qa"\nfamily = "qa"', "have the name 'qa'", "another"),
         (LISTED + '[[dataset]]\nname = "../qa"\nfamily = "qa"', "dataset[0].name", ""),
         (DATASET + 'repositories = ["numpy/nunpy"]', "is not listed", "numpy/numpy"),

@@ -124,10 +124,10 @@ def test_what_a_profile_sets_overrides_what_it_extends(tmp_path: Path) -> None:
         (
             {"one": 'extends = "two.toml"', "two": 'extends = "one.toml"'},
             "Profiles extend each other",
-            "Take one extends out",
+            "Remove one extends",
         ),
-        ({"one": 'extends = "one.toml"'}, "Profiles extend each other", "Take one extends out"),
-        ({"one": "extends = 3"}, "extends is no name", 'Write extends = "default"'),
+        ({"one": 'extends = "one.toml"'}, "Profiles extend each other", "Remove one extends"),
+        ({"one": "extends = 3"}, "extends is not a name", 'Write extends = "default"'),
         ({"one": 'extends = "defualt"'}, "no profile 'defualt' .did you mean default", "Choose"),
         ({"one": 'extends = "gone.toml"'}, "no profile .*gone.toml", "Check the path"),
         (

@@ -35,8 +35,11 @@ def test_every_shipped_recipe_is_whole() -> None:
         (("gpus = 2", "gpu = 2"), r"models\[big\]\.gpu: Extra inputs are not permitted"),
         (('kind = "baseline"', 'kind = "base"'), r"models\[a\]\.kind: Input should be 'baseline'"),
         (("[[tables]]", "[[tables"), "is not valid TOML"),
-        (('paths = ["', 'paths = ["../'), r"files\[scores\]\.paths: '\.\./.*' is no path below"),
-        (('paths = ["', 'paths = ["/'), r"files\[scores\]\.paths: '/.*' is no path below a folder"),
+        (('paths = ["', 'paths = ["../'), r"files\[scores\]\.paths: '\.\./.*' is not a path below"),
+        (
+            ('paths = ["', 'paths = ["/'),
+            r"files\[scores\]\.paths: '/.*' is not a path below a folder",
+        ),
         (('commit = "0', 'commit = "x'), r"files\[scores\]\.commit: String should match"),
     ],
 )

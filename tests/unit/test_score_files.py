@@ -149,7 +149,7 @@ def test_the_report_has_the_steps_of_ecser(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "holds no row"),
-        ("model,task,points\na,b,1\n", "of no layout"),
+        ("model,task,points\na,b,1\n", "no known layout"),
         ("model,task,score\na,t,0.5\na,u,high\n", "Row 3 of .* has 'high' as its score"),
         ("model,task,score\na,t,nan\n", "Row 2 .* 'nan'"),
         ("model,task,score\na,,0.5\n", "Row 2 .* has no task"),
@@ -159,7 +159,7 @@ def test_the_report_has_the_steps_of_ecser(tmp_path: Path) -> None:
         ("model,task,tp,fp,tn,fn\na,t,1,2,3,-4\n", "has -4 as its fn"),
         ("model,task,tp,fp,tn,fn\na,t,1,2,3.5,4\n", "has 3.5 as its tn"),
         ("model,task,score,score\na,t,1,1\n", "names a column twice"),
-        ('model,task,score\n"a,t,1\n', "is no CSV"),
+        ('model,task,score\n"a,t,1\n', "is not CSV"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_row(tmp_path: Path, text: str, problem: str) -> None:
@@ -169,7 +169,7 @@ def test_what_cannot_be_read_is_named_with_its_row(tmp_path: Path, text: str, pr
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("{", "is no JSON"), ('{"a": 1}', "holds no list"), ("[1]", "Row 1 .* is no object")],
+    [("{", "is not JSON"), ('{"a": 1}', "holds no list"), ("[1]", "Row 1 .* is not an object")],
 )
 def test_json_that_holds_no_rows_is_named(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(EvaluationError, match=problem):
@@ -218,7 +218,7 @@ def test_json_lines_are_read_as_csv_is(tmp_path: Path) -> None:
     ]
     file = read_scores(write(tmp_path / "x.jsonl", "\n\n".join(lines) + "\n"))
     assert sorted(file.scores.values()) == [0.5, 0.6]
-    with pytest.raises(EvaluationError, match="is no JSON"):
+    with pytest.raises(EvaluationError, match="is not JSON"):
         read_scores(write(tmp_path / "y.jsonl", lines[0] + "\n{\n"))
 
 

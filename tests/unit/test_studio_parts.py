@@ -258,7 +258,7 @@ def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
     elsewhere.meet([ann])
     assert elsewhere.annotator(2) != name
     (tmp_path / "one" / "annotations" / "salt").write_bytes(b"short")
-    with pytest.raises(WorkspaceError, match="without it pseudonyms change"):
+    with pytest.raises(WorkspaceError, match="pseudonyms change without it"):
         People(project)
 
 

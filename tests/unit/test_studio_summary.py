@@ -90,7 +90,7 @@ def test_texts_of_others_stay_texts() -> None:
 def test_long_lists_say_how_much_they_leave_out(tmp_path: Path) -> None:
     summary = Summary((), (a_round(130),))
     markdown, data = write_summary(summary, tmp_path / "deep" / "appendix")
-    assert "30 more stand in annotation.json." in markdown.read_text()
+    assert "30 more are in annotation.json." in markdown.read_text()
     assert len(json.loads(data.read_bytes())["rounds"][0]["adjudicated"]) == 130
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be written"):

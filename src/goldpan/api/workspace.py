@@ -99,7 +99,7 @@ class Workspace:
         mirror = mirror_at(self.path.absolute())
         if mirror is None:
             raise UsageError(
-                f"The workspace {self.path} lies in no store", "Give --workspace s3://BUCKET/NAME"
+                f"The workspace {self.path} is not in a store", "Give --workspace s3://BUCKET/NAME"
             )
         return mirror.prune(timedelta(days=older_than))
 

@@ -122,7 +122,8 @@ def build(
             raise UsageError(f"{recipe.family.name} has no answers to choose", "Leave --answer out")
         if answer == "reviewed" and qa.REVIEW not in reviews:
             raise UsageError(
-                "No review is required that names the reply", f"Add --require {qa.REVIEW}"
+                "--answer reviewed needs a review that names the reply",
+                f"Add --require {qa.REVIEW}",
             )
         if answer != "reviewed":
             settings = replace(profile.settings["answer"], choice=answer)

@@ -224,8 +224,8 @@ def print_progress(progress: Progress) -> None:
         console.print(f"{progress.deleted:,} more were deleted on the server")
     if progress.passed_over:
         console.print(
-            f"{progress.passed_over:,} were skipped and lack answers: "
-            "somebody else has to answer them"
+            f"{progress.passed_over:,} were skipped and have no answers: somebody else has to "
+            "answer them"
         )
     table = Table("annotator", box=None, header_style="dim")
     for name in ("answers", "skipped", "other", "doubts", "seconds per task"):

@@ -42,7 +42,7 @@ def export(
     open, and how long an item takes.
     """
     if output is None and gold is None:
-        raise UsageError("Nothing is to be written", "Give --output DIR, --gold FILE or both")
+        raise UsageError("There is nothing to write", "Give --output DIR, --gold FILE or both")
     root = Workspace(settings_of(workspace=workspace).workspace)
     value: dict[str, object] = {}
     shown: list[Callable[[], None]] = []

@@ -105,9 +105,9 @@ def push(
     lab = layout_of(workspace, own)
     dataset_task = _task(lab, task, suspects)
     if form is None and dataset_task is None:
-        raise UsageError("It is not said what people are asked", "Give --form or --task")
+        raise UsageError("There is neither a form nor a task", "Give --form or --task")
     if dataset is None and dataset_task is None:
-        raise UsageError("It is not said which rows to send", "Give --dataset or --task")
+        raise UsageError("There is neither a dataset nor a task", "Give --dataset or --task")
     asked_form = task_form(dataset_task) if form is None and dataset_task else find_form(form or "")
     rows = dataset or (task_directory(lab, dataset_task) if dataset_task else Path())
     server = choose_server(lab, url, os.environ)
@@ -153,7 +153,7 @@ def _task(lab: Workspace, name: str | None, suspects: int | None) -> Task | None
 
     if name is None:
         if suspects is not None:
-            raise UsageError("Suspects are the labels of a task", "Give --task with --suspects")
+            raise UsageError("--suspects needs a task", "Give --task with --suspects")
         return None
     return find_task(name, tasks_directory(lab.root))
 

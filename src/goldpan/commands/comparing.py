@@ -150,7 +150,7 @@ def _compare_scores(
         for name in chosen:
             if name not in available:
                 raise UsageError(
-                    f"No row of {path} is of the {noun} {name!r}",
+                    f"{path} has no row for the {noun} {name!r}",
                     f"It has {', '.join(sorted(available)[:_MOST_NAMED])}",
                 )
     compared = compare_file(file, question, metric=metric, tasks=tasks, models=models)

@@ -70,7 +70,7 @@ def print_contamination(result: ContaminationResult) -> None:
     console = Terminal()
     console.print(
         clean(f"{result.dataset}: {result.contaminated:,} of {result.rows:,} rows ")
-        + f"({result.share:.1%}) stand in what it was compared with"
+        + f"({result.share:.1%}) also occur in what it was compared with"
     )
     console.print(clean(f"  compared: {', '.join(result.columns)}"))
     for other in result.against:
@@ -80,7 +80,7 @@ def print_contamination(result: ContaminationResult) -> None:
             console.print(f"  {rows:,} by {kind}")
         if other.same_repository is not None:
             console.print(
-                f"  {other.same_repository:,} are of a repository that stands there, which alone "
+                f"  {other.same_repository:,} are of a repository that occurs there, which alone "
                 "is no evidence"
             )
         if other.common:

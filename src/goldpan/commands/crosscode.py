@@ -78,7 +78,7 @@ def export_files(
     from goldpan.datasets.task_data import task_directory
 
     if every == bool(task):
-        raise UsageError("Which tasks to write is not clear", "Give either --task NAME or --all")
+        raise UsageError("Either --task or --all is needed", "Give either --task NAME or --all")
     lab = _workspace_layout(workspace)
     use_tasks(lab.root, own_tasks)
     own = tasks_directory(lab.root)

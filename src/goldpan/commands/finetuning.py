@@ -91,7 +91,7 @@ def finetune(
     settings |= dict(_pair(text) for text in setting or ())
     for name, values in (("--task", task), ("--weights", weights)):
         if not values:
-            raise UsageError(f"{name} is missing", f"Give {name} once or several times")
+            raise UsageError(f"{name} is missing", f"Give {name} one or more times")
     models = [find_model(NAME, {**settings, "weights": weight}) for weight in weights or ()]
     own_tasks = [find_task(name, tasks_directory(lab.root)) for name in task or ()]
     results = []

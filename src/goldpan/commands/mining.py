@@ -107,7 +107,7 @@ def mine(
         if any(context.params.values()):
             raise UsageError(
                 f"Options come between goldpan mine and {context.invoked_subcommand}",
-                f"Write them behind {context.invoked_subcommand}",
+                f"Write them after {context.invoked_subcommand}",
             )
         return
     with opened(
@@ -136,7 +136,7 @@ def mine(
             print_result(json, [asdict(coverage)], lambda: print_coverage(coverage))
             finish([coverage.complete])
         if license is not None and len(names) != 1:
-            raise UsageError("--license is that of one repository", "Give exactly one --repo")
+            raise UsageError("--license applies to one repository", "Give exactly one --repo")
         costs: dict[str, Estimate] = {}
         results: list[MineResult] = []
         failures: dict[str, GoldpanError] = {}
@@ -251,7 +251,7 @@ def status(
         raise UsageError(f"--html {html} is not an HTML file", "End it in .html")
     if plan is not None:
         if repo:
-            raise UsageError("--plan tells of a plan's own repositories", "Leave out --repo")
+            raise UsageError("--plan shows the repositories of the plan", "Leave out --repo")
         status_of_plan(plan, workspace, html, json)
         return
     with opened(json, workspace=workspace) as lab:

@@ -68,10 +68,10 @@ def list_tasks(
     catalogue = load_tasks(own)
     suites = sorted({name for task in catalogue.values() for name in task.suites})
     if suite is not None and suite not in suites:
-        raise UsageError(f"No task is of the benchmark {suite!r}", f"There are {', '.join(suites)}")
+        raise UsageError(f"There is no benchmark {suite!r}", f"There are {', '.join(suites)}")
     types = sorted({task.type for task in catalogue.values()})
     if kind is not None and kind not in types:
-        raise UsageError(f"No task is of the type {kind!r}", f"There are {', '.join(types)}")
+        raise UsageError(f"There is no task of the type {kind!r}", f"There are {', '.join(types)}")
     matching = [
         task
         for task in catalogue.values()
@@ -143,7 +143,7 @@ def add(
     path = own / f"{name}.toml"
     if name in load_tasks(own):
         raise UsageError(
-            f"There is a task {name} already", f"Choose another name, or change or remove {path}"
+            f"The task {name} already exists", f"Choose another name, or change or remove {path}"
         )
     task = read_task(str(path), described)
     with reporting(json) as reporter:
@@ -200,7 +200,7 @@ def import_data(
     lab, own = _layout_and_tasks(workspace, tasks)
     task = find_task(name, own)
     if download and files:
-        raise UsageError("Files and --download are given at once", "Give one of them")
+        raise UsageError("Both files and --download are given", "Give one of them")
     if revision and not download:
         raise UsageError("--revision says what to download", "Use it with --download")
     with reporting(json) as reporter:

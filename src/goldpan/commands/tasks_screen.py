@@ -192,7 +192,7 @@ def overlap_sentences(overlap: Overlap) -> list[str]:
         exact, near = (len(overlap.rows[kind]) for kind in ("text", "near"))
         sentences.append(
             f"{start}{overlap.repeated:,} of {overlap.test:,} test rows ({share:.1%}) have a text "
-            f"that stands in train ({exact:,} exactly, {near:,} nearly)"
+            f"that is also in train ({exact:,} exactly, {near:,} nearly)"
         )
     for kind, noun in (("document", "documents"), ("project", "projects")):
         if rows := overlap.rows.get(cast("Kind", kind)):

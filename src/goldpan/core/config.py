@@ -224,7 +224,7 @@ def _check(settings: Settings) -> None:
         value = getattr(settings, name)
         kind = (int, float) if name in ("timeout", "patience") else int
         if isinstance(value, bool) or not isinstance(value, kind) or not value >= 0:
-            raise UsageError(f"{name} = {value!r} is not a number from 0 up", "Correct it")
+            raise UsageError(f"{name} = {value!r} is not a number of 0 or more", "Correct it")
     if settings.via not in ("auto", "graphql", "rest"):
         raise UsageError(f"--via {settings.via} is unknown", "Choose auto, graphql or rest")
     if settings.concurrency < 1 or settings.retries < 1:
@@ -241,7 +241,7 @@ def _check(settings: Settings) -> None:
         )
     if url.username or url.password or url.query:
         raise UsageError(
-            "--api-url holds credentials or a query", "Give tokens through GITHUB_TOKEN alone"
+            "--api-url holds credentials or a query", "Give tokens only through GITHUB_TOKEN"
         )
 
 
@@ -259,7 +259,7 @@ def _split_tokens(text: str, origin: str) -> tuple[str, ...]:
         if not re.fullmatch(r"[\x21-\x7e]+", token):
             raise UsageError(
                 f"A token in {origin} holds a space or a control character",
-                "Separate several tokens by commas alone",
+                "Separate several tokens only by commas",
             )
     return tokens
 
@@ -283,7 +283,7 @@ def tokens_of_command(command: str) -> tuple[str, ...]:
     if done.returncode or not tokens:
         raise UsageError(
             f"GOLDPAN_TOKEN_COMMAND gave no token (it ended with {done.returncode})",
-            "Run it by hand: it should print a token and end with 0",
+            "Run it by hand: it should print a token and exit with 0",
         )
     return tokens
 

@@ -63,7 +63,7 @@ def open_engine(name: EngineName, processes: int, address: str = "") -> Engine:
     or no cluster answers.
     """
     if processes < 1:
-        raise UsageError(f"{processes} processes can do no work", "Give at least 1")
+        raise UsageError(f"{processes} processes are too few", "Give at least 1")
     match name:
         case "ray":
             return RayCluster(processes, address)
@@ -108,8 +108,8 @@ class _Pool(Closing):
                 yield waiting.popleft().result()
         except BrokenProcessPool:
             raise EngineError(
-                f"A process ended from outside, perhaps for memory, at {name_of(at)} or one of the "
-                f"{AHEAD * self._processes} units before it",
+                f"A process was killed, perhaps for lack of memory, at {name_of(at)} or one of "
+                f"the {AHEAD * self._processes} units before it",
                 "Give fewer processes and try again; in your own script, call Goldpan below "
                 "if __name__ == '__main__'",
             ) from None

@@ -103,7 +103,7 @@ class _Worker(Generic[T, R]):
             except EOFError:
                 raise GoldpanError(
                     "A process for reading code did not start",
-                    "Guard the program's main part with if __name__ == '__main__'",
+                    "Protect the main part of your program with if __name__ == '__main__'",
                 ) from None
             self.greeted = True
         self.number, self.busy = number, True

@@ -203,7 +203,7 @@ class Workspace:
         path = self.raw(repo)
         make_directory(path)
         busy = WorkspaceError(
-            f"Another goldpan works on {repo} in {self.root}",
+            f"Another goldpan is working on {repo} in {self.root}",
             "Wait for it, or use another --workspace",
         )
         with hold_lock(path / "lock", busy):

@@ -100,7 +100,7 @@ def read_gold(path: Path, half: str | None = None) -> Gold:
     columns = set(rows[0]) if rows else set()
     kind = next((kind for kind in KINDS if kind.gold_column in columns), None)
     if kind is None or not {"repo", "issue", "label"} <= columns:
-        raise UsageError(f"{path} is no gold set: its columns are {sorted(columns)}", remedy)
+        raise UsageError(f"{path} is not a gold set: its columns are {sorted(columns)}", remedy)
     if half is not None and half not in {row.get("half") for row in rows}:
         raise UsageError(f"The gold set {path} has no half {half!r}", "Leave --half out")
     labels: dict[Item, str] = {}

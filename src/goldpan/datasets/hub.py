@@ -72,8 +72,8 @@ def publish(
     """Bring a dataset to the Hub that `HF_ENDPOINT` names, as `repo_id` (owner/name).
 
     A repository with other content is only changed with `overwrite`, and then holds exactly the
-    dataset. Equal content makes no commit. A tag that names another version is never moved.
-    `token` is taken from HF_TOKEN or the login where None. See `check_dataset` for the last two.
+    dataset. Equal content makes no commit. A tag that marks another version is never moved. `token`
+    is taken from HF_TOKEN or the login where None. See `check_dataset` for the last two.
 
     Raises `UsageError` for an impossible name and `PublishError` for whatever else keeps the
     dataset from the Hub; then the repository is as it was, or new and empty.
@@ -112,13 +112,13 @@ def _check_names(repo_id: str, tag: str | None) -> None:
         validate_repo_id(repo_id)
     except HFValidationError as error:
         raise UsageError(
-            f"{repo_id!r} is not a name of a dataset: {str(error).rstrip('.')}",
+            f"{repo_id!r} is not a valid dataset name: {str(error).rstrip('.')}",
             "Write OWNER/NAME with letters, digits, -, _ and .",
         ) from None
     if "/" not in repo_id:
         raise UsageError(f"{repo_id!r} names no owner", "Write OWNER/NAME")
     if tag and (not _TAG.fullmatch(tag) or ".." in tag or tag.endswith((".", ".lock"))):
-        raise UsageError(f"{tag!r} is not a name of a tag", "Write one such as v1.0")
+        raise UsageError(f"{tag!r} is not a valid tag", "Write a tag such as v1.0")
 
 
 def _check_token(call: HubCall, *, required: bool) -> None:
@@ -145,8 +145,8 @@ def _refuse_problems(
     if problems:
         shown = "\n".join(f"- {problem}" for problem in problems)
         raise PublishError(
-            f"{directory} is not fit to be published, and nothing was sent:\n{shown}\n"
-            f"{len(problems)} in all",
+            f"{directory} cannot be published, and nothing was sent:\n{shown}\n{len(problems)} in "
+            "all",
             "Fix what is listed and publish again",
         )
 

@@ -56,8 +56,8 @@ def explained(call: HubCall, doing: str, again: str = _AGAIN) -> Iterator[None]:
     except (httpx2.RequestError, LookupError, TypeError, AttributeError) as error:
         message = call.plain(f"{type(error).__name__}: {error}").rstrip(".")
         raise PublishError(
-            f"{call.host} answers as no Hub does while {doing} ({message})",
-            "See that HF_ENDPOINT is the address of a Hub itself",
+            f"{call.host} does not answer like a Hub while {doing} ({message})",
+            "Check that HF_ENDPOINT is the address of a Hub itself",
         ) from None
     except (RuntimeError, ValueError, OSError) as error:
         cause = error.__cause__

@@ -151,9 +151,10 @@ def _separated(lines: IO[str], delimiter: str, path: Path) -> Iterator[dict[str,
     for row in rows:
         if None in row or None in row.values():
             raise DatasetError(
-                f"{path}, line {rows.line_num}: the row has not the {len(rows.fieldnames or ())} "
+                f"{path}, line {rows.line_num}: the row does not have the "
+                f"{len(rows.fieldnames or ())} "
                 "fields of the first line",
-                "Fetch the file again, or mend that line",
+                "Fetch the file again, or correct that line",
             )
         yield row
 

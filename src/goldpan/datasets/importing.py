@@ -241,7 +241,7 @@ def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[st
         raise UsageError(*how_to_get(task))
     if name not in readers():
         raise UsageError(
-            f"{task.name}: there is no reader {name!r}", f"Choose of {', '.join(readers())}"
+            f"{task.name}: there is no reader {name!r}", f"Choose {', '.join(readers())}"
         )
     read: Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
     read = import_module(f"{imports.__name__}.{name}").read

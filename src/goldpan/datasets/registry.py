@@ -55,9 +55,7 @@ def find_task(name: str, own: Path | None = None) -> Task:
         return tasks[name]
     near = get_close_matches(name.lower().replace("-", "_"), tasks, n=3)
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
-    raise UsageError(
-        f"There is no task {name!r}", f"{hint}Run goldpan tasks list for those there are"
-    )
+    raise UsageError(f"There is no task {name!r}", f"{hint}Run goldpan tasks list to see all tasks")
 
 
 def tasks_of_family(family: str, tasks: Mapping[str, Task]) -> list[str]:

@@ -18,7 +18,7 @@ def check_form(path: Path) -> None:
     """Raise `UsageError` where a file's name does not say in which form to write it."""
     if path.suffix.lower() not in _WRITERS:
         raise UsageError(
-            f"{path} does not say how to write the rows", f"End it in {', '.join(_WRITERS)}"
+            f"{path} does not end in the name of a format", f"End it in {', '.join(_WRITERS)}"
         )
 
 
@@ -32,7 +32,7 @@ def write_rows(rows: pa.RecordBatchReader, path: Path) -> None:
         _WRITERS[path.suffix.lower()](rows, path)
     except OSError as error:
         raise DatasetError(
-            f"{path} cannot be written: {error}", "Make room on the disk, or choose another"
+            f"{path} cannot be written: {error}", "Free some space on the disk, or choose another"
         ) from None
 
 

@@ -178,7 +178,7 @@ def _own_sides(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
 def _moment(row: Candidate, plan: SplitPlan) -> datetime:
     if row.moment is None:
         raise DatasetError(
-            f"{row.id} has no time, so it has no side of {plan}",
+            f"{row.id} has no time, so it belongs to no side of {plan}",
             "Split by repository or at random",
         )
     return row.moment
@@ -187,7 +187,7 @@ def _moment(row: Candidate, plan: SplitPlan) -> datetime:
 def _partition(row: Candidate, plan: SplitPlan) -> int:
     if row.partition not in plan.names:
         raise DatasetError(
-            f"{row.id} has no official split, so it has no side of {plan}",
+            f"{row.id} has no official split, so it belongs to no side of {plan}",
             "Split at random or stratified",
         )
     return plan.names.index(row.partition)
@@ -242,7 +242,7 @@ def _cuts(text: str, values: list[str]) -> tuple[datetime, ...]:
         cuts = [datetime.fromisoformat(value) for value in values]
         utc = tuple(cut.astimezone(UTC) if cut.tzinfo else cut.replace(tzinfo=UTC) for cut in cuts)
     except (ValueError, OverflowError):
-        raise UsageError(f"The cut-offs of {text!r} are no dates", f"Write {_FORMS}") from None
+        raise UsageError(f"The cut-offs of {text!r} are not dates", f"Write {_FORMS}") from None
     if any(later <= earlier for earlier, later in pairwise(utc)):
         raise UsageError(f"The cut-offs of {text!r} do not rise", "Write the earlier date first")
     return utc

@@ -105,7 +105,7 @@ def _texts(task: Task) -> _Found:
         yield "split", error.problem, error.remedy
     for step in task.steps:
         if step not in STEPS:
-            yield "steps", f"there is no step {step!r}", f"Choose of {', '.join(STEPS)}"
+            yield "steps", f"there is no step {step!r}", f"Choose {', '.join(STEPS)}"
 
 
 def _labels(task: Task) -> _Found:
@@ -186,12 +186,12 @@ def _source(task: Task) -> _Found:
         yield (
             "source.reader",
             f"there is no reader {source.reader!r}",
-            f"Choose of {', '.join(readers())}",
+            f"Choose {', '.join(readers())}",
         )
     if source.access == "built" and not source.builder:
         yield "source.builder", "it is missing", "Name the goldpan build family that makes the rows"
     if source.access != "built" and not source.reader:
-        yield "source.reader", "it is missing", f"Choose of {', '.join(readers())}"
+        yield "source.reader", "it is missing", f"Choose {', '.join(readers())}"
     if source.hub and not _HUB.fullmatch(source.hub):
         yield "source.hub", f"{source.hub!r} is not a dataset on the Hub", "Write OWNER/NAME"
     if source.revision and not _REVISION.fullmatch(source.revision):
@@ -229,7 +229,7 @@ def _prompt(task: Task) -> _Found:
     prompt = task.prompt
     names = [match[1] for match in _BRACES.finditer(prompt.template)]
     if unknown := [name for name in names if name not in PLACEHOLDERS]:
-        remedy = f"Choose of {', '.join(PLACEHOLDERS)}"
+        remedy = f"Choose {', '.join(PLACEHOLDERS)}"
         yield "prompt.template", f"there is no part {{{unknown[0]}}}", remedy
     if names.count("text") != 1:
         yield "prompt.template", "{text} does not stand there once", "Put it where the text goes"

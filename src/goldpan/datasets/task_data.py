@@ -89,7 +89,7 @@ def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBa
                         yield split, rows.select(schema.names).cast(schema)
             except (OSError, KeyError, pa.ArrowException) as error:
                 raise DatasetError(
-                    f"{path} has not the columns of {task.name}, or is broken ({error})",
+                    f"{path} does not have the columns of {task.name}, or is damaged ({error})",
                     "Import or build the dataset again",
                 ) from None
 

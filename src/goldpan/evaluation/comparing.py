@@ -118,7 +118,7 @@ def _calibrated(
     systems = [system for system in result.systems if system.name in scores.models]
     evidence = evidence_of(systems, scores.tasks, tasks)
     if isinstance(evidence, str):
-        why = f"Of new rows nothing can be told: {evidence}"
+        why = f"Nothing can be said about new rows: {evidence}"
         on_tasks = new_tasks_by_scores(scores, alpha=alpha, rope=rope, seed=question.seed)
         return replace(
             result,

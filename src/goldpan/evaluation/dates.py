@@ -41,7 +41,7 @@ def read_cutoff(value: object) -> str:
         return date.fromisoformat(str(value)).isoformat()
     except ValueError:
         raise UsageError(
-            f"The cut-off {str(value)!r} is no date", "Write it as in --set cutoff=2023-10-01"
+            f"The cut-off {str(value)!r} is not a date", "Write it as in --set cutoff=2023-10-01"
         ) from None
 
 

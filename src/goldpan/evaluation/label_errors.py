@@ -160,7 +160,7 @@ def _decisions(task: Task, rows: pa.Table) -> Mapping[str, Labels]:
         by_name = {"": labels} if len(np.unique(labels)) > 1 else {}
     if not by_name:
         raise EvaluationError(
-            f"All rows of {task.name} bear the same labels", "Import rows with several"
+            f"All rows of {task.name} have the same labels", "Import rows with different labels"
         )
     return by_name
 

@@ -177,7 +177,7 @@ def headline(leaks: Leaks, metric: str, value: float | None) -> str:
     start = {"note": "", "warning": "Warning: ", "alarm": "WARNING: "}[leaks.level]
     text = (
         f"{start}{leaks.repeated:,} of {leaks.test:,} test rows ({leaks.share:.1%}) have a text "
-        f"that stands in train ({leaks.text:,} exactly, {leaks.near:,} nearly)"
+        f"that is also in train ({leaks.text:,} exactly, {leaks.near:,} nearly)"
     )
     without = leaks.score_without("texts")
     if without is not None and without.value is not None and value is not None:
@@ -203,7 +203,7 @@ def _score_without(
     if len(left) < FEWEST_ROWS:
         reason = f"without them {len(left):,} rows are left, too few to score ({FEWEST_ROWS})"
     elif task.type == "text-generation" and len(left) > _MOST_GENERATED:
-        reason = f"without them {len(left):,} generated texts are left, too many to score anew"
+        reason = f"without them {len(left):,} generated texts are left, too many to score again"
     if reason:
         return ScoreWithout(kind, len(left), task.metric, None, None, reason)
     main = score(task, left, seed=seed, files=files).metric(task.metric)

@@ -50,5 +50,5 @@ def check_labels(
         named = [", ".join(sorted(texts)[:_NAMED]) for texts in (answers, truths)]
         raise EvaluationError(
             f"{path}: no answer to {dataset} ({named[0]}) is one of its truths ({named[1]})",
-            "Write labels of both columns alike, one label a row",
+            "Write the labels of both columns alike, one label per row",
         )

@@ -209,11 +209,11 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                     continue
                 row = orjson.loads(line)
                 if not isinstance(row, dict):
-                    raise EvaluationError(f"{path}:{number} is no JSON object", _REMEDY)
+                    raise EvaluationError(f"{path}:{number} is not a JSON object", _REMEDY)
                 yield number, row
     except OSError as error:
         raise EvaluationError(f"{path} cannot be read: {error.strerror}", _REMEDY) from None
     except orjson.JSONDecodeError as error:
-        raise EvaluationError(f"{path}:{number} is no JSON: {error}", _REMEDY) from None
+        raise EvaluationError(f"{path}:{number} is not JSON: {error}", _REMEDY) from None
     except pa.ArrowInvalid as error:
-        raise EvaluationError(f"{path} is no Parquet file: {error}", _REMEDY) from None
+        raise EvaluationError(f"{path} is not a Parquet file: {error}", _REMEDY) from None

@@ -255,7 +255,8 @@ def _publish(
 def _locked(work: Path) -> Iterator[None]:
     make_directory(work)
     busy = EvaluationError(
-        f"Another goldpan does the run in {work}", "Wait for it, or choose another --seed"
+        f"Another goldpan is already doing the run in {work}",
+        "Wait for it, or choose another --seed",
     )
     with hold_lock(work / "lock", busy):
         yield

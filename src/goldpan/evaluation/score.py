@@ -129,7 +129,7 @@ def _checked(task: Task, predictions: pa.Table) -> Mapping[str, list[Any]]:
     twice = [id_ for id_, times in Counter(rows["id"]).items() if times > 1]
     if twice:
         raise EvaluationError(
-            f"The predictions for {task.name} hold {twice[0]!r} twice", "Keep one answer a row"
+            f"The predictions for {task.name} hold {twice[0]!r} twice", "Keep one answer per row"
         )
     return rows
 

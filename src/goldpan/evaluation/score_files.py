@@ -88,14 +88,14 @@ def read_scores(path: Path) -> ScoreFile:
     """
     rows = list(_rows(path))
     if not rows:
-        raise EvaluationError(f"{path} holds no row", "Give one row a score, count or answer")
+        raise EvaluationError(f"{path} holds no row", "Give one row per score, count or answer")
     columns = set(rows[0][1])
     layout = next((name for name, needed in _COLUMNS.items() if columns >= set(needed)), None)
     if layout is None or not columns >= {"model", "task"}:
         layouts = "; ".join(f"model, task, {', '.join(names)}" for names in _COLUMNS.values())
         raise EvaluationError(
-            f"{path} has the columns {', '.join(sorted(map(str, columns)))[:200]}, which are of no"
-            " layout",
+            f"{path} has the columns {', '.join(sorted(map(str, columns)))[:200]}, which fit no "
+            "known layout",
             f"Name the columns of one: {layouts}",
         )
     scores: dict[Key, float] = {}
@@ -221,7 +221,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         names = [name.strip().lower() for name in next(reader, [])]
         if len(set(names)) < len(names):
             raise EvaluationError(
-                f"Row 1 of {path} names a column twice", "Give each column a name of its own"
+                f"Row 1 of {path} names a column twice", "Give each column a different name"
             )
         for values in reader:
             if not any(value.strip() for value in values):
@@ -235,7 +235,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             yield reader.line_num, dict(zip(names, values, strict=True))
     except csv.Error as error:
         raise EvaluationError(
-            f"Row {reader.line_num} of {path} is no CSV: {error}", "Save the table as CSV anew"
+            f"Row {reader.line_num} of {path} is not CSV: {error}", "Save the table as CSV again"
         ) from None
 
 
@@ -243,7 +243,7 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]
     try:
         data = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise EvaluationError(f"{path} is no JSON: {error}", "Save the file anew") from None
+        raise EvaluationError(f"{path} is not JSON: {error}", "Save the file again") from None
     rows = data.get("rows") if isinstance(data, dict) else data
     if not isinstance(rows, list):
         raise EvaluationError(
@@ -252,6 +252,6 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise EvaluationError(
-                f"Row {number} of {path} is no object", "Give an object with the columns' names"
+                f"Row {number} of {path} is not an object", "Give an object with the columns' names"
             )
         yield number, {name.lower(): value for name, value in row.items()}

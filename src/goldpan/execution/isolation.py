@@ -86,7 +86,7 @@ def find_isolation(name: IsolationName = "auto", image: str = "") -> Isolation:
             return checked_container(engine, image)
         tried.append("bwrap" if engine == "bubblewrap" else engine)
     raise IsolationError(
-        f"Nothing here keeps the code of repositories apart: {' and '.join(tried)} "
+        f"Nothing on this machine can isolate the code of repositories: {' and '.join(tried)} "
         f"{'do' if len(tried) > 1 else 'does'} not work",
         "Install bubblewrap (a package of most Linux distributions), give --isolation docker "
         "--image IMAGE, or take the risk with --isolation none",

@@ -37,7 +37,7 @@ def read_go(content: bytes) -> dict[str, Outcome]:
         try:
             event = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise ReportError(f"the report has a line that is no JSON: {error}") from None
+            raise ReportError(f"the report has a line that is not JSON: {error}") from None
         action = event.get("Action")
         if "Test" in event and isinstance(action, str) and action in _GO:
             outcomes[f"{event.get('Package', '')}.{event['Test']}"] = _GO[action]

@@ -126,7 +126,7 @@ def hold_verification(workspace: Workspace) -> Iterator[None]:
     folder = workspace.root / "verification"
     make_directory(folder)
     busy = WorkspaceError(
-        f"Another goldpan runs tests in {workspace.root}",
+        f"Another goldpan is running tests in {workspace.root}",
         "Wait for it, or use another --workspace",
     )
     with hold_lock(folder / "lock", busy):

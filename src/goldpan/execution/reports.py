@@ -35,7 +35,7 @@ def _junit(content: bytes) -> dict[str, Outcome]:
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
-        raise ReportError(f"the report is no XML: {error}") from None
+        raise ReportError(f"the report is not XML: {error}") from None
     return cases.outcomes
 
 

@@ -95,12 +95,12 @@ def load_profile(name: str) -> Profile:
     while "extends" in values:
         base = values.pop("extends")
         if not isinstance(base, str):
-            raise UsageError(f"Profile {label}: extends is no name", 'Write extends = "default"')
+            raise UsageError(f"Profile {label}: extends is not a name", 'Write extends = "default"')
         if base.endswith(".toml"):
             base = str(Path(list(chain.values())[-1]).parent / base)
         if _identity(base) in chain:
             circle = " extends ".join([*chain.values(), base])
-            raise UsageError(f"Profiles extend each other: {circle}", "Take one extends out")
+            raise UsageError(f"Profiles extend each other: {circle}", "Remove one extends")
         chain[_identity(base)] = base
         values = _over(_load(base)[1], values)
     return _read(label, values, tuple(Path(parent).stem for parent in list(chain.values())[1:]))
@@ -202,7 +202,9 @@ def _typed(label: str, value: object, kind: object) -> object:
     if get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
-        raise UsageError(f"{label} = {value!r} is no choice", f"Choose {', '.join(get_args(kind))}")
+        raise UsageError(
+            f"{label} = {value!r} is not a choice", f"Choose {', '.join(get_args(kind))}"
+        )
     if kind == tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)

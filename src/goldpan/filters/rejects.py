@@ -54,7 +54,7 @@ def write_rejects(workspace: Workspace, repos: Sequence[str], profile: str, targ
                         file.writelines(orjson.dumps(row) + b"\n" for row in batch.to_pylist())
     except OSError as error:
         raise explain(error, target) or WorkspaceError(
-            f"{target} cannot be written: {error.strerror or error}", "Choose another place"
+            f"{target} cannot be written: {error.strerror or error}", "Choose another path"
         ) from None
     return len(rejects)
 

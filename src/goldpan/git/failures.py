@@ -43,7 +43,7 @@ _CAUSES = (
             "error: 401",
             "error: 403",
         ),
-        "is not there, or needs a token that may read it",
+        "does not exist, or needs a token that may read it",
         "Check the spelling, and put a token with access into GITHUB_TOKEN",
     ),
     _Cause(

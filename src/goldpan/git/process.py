@@ -188,5 +188,5 @@ def _configuration(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def _not_started(error: OSError) -> GitError:
     if isinstance(error, FileNotFoundError):
-        return GitError("The program git is not there", "Install git and run it again")
+        return GitError("git is not installed", "Install git and run it again")
     return GitError(f"The program git cannot be started: {error.strerror}", "Correct it")

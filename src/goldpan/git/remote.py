@@ -106,11 +106,11 @@ def find_remote(
     if is_secret:
         raise UsageError(
             f"The address of {repo} on {name} holds a name or a password",
-            "Take them out, and put a token into GITHUB_TOKEN",
+            "Remove them, and put a token into GITHUB_TOKEN",
         )
     is_address = parts.scheme in _SCHEMES and (name or parts.scheme == "file")
     if not is_address or text.startswith("-") or any(ord(sign) <= 32 for sign in text):
-        raise UsageError(f"{text!r} is neither a git address nor a file that is there", _NO_SOURCE)
+        raise UsageError(f"{text!r} is neither a git address nor an existing file", _NO_SOURCE)
     is_home = origin(text)[1:] == origin(f"{parts.scheme}://{host}")[1:]
     is_safe = parts.scheme == "https" or (parts.scheme == "http" and _is_this_machine(name))
     return Remote(text, "address", token if is_home and is_safe else None)

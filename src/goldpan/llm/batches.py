@@ -228,7 +228,7 @@ class Batcher:
             except (AttributeError, TypeError, ValueError):
                 # The SDK hands out a page as it is, and objects that lack what was not sent.
                 raise EndpointError(
-                    f"{self._endpoint.base_url} answers as no Batch API does",
+                    f"{self._endpoint.base_url} does not answer like a Batch API",
                     "Check --base-url, or ask without --batch",
                 ) from None
             time.sleep(min(self._settings.poll_seconds, 5.0))

@@ -84,7 +84,7 @@ def connect(settings: EndpointSettings) -> Iterator[Endpoint]:
     """Give the endpoint of the settings; raises `UsageError` where it needs a key and has none."""
     if settings.api_key is None and settings.base_url.rstrip("/") == OPENAI:
         raise UsageError(
-            "OpenAI wants a key", "Set the environment variable OPENAI_API_KEY, or give --base-url"
+            "OpenAI needs a key", "Set the environment variable OPENAI_API_KEY, or give --base-url"
         )
     register(settings.api_key)
     load("openai", "Asking a language model")

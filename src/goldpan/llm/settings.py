@@ -120,7 +120,7 @@ def load_prices(path: Path) -> dict[str, Price]:
     """Return the prices that a settings file tells; raises `UsageError` for a bad one."""
     prices = _prices(_read(path).get("prices", {}))
     if not prices:
-        raise UsageError(f"{path} tells no prices", 'Write [prices."MODEL"]')
+        raise UsageError(f"{path} gives no prices", 'Write [prices."MODEL"]')
     return prices
 
 
@@ -208,5 +208,5 @@ def _check_url(text: str) -> None:
         )
     if url.username or url.password or url.query:
         raise UsageError(
-            "--base-url holds credentials or a query", "Give the key through OPENAI_API_KEY alone"
+            "--base-url holds credentials or a query", "Give the key only through OPENAI_API_KEY"
         )

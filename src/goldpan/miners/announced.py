@@ -38,7 +38,7 @@ def chosen_path(settings: Settings) -> Path:
     """Return the path that the settings lead to; raises `UsageError` where it needs a token."""
     if settings.via == "graphql" and not settings.tokens:
         raise UsageError(
-            "GitHub's GraphQL API answers nobody without a token",
+            "GitHub's GraphQL API needs a token",
             "Put one in GITHUB_TOKEN, or mine with --via rest",
         )
     if settings.via == "auto":
@@ -107,6 +107,6 @@ def _absent(repo: str, problem: str) -> RepositoryError:
             f"GitHub blocks {repo} for legal reasons ({problem})", "It cannot be mined"
         )
     return RepositoryError(
-        f"{repo} is not there, or the token may not see it ({problem or 'no such repository'})",
+        f"{repo} does not exist, or the token may not see it ({problem or 'no such repository'})",
         "Check the spelling, and that the token has access to the repository",
     )

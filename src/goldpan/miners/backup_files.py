@@ -64,7 +64,7 @@ def list_files(source: Path) -> Listing:
     if source.is_file():
         return Listing(source.name, source.parent, (source,), source.stat().st_size, ())
     if not source.is_dir():
-        raise UsageError(f"{source} is not there", "Name a backup's folder or .jsonl file")
+        raise UsageError(f"{source} does not exist", "Name a backup's folder or .jsonl file")
     files: list[Path] = []
     others: list[str] = []
     for folder, folders, names in os.walk(source, onerror=_refuse):

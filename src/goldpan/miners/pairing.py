@@ -306,7 +306,7 @@ def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules)
         if name not in signals:
             raise UsageError(
                 f"The rules {rules.name} name the signal {name!r}, which is unknown",
-                f"Choose of {', '.join(signals)}",
+                f"Choose {', '.join(signals)}",
             )
         signal: Signal | None = signals[name]
         if signal is not None:

@@ -252,5 +252,5 @@ def run_call(call: Call) -> Outcome:
     steps = make_steps(setting, store, repos)
     step = next((step for step in steps if step.unit.name == call.unit), None)
     if step is None:
-        raise EngineError(f"{call.plan} has no such unit", "Leave it as it is while it runs")
+        raise EngineError(f"{call.plan} has no such unit", "Do not change it while it runs")
     return step.run() if call.part is None else step.run_part(call.part)

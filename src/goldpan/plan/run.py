@@ -127,7 +127,8 @@ class OpenPlan:
         results: dict[str, UnitResult] = {}
         make_directory(self.store.root)
         busy = WorkspaceError(
-            f"Another goldpan runs the plan {self.file.name} in {self.lab.path}", "Wait for it"
+            f"Another goldpan is running the plan {self.file.name} in {self.lab.path}",
+            "Wait for it",
         )
         with hold_lock(self.store.root / "lock", busy), ExitStack() as stack:
             self.records.clear()

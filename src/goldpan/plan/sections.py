@@ -122,7 +122,7 @@ class Clone(Section):
             raise PydanticCustomError(
                 "credentials",
                 "the address holds a name or a password",
-                {"remedy": "Take them out, and put a token into GITHUB_TOKEN"},
+                {"remedy": "Remove them, and put a token into GITHUB_TOKEN"},
             )
         return source
 

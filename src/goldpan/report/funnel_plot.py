@@ -44,7 +44,7 @@ def plot_funnel(funnels: Sequence[Funnel], path: Path) -> None:
         _draw(funnels, path, suffix[1:])
     except OSError as error:
         raise WorkspaceError(
-            f"{path} cannot be written: {error.strerror or error}", "Choose another place"
+            f"{path} cannot be written: {error.strerror or error}", "Choose another path"
         ) from None
 
 

@@ -34,7 +34,7 @@ _LONGEST_CELL = 400
 def markdown_report(report: Report) -> str:
     """Return the report as Markdown; figures stand in the HTML page alone."""
     parts = [f"# {escape(report.title)}", escape(report.lead)]
-    parts.append("Figures and the matrices of binary tasks stand in the HTML page alone.")
+    parts.append("Figures and the matrices of binary tasks are only in the HTML page.")
     parts.append(", ".join(f"{number} {escape(what)}" for number, what in report.facts))
     parts.append(_list(report.summary))
     if report.warnings:

@@ -173,7 +173,7 @@ def write_page(page: str, output: Path) -> None:
         output.write_bytes(page.encode())
     except OSError as error:
         raise WorkspaceError(
-            f"{output} cannot be written: {error.strerror or error}", "Choose another place"
+            f"{output} cannot be written: {error.strerror or error}", "Choose another path"
         ) from None
 
 

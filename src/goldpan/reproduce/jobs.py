@@ -130,7 +130,7 @@ def _log(folder: Path, name: str) -> str:
     path = str(folder / f"{name}.log")
     if not path.isprintable() or '"' in path or "\\" in path:
         raise WorkspaceError(
-            f"{str(folder)!r} has a sign that Slurm's scripts cannot hold",
+            f"{str(folder)!r} has a character that Slurm's scripts cannot hold",
             "Choose another --output",
         )
     return '"' + path.replace("%", "%%") + '"' if " " in path or "%" in path else path

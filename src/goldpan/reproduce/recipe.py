@@ -69,7 +69,7 @@ class SourceFile(_Part):
         for path in (value,) if isinstance(value, str) else value:
             parts = path.split("/")
             if path and ({"", ".", ".."} & {*parts} or not path.isprintable() or "\\" in path):
-                raise ValueError(f"{path!r} is no path below a folder")
+                raise ValueError(f"{path!r} is not a path below a folder")
         return value
 
     @property

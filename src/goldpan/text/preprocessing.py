@@ -41,7 +41,7 @@ def ordered_steps(names: Sequence[str], profile: str) -> tuple[str, ...]:
     """
     if unknown := [name for name in names if name not in STEPS]:
         raise UsageError(
-            f"There is no preprocessing step {unknown[0]!r}", f"Choose of {', '.join(STEPS)}"
+            f"There is no preprocessing step {unknown[0]!r}", f"Choose {', '.join(STEPS)}"
         )
     match profile:
         case "default":
@@ -52,7 +52,7 @@ def ordered_steps(names: Sequence[str], profile: str) -> tuple[str, ...]:
             return ()
         case _:
             raise UsageError(
-                f"There is no order of steps {profile!r}", f"Choose of {', '.join(PROFILES)}"
+                f"There is no order of steps {profile!r}", f"Choose {', '.join(PROFILES)}"
             )
 
 

@@ -142,7 +142,8 @@ def calibrate_reviews(
     shared = [name for name in criteria if judged.get(name) in subjects]
     if not shared:
         raise UsageError(
-            f"{people} holds no verdict on what was reviewed", "Review the subjects of its people"
+            f"{people} has no verdict on a reviewed subject",
+            "Review the subjects that these people judged",
         )
     return [
         calibrate(models, verdicts.filter(pc.field("subject") == judged[name]), name, traits)

@@ -71,7 +71,7 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
     address = url or environment.get("LABEL_STUDIO_URL") or ""
     if not address:
         raise UsageError(
-            "No Label Studio server is named, and none runs on the workspace",
+            "No Label Studio server is named, and none is running for the workspace",
             "Start one with goldpan annotate serve, give --url or set LABEL_STUDIO_URL",
         )
     try:
@@ -90,7 +90,7 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
     if parts.username or parts.password or parts.query:
         raise UsageError(
             "The server's address holds credentials or a query",
-            "Give the token through LABEL_STUDIO_API_KEY alone",
+            "Give the token only through LABEL_STUDIO_API_KEY",
         )
     token = (environment.get("LABEL_STUDIO_API_KEY") or "").strip()
     if not re.fullmatch(r"[\x21-\x7e]+", token):

@@ -75,8 +75,8 @@ def make_gold(workspace: Workspace, names: Iterable[str]) -> GoldSet:
         forms.add(form.name)
         if len(forms) > 1:
             raise UsageError(
-                f"The projects ask different things: {' and '.join(sorted(forms))}",
-                "Make a gold set of each",
+                f"The projects ask different questions: {' and '.join(sorted(forms))}",
+                "Make one gold set per project",
             )
         read = _read(workspace, name, form)
         for decision in decide(workspace, name):
@@ -91,7 +91,9 @@ def make_gold(workspace: Workspace, names: Iterable[str]) -> GoldSet:
                     "Leave one of the projects out",
                 )
     if not items:
-        raise UsageError("Nothing is decided yet", "Run goldpan annotate pull when people answered")
+        raise UsageError(
+            "Nothing is decided yet", "Run goldpan annotate pull once people have answered"
+        )
     column = _column(FORMS[forms.pop()])
     return GoldSet(column, tuple(items[item] for item in sorted(items)), undecided)
 

@@ -87,7 +87,7 @@ def _salt(path: Path) -> bytes:
         salt = path.read_bytes()
         if len(salt) < 16:
             raise WorkspaceError(
-                f"{path} is damaged", "Restore it: without it pseudonyms change"
+                f"{path} is damaged", "Restore it, because pseudonyms change without it"
             ) from None
         return salt
     with os.fdopen(descriptor, "wb") as file:

@@ -92,7 +92,7 @@ def project_directory(workspace: Workspace, name: str) -> Path:
     """Return a project's directory; raises `UsageError` for a name that cannot be one."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot name a project",
+            f"{name!r} is not a valid project name",
             "Use 3 to 50 lower-case letters, digits, dots, dashes and underscores",
         )
     return workspace.root / "annotations" / name
@@ -134,7 +134,7 @@ def check_server(project: Project, server: Server) -> None:
     if server.url != project.facts.url:
         raise UsageError(
             f"The project {project.name} lives on {project.facts.url}, not {server.url}",
-            "Give that address; a server that moved is told by changing url in project.json",
+            "Give that address; if the server has moved, change url in project.json",
         )
 
 
@@ -193,7 +193,9 @@ def ensure_on_server(project: Project, studio: Studio, suggestions: bool) -> Pro
 @contextmanager
 def locked(project: Project) -> Iterator[None]:
     """Keep other processes from pushing to and pulling from this project meanwhile."""
-    busy = WorkspaceError(f"Another goldpan works on the project {project.name}", "Wait for it")
+    busy = WorkspaceError(
+        f"Another goldpan is working on the project {project.name}", "Wait for it"
+    )
     with hold_lock(project.path("lock"), busy):
         yield
 
@@ -228,7 +230,7 @@ class Journal:
         except (ValueError, KeyError, TypeError) as error:
             raise StudioError(
                 f"{self._path} is damaged ({error})",
-                "Remove it: the next push reads again from the server what is there",
+                "Remove it; the next push reads the tasks from the server again",
             ) from None
 
     def sending(self, subjects: Sequence[str]) -> None:

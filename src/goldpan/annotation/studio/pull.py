@@ -145,7 +145,7 @@ def read_table(workspace: Workspace, name: str) -> pa.Table:
             f"{path} cannot be read ({str(error).splitlines()[0]})", "Pull again"
         ) from None
     if rows.schema.names != ANNOTATIONS.schema.names:
-        raise WorkspaceError(f"{path} is of another version of Goldpan", "Pull again")
+        raise WorkspaceError(f"{path} was written by another version of Goldpan", "Pull again")
     return rows
 
 

@@ -229,7 +229,7 @@ def _create(installation: Path, directory: Path, account: Account) -> None:
     except subprocess.TimeoutExpired:
         raise StudioError(
             f"Label Studio makes the account {account.address} for more than {_START:.0f} seconds",
-            "Run the same command again when this machine has less to do",
+            "Run the same command again when this machine is less busy",
         ) from None
     if done.returncode:
         last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no reason"])[-1]
@@ -274,7 +274,7 @@ def _wait(process: subprocess.Popen[bytes], url: str, directory: Path) -> None:
                 pass
             time.sleep(0.2)
     raise StudioError(
-        f"Label Studio did not come up on {url}", f"Read {directory / 'server.log'} for the reason"
+        f"Label Studio did not start on {url}", f"Read {directory / 'server.log'} for the reason"
     )
 
 

@@ -225,7 +225,7 @@ def _listed(columns: Sequence[str], items: Sequence[Sequence[Sequence[object]]])
     yield _table(columns, (row for rows in items for row in rows[:_MOST]))
     more = sum(max(0, len(rows) - _MOST) for rows in items)
     if more:
-        yield f"{more:,} more stand in {JSON}."
+        yield f"{more:,} more are in {JSON}."
 
 
 def _answers(answers: Answers) -> str:

@@ -127,7 +127,7 @@ class Transport:
         if answer.has_redirect_location:
             target = line(mask(answer.headers["Location"]))
             return StudioError(
-                f"{server} leads elsewhere, to {target}",
+                f"{server} redirects to {target}",
                 "Give the address of the server itself, if you trust that one",
             )
         if answer.status_code == 403 and "reserved network" in answer.text:
@@ -144,7 +144,7 @@ class Transport:
         if answer.status_code == 404:
             return StudioError(
                 f"{server} has no {path}",
-                "See that the address is right and that nobody deleted the project there",
+                "Check that the address is right and that nobody deleted the project there",
             )
         message = line(mask(answer.text), 300)
         kind = StudioFaultError if answer.status_code >= 500 else StudioError

@@ -105,7 +105,7 @@ def normalize(
     names = known_repositories(self.layout, repos, "raw")
     stated = stated_license(license)
     if stated is not None and len(names) != 1:
-        raise UsageError("--license is that of one repository", "Give exactly one --repo")
+        raise UsageError("--license applies to one repository", "Give exactly one --repo")
     with self.reporting() as reporter:
         return normalize_all(
             self.layout, names, reporter, self.settings.workers, stated, engine, address

@@ -123,7 +123,9 @@ def build_code_comments(
     if task:
         reading = replace(reading, languages=frozenset({task_language(task)}))
     if annotations.corrections and task is None:
-        raise UsageError("Corrections are of a task's labels", "Give --task with --corrections")
+        raise UsageError(
+            "Corrections need a task, whose labels they correct", "Give --task with --corrections"
+        )
     family = task_family(task) if task else CODE_COMMENTS
     corrections = read_corrections(workspace, annotations.corrections, task) if task else None
     required = read_labels(workspace, annotations.required)

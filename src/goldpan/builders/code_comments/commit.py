@@ -46,7 +46,7 @@ def cloned_repositories(workspace: Workspace, named: Sequence[str]) -> list[str]
 def find_commits(workspace: Workspace, repos: Sequence[str], revision: str | None) -> list[Commit]:
     """Return the commit of each repository; raises `UsageError` for a revision of several."""
     if revision is not None and len(repos) != 1:
-        raise UsageError("--revision names a commit of one repository", "Give exactly one --repo")
+        raise UsageError("--revision applies to one repository", "Give exactly one --repo")
     return [find_commit(workspace, repo, revision) for repo in repos]
 
 

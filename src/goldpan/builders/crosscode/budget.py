@@ -40,7 +40,9 @@ class Budget:
 def find_counter(unit: str) -> Counter:
     """Return the way to count that unit; raises `UsageError` that lists those there are."""
     if unit not in COUNTERS:
-        raise UsageError(f"Prompts cannot be counted in {unit!r}", f"Choose {', '.join(COUNTERS)}")
+        raise UsageError(
+            f"The length of a prompt cannot be counted in {unit!r}", f"Choose {', '.join(COUNTERS)}"
+        )
     return COUNTERS[unit]
 
 

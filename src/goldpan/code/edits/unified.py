@@ -14,7 +14,7 @@ _HUNK = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
 _NAME = re.compile(r"[-+]{3} (?:[ab]/)?([^\t]*)")
 _NOTHING = "/dev/null"
 _SHOWN = 80
-_ANEW = "Make the diff anew from the file as it is"
+_ANEW = "Make the diff again from the file as it is"
 
 
 def is_unified(patch: str) -> bool:

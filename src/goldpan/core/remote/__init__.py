@@ -49,7 +49,7 @@ def open_address(text: str | Path) -> Path:
         shown = f"{scheme}://{rest.rpartition('@')[2]}"  # without a key and its secret
         forms = " or ".join(f"{name}://BUCKET/NAME" for name in SCHEMES)
         raise UsageError(
-            f"The workspace {shown} is at no address that several machines can write to safely",
+            f"The workspace {shown} is not at an address that several machines can write to safely",
             f"Write {forms}, or the path of a folder",
         )
     from goldpan.core.remote.mirror import Mirror

@@ -139,8 +139,8 @@ class ObjectStore:
             raise WorkspaceError(
                 f"The store of {self.address} overwrites objects that it was told to keep "
                 "(If-None-Match, If-Match), so two machines could destroy each other's work",
-                "Use a store that keeps conditions: Amazon S3, Google Cloud Storage, Azure, "
-                "Cloudflare R2, MinIO",
+                "Use a store that honors these conditions: Amazon S3, Google Cloud Storage, "
+                "Azure, Cloudflare R2, MinIO",
             )
         self._proved = True
 

@@ -119,7 +119,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_dir():
         for row in table_rows(path):
             if not isinstance(row, dict):
-                raise DatasetError(f"{path} holds a row that is no object", "Give a table")
+                raise DatasetError(f"{path} holds a row that is not an object", "Give a table")
             yield row
         return
     shards = shard_paths(path)

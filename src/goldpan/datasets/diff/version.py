@@ -62,7 +62,7 @@ def read_version(directory: Path) -> Version:
         schemas = [pq.read_schema(path) for paths in shards.values() for path in paths[:1]]
     except (OSError, pa.ArrowException) as error:
         raise DatasetError(
-            f"{directory} cannot be read ({error})", "Build the dataset anew"
+            f"{directory} cannot be read ({error})", "Build the dataset again"
         ) from None
     if not schemas or "id" not in schemas[0].names:
         raise DatasetError(

@@ -61,7 +61,7 @@ def export_dataset(
         )
     for name in splits:
         if not _SPLIT.fullmatch(name):
-            raise DatasetError(f"The split {name!r} is no name of a file", "Build it again")
+            raise DatasetError(f"The split name {name!r} cannot name a file", "Build it again")
     output = output.absolute()
     with replacing(output, to) as writer:
         if to == "harbor":

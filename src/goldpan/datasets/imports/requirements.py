@@ -81,7 +81,8 @@ def _fields(path: Path, number: int, line: str) -> tuple[str, str, str]:
     parts = rest.rsplit(",", 3)
     if not comma or len(parts) != 4:
         raise DatasetError(
-            f"{path}, requirement {number}: the row has not five fields", "Fetch the file again"
+            f"{path}, requirement {number}: the row does not have five fields",
+            "Fetch the file again",
         )
     return project, parts[0].strip("'").strip(), parts[1]
 

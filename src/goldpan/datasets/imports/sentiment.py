@@ -51,6 +51,6 @@ def _form_of(path: Path, row: Mapping[str, Any]) -> tuple[str, str]:
             return form
     forms = "; ".join(" and ".join(form) for form in _FORMS)
     raise DatasetError(
-        f"{path} has none of the forms that are known; it has {', '.join(map(str, row))}",
+        f"{path} has no known layout; it has {', '.join(map(str, row))}",
         f"Give a table with the columns {forms}",
     )

@@ -143,4 +143,4 @@ class Zero:
             str(directory), tag="zero", load_module_strict=not self._lora
         )
         if loaded is None:
-            raise OSError(f"{directory} holds no state of DeepSpeed")
+            raise OSError(f"{directory} holds no DeepSpeed state")

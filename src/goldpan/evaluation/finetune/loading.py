@@ -145,8 +145,8 @@ def explained(job: Job) -> Iterator[None]:
         message = " ".join(str(error).split())[:300]
         raise EvaluationError(
             f"{job.weights.name} cannot be loaded for {job.task.name} ({message})",
-            "Check that the folder is whole and of a kind that transformers knows by itself: "
-            "code that weights bring along is never run",
+            "Check that the folder is complete and of a kind that transformers supports by "
+            "itself: code that comes with weights is never run",
         ) from None
 
 

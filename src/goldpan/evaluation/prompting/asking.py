@@ -188,8 +188,8 @@ def _require(store: ResponseStore, requests: Requests, tally: _Tally) -> None:
         )
     if tally.missing:
         raise UnansweredError(
-            f"{done}, and max_cost = {settings.max_cost} does not suffice for the others",
-            "Allow more and run the same command again: it pays for nothing twice",
+            f"{done}, and max_cost = {settings.max_cost} is not enough for the others",
+            "Raise it and run the same command again; nothing is paid for twice",
         )
     worst = min(failed, key=lambda failure: (-failed[failure], failure))
     raise UnansweredError(

@@ -125,8 +125,8 @@ def _on_rows(
     trained = (
         "Seeds are averaged first, and what other seeds would change is added"
         if several
-        else "One seed does not show what training anew would change, so it holds for the models"
-        " as they were trained"
+        else "One seed does not show what training again would change, so it holds for the models "
+        "as they were trained"
     )
     paired = all(task.paired for task in tasks)
     how = (

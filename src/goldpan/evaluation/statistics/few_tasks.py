@@ -14,9 +14,9 @@ def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach) -> Verd
     """Leave all pairs `untested`: seeds share a test set, so they cannot stand in for tasks."""
     tasks = len(scores.tasks)
     why = (
-        f"There {'is 1 task' if tasks == 1 else f'are {tasks} tasks'}, and tests over tasks need"
-        f" {FEWEST_TASKS}. More seeds cannot stand in: they share a test set. Compare by the"
-        " answers to test rows (approach calibrated), or run more tasks"
+        f"There {'is 1 task' if tasks == 1 else f'are {tasks} tasks'}, and tests over tasks need "
+        f"{FEWEST_TASKS}. More seeds cannot replace them, because they share a test set. Compare "
+        "by the answers to test rows (approach calibrated), or run more tasks"
     )
     pairs = [(i, j) for i in range(len(scores.models)) for j in range(i + 1, len(scores.models))]
     test = ChosenTest(approach, "none", why, alpha)

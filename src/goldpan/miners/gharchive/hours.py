@@ -34,7 +34,7 @@ def hours_between(first: str, last: str) -> list[datetime]:
     if begin < FIRST:
         raise UsageError(f"--from {first} is before GH Archive", f"It begins on {FIRST:%Y-%m-%d}")
     if end < begin:
-        raise UsageError(f"--to {last} is before --from {first}", "Turn them round")
+        raise UsageError(f"--to {last} is before --from {first}", "Swap them")
     return [begin + index * _HOUR for index in range((end - begin) // _HOUR + 1)]
 
 

@@ -58,7 +58,7 @@ class ArchiveStore:
         """Keep other processes from writing here meanwhile; raises `WorkspaceError` if one does."""
         make_directory(self.root)
         busy = WorkspaceError(
-            f"Another goldpan mines GH Archive into {self.root}",
+            f"Another goldpan is mining GH Archive into {self.root}",
             "Wait for it, or use another --workspace",
         )
         with hold_lock(self.root / "lock", busy):

@@ -258,8 +258,8 @@ class GitHub:
             raise ServerError(
                 f"{host_of(self.api_url)} has answered nothing for "
                 f"{max(1, round(failing / 60)):,} min (last: {reply.problem})",
-                "Look at https://www.githubstatus.com, and run the same command again when GitHub "
-                "is well: it resumes where it stopped. --patience says how long to wait",
+                "Look at https://www.githubstatus.com, and run the same command again once GitHub "
+                "has recovered: it resumes where it stopped. --patience says how long to wait",
             )
         await self._sleep(failures, why=f"answers nothing ({reply.problem})")
 

@@ -209,7 +209,7 @@ class Sweep:
 
     def _absent(self, reason: str) -> RepositoryError:
         return RepositoryError(
-            f"{self._repo} is not there any more, or the token may not see it ({reason})",
+            f"{self._repo} no longer exists, or the token may not see it ({reason})",
             "Check that the token has access to the repository, and run the same command again",
         )
 

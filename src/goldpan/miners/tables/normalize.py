@@ -159,7 +159,7 @@ class Parsing:
 
 def _worker_ended() -> WorkspaceError:
     return WorkspaceError(
-        "A process that parses replies was ended from outside, perhaps for memory",
+        "A process that parses replies was killed, perhaps for lack of memory",
         "Set workers = 1 in goldpan.toml and run goldpan normalize; in your own "
         "script, call Goldpan below if __name__ == '__main__'",
     )

@@ -43,7 +43,7 @@ class _Part:
 _PARTS = (
     _Part(
         "Texts that are not in train",
-        "rows whose text stands in train, exactly or nearly",
+        "rows whose text is also in train, exactly or nearly",
         frozenset(("text", "near")),
     ),
     _Part(
@@ -175,8 +175,8 @@ def _part(
         return
     left = sum(_tested(compared, name) - len(ids[name]) for name in used)
     note = (
-        f"The same predictions, scored on the {left:,} rows that are left, in tasks with at least"
-        f" {_FEWEST_ROWS} of them. The models were not trained anew."
+        f"The same predictions, scored on the {left:,} rows that are left, in tasks with at least "
+        f"{_FEWEST_ROWS} of them. The models were not trained again."
     )
     yield Table(part.title, _COLUMNS, tuple(rows), note)
 

@@ -164,7 +164,7 @@ def _seeds(runs: Sequence[object]) -> str:
 
 
 def _matrices_note(compared: ComparisonResult) -> str:
-    note = "A row is a right label, a column what was answered; what is right lies on the diagonal."
+    note = "Rows are right labels, columns are answers; right answers are on the diagonal."
     if len(compared.systems) > _MOST_MATRICES:
         note += f" The first {_MOST_MATRICES} models are shown here; all counts are in the table."
     return note

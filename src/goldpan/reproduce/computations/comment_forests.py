@@ -55,7 +55,7 @@ def forest(train: FoundFile, test: FoundFile, seed: int) -> BinaryConfusion:
     names = train_data.names[:-1]
     if len(set(train_data.labels)) < 2:
         raise DatasetError(
-            f"{train.path} holds one class alone", "Give the file as its authors publish it"
+            f"{train.path} holds only one class", "Give the file as its authors publish it"
         )
     model = load("sklearn.ensemble").RandomForestClassifier(
         n_estimators=_TREES,
