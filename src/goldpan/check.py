@@ -76,12 +76,12 @@ def check_workspace(workspace: Workspace, reporter: Reporter) -> CheckResult:
         ThreadPoolExecutor(os.cpu_count()) as pool,
         reporter.task("Checking, in MB", sum(sizes) >> 20) as task,
     ):
-        done = 0
+        size_checked = 0
         for item, size, result in zip(items, sizes, pool.map(_verify, items), strict=True):
             damaged += result
             unsealed += not result and item.unsealed()
-            done += size
-            task.advance((done >> 20) - task.done)
+            size_checked += size
+            task.advance((size_checked >> 20) - task.done)
     files = sum(len(item.files) for item in items)
     return CheckResult(str(workspace.root), files, sum(sizes), unsealed, tuple(damaged))
 
@@ -98,13 +98,13 @@ def repair_archives(workspace: Workspace) -> dict[str, Repair]:
 
     Raises `WorkspaceError` where another process works in one.
     """
-    done = {}
+    repairs = {}
     for directory in archives(workspace):
         busy = WorkspaceError(f"Another goldpan is working in {directory}", "Wait for it")
         with hold_lock(directory / "lock", busy):
             if check_archive(directory):
-                done[str(directory.relative_to(workspace.root))] = repair(directory)
-    return done
+                repairs[str(directory.relative_to(workspace.root))] = repair(directory)
+    return repairs
 
 
 def _verify(item: _Item) -> list[Damage]:

@@ -108,10 +108,10 @@ class Dataset:
     def to_datasets(self) -> datasets.DatasetDict:
         """Return the splits as Hugging Face `datasets` has them."""
         module = _optional("datasets")
-        made: datasets.DatasetDict = module.DatasetDict(
+        splits: datasets.DatasetDict = module.DatasetDict(
             {name: module.Dataset(self.to_arrow(name)) for name in self.splits}
         )
-        return made
+        return splits
 
     def sql(self, query: str, **values: object) -> pa.Table:
         """Return the result of a DuckDB SQL query; `data` has all rows and their `split`.

@@ -147,19 +147,19 @@ def build(
             answer == "reviewed",
             scratch.absolute(),
         )
-        made = make_rows(request, repos, processes, reporter, engine, address)
-        funnel = sum_funnels([rows.funnel for rows in made], profile.decide)
-        dropped = sum((rows.dropped for rows in made), Counter[str]())
-        redacted = sum((rows.redacted for rows in made), Counter[str]())
+        built = make_rows(request, repos, processes, reporter, engine, address)
+        funnel = sum_funnels([rows.funnel for rows in built], profile.decide)
+        dropped = sum((rows.dropped for rows in built), Counter[str]())
+        redacted = sum((rows.redacted for rows in built), Counter[str]())
         places = None
         if limit is not None:
-            places = draw_places(made, limit, plan.seed, recipe.family.name)
-        if places is not None and (left_out := sum(rows.count for rows in made) - len(places)):
+            places = draw_places(built, limit, plan.seed, recipe.family.name)
+        if places is not None and (left_out := sum(rows.count for rows in built) - len(places)):
             dropped[_NOT_DRAWN] = left_out
         provenance = Provenance(
             sources=tuple(
                 replace(rows.source, rules=repository.rules)
-                for rows, repository in zip(made, basis, strict=True)
+                for rows, repository in zip(built, basis, strict=True)
             ),
             pairing=described_rules(
                 repository.rules for repository in basis if recipe.subject == "pair"
@@ -186,7 +186,7 @@ def build(
             workspace,
             directory,
             recipe.family,
-            read_rows(made, places),
+            read_rows(built, places),
             plan,
             provenance,
             _card(recipe, chosen, answer, funnel, reviews, limit),

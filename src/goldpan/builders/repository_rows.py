@@ -136,7 +136,7 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
 
 
 def draw_places(
-    made: Sequence[RepositoryRows], most: int, seed: int, family: str
+    repositories: Sequence[RepositoryRows], most: int, seed: int, family: str
 ) -> frozenset[int]:
     """Return the places of at most so many rows, drawn by the seed and what the rows are of.
 
@@ -146,18 +146,18 @@ def draw_places(
     prefix = f"{family}:"
     subjects = [
         str(name).removeprefix(prefix)
-        for batch in read_rows(made)
+        for batch in read_rows(repositories)
         for name in batch["id"].to_pylist()
     ]
     return frozenset(drawn(range(len(subjects)), most, seed, subjects.__getitem__))
 
 
 def read_rows(
-    made: Iterable[RepositoryRows], places: Container[int] | None = None
+    repositories: Iterable[RepositoryRows], places: Container[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yield all rows, or those at some places, a batch in memory at a time."""
     start = 0
-    for repository in made:
+    for repository in repositories:
         with pa.OSFile(str(repository.path)) as file, pa.ipc.open_file(file) as rows:
             for index in range(rows.num_record_batches):
                 batch = rows.get_batch(index)
@@ -170,8 +170,8 @@ def _take_rows(batch: pa.RecordBatch, start: int, places: Container[int]) -> pa.
     return batch.take(pa.array(indices, pa.int64()))
 
 
-def _counted(made: Iterable[RepositoryRows], task: Task) -> Iterator[RepositoryRows]:
-    for rows in made:
+def _counted(repositories: Iterable[RepositoryRows], task: Task) -> Iterator[RepositoryRows]:
+    for rows in repositories:
         task.advance()
         yield rows
 

@@ -33,16 +33,16 @@ def check(
     Exits with 1 if something is damaged.
     """
     with opened(json, workspace=path or workspace) as lab:
-        done = lab.repair() if repair else {}
+        repairs = lab.repair() if repair else {}
         result = lab.check()
-    value = {**asdict(result), "repaired": [asdict(repaired) for repaired in done.values()]}
-    print_result(json, value, lambda: _show(result, done))
+    value = {**asdict(result), "repaired": [asdict(repaired) for repaired in repairs.values()]}
+    print_result(json, value, lambda: _show(result, repairs))
     raise typer.Exit(1 if result.damaged else 0)
 
 
-def _show(result: CheckResult, done: dict[str, Repair]) -> None:
+def _show(result: CheckResult, repairs: dict[str, Repair]) -> None:
     console = Terminal()
-    print_repairs(list(done), list(done.values()))
+    print_repairs(list(repairs), list(repairs.values()))
     console.print(f"{result.files:,} files, {result.bytes / 1e6:,.0f} MB in {result.workspace}")
     if result.unsealed:
         console.print(

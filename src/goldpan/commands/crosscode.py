@@ -114,8 +114,8 @@ def import_files(
 
     lab = _workspace_layout(workspace)
     if not task and is_split(directory):
-        made = [import_split(lab, directory)]
-        print_result(json, imported_json(made), lambda: print_imported(made))
+        imported = [import_split(lab, directory)]
+        print_result(json, imported_json(imported), lambda: print_imported(imported))
         return
     paths = list_metas(directory)
     if task:

@@ -172,13 +172,13 @@ def _report_runs(workspace: Workspace, output: Path, json: bool) -> None:
 def print_applied(applied: Applied) -> None:
     """Show which files blocks changed."""
     console = Terminal()
-    done = "changed" if applied.written else "would change"
+    verb = "changed" if applied.written else "would change"
     for file in applied.files:
         line = clean(f"{file.action} ") + clean(file.path)
         console.print(line + clean(f" ({_count(file.blocks, 'block')})"))
         for forgiven in file.forgiven:
             console.print(clean(f"  ignored: {forgiven}"))
-    console.print(f"{_count(len(applied.files), 'file')} {done}")
+    console.print(f"{_count(len(applied.files), 'file')} {verb}")
 
 
 def print_published(result: PublishResult) -> None:

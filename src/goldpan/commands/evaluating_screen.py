@@ -83,9 +83,9 @@ def print_lengths(measured: Iterable[tuple[Run, Sequence[Third]]]) -> None:
     console.print(table)
 
 
-def print_all_ran(done: Iterable[RunResult]) -> None:
+def print_all_ran(results: Iterable[RunResult]) -> None:
     """Show the scores of several runs."""
-    for result in done:
+    for result in results:
         print_ran(result)
 
 

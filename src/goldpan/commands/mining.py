@@ -124,9 +124,11 @@ def mine(
         if not names:
             raise UsageError("No repository was named", "Give --repo OWNER/NAME or --repos FILE")
         if repair:
-            done = list(lab.repair(*names).values())
+            repairs = list(lab.repair(*names).values())
             print_result(
-                json, [asdict(repaired) for repaired in done], lambda: print_repairs(names, done)
+                json,
+                [asdict(repaired) for repaired in repairs],
+                lambda: print_repairs(names, repairs),
             )
             return
         if from_backup is not None:

@@ -116,10 +116,10 @@ def print_coverage(coverage: Coverage, *, title: bool = True) -> None:
         console.print(clean(f"  and {len(coverage.gaps) - _MOST_GAPS:,} more: {lists}"))
 
 
-def print_repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
+def print_repairs(names: Sequence[str], repairs: Sequence[Repair]) -> None:
     """Show what mending the archives of repositories gave, and what to do next."""
     console = Terminal()
-    for name, repair in zip(names, done, strict=True):
+    for name, repair in zip(names, repairs, strict=True):
         if not repair.lost and not repair.aside:
             console.print(f"{name}: nothing is damaged.")
             continue

@@ -25,16 +25,16 @@ _LABELS, _PARTS = 30, 20
 """How many labels, and how many values of a column, have a line."""
 
 
-def print_ran(done: RunResult) -> None:
+def print_ran(result: RunResult) -> None:
     """Show the scores of a run and where it lies; what makes them worth less comes first."""
     console = Terminal()
-    record = done.record
+    record = result.record
     scores = record.scores
     console.print(
         f"\n{record.task} by {record.model}, seed {record.seed}, "
         f"protocol {record.protocol.name}{' in part' if record.in_part else ''}"
         + (f", without {record.settings['ablate']}" if "ablate" in record.settings else "")
-        + (" (was run before)" if done.again else "")
+        + (" (was run before)" if result.again else "")
     )
     for sentence in cautions(record):
         console.print(clean(f"  {sentence}"))
@@ -50,7 +50,7 @@ def print_ran(done: RunResult) -> None:
     _print_labels(console, scores)
     for part in record.scores_by.values():
         _print_by(console, part)
-    _print_rest(console, done)
+    _print_rest(console, result)
 
 
 def cautions(record: RunRecord) -> list[str]:
@@ -162,12 +162,12 @@ def _print_by(console: Terminal, by: ByColumn) -> None:
         console.print(f"  and {len(by.parts) - _PARTS:,} more in result.json")
 
 
-def _print_rest(console: Terminal, done: RunResult) -> None:
-    record = done.record
+def _print_rest(console: Terminal, result: RunResult) -> None:
+    record = result.record
     scores, costs, answers = record.scores, record.costs, record.answers
     invalid = f", {scores.invalid:,} answers not valid" if scores.invalid else ""
     console.print(
-        f"  {scores.examples:,} examples{invalid}; {costs.wall_seconds:.1f} s; {done.directory}"
+        f"  {scores.examples:,} examples{invalid}; {costs.wall_seconds:.1f} s; {result.directory}"
     )
     if costs.input_tokens:
         money = f", cost {costs.money:,.2f}" if costs.money else ""

@@ -271,7 +271,7 @@ def tokens_of_command(command: str) -> tuple[str, ...]:
     """
     try:
         words = shlex.split(command)
-        done = subprocess.run(  # noqa: S603 - the command is the user's own, and no shell reads it
+        process = subprocess.run(  # noqa: S603 - the command is the user's own, and no shell reads it
             words, capture_output=True, text=True, timeout=60, check=False
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
@@ -279,10 +279,10 @@ def tokens_of_command(command: str) -> tuple[str, ...]:
             f"GOLDPAN_TOKEN_COMMAND cannot be run ({type(error).__name__})",
             "Give a command that prints a token, without pipes or variables",
         ) from None
-    tokens = _split_tokens(done.stdout.strip(), "the output of GOLDPAN_TOKEN_COMMAND")
-    if done.returncode or not tokens:
+    tokens = _split_tokens(process.stdout.strip(), "the output of GOLDPAN_TOKEN_COMMAND")
+    if process.returncode or not tokens:
         raise UsageError(
-            f"GOLDPAN_TOKEN_COMMAND gave no token (it ended with {done.returncode})",
+            f"GOLDPAN_TOKEN_COMMAND gave no token (it ended with {process.returncode})",
             "Run it by hand: it should print a token and exit with 0",
         )
     return tokens
@@ -295,7 +295,7 @@ def _gh_token(api_url: str) -> str:
         return ""
     host = (urlsplit(api_url).hostname or "").removeprefix("api.")
     try:
-        done = subprocess.run(  # noqa: S603 - the arguments are a program on PATH and a host name
+        process = subprocess.run(  # noqa: S603 - the arguments are a program on PATH and a host name
             [gh, "auth", "token", "--hostname", host],
             capture_output=True,
             text=True,
@@ -304,4 +304,4 @@ def _gh_token(api_url: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return process.stdout.strip() if process.returncode == 0 else ""

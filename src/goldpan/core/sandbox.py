@@ -50,13 +50,15 @@ def map_in_sandbox(
     """
     waiting = enumerate(items)
     crew: list[_Worker[T, R]] = []
-    done: dict[int, R | Failed] = {}
+    results: dict[int, R | Failed] = {}
     yielded = 0
     more = True
     try:
-        while more or done or any(worker.busy for worker in crew):
+        while more or results or any(worker.busy for worker in crew):
             while (
-                more and len(done) < _AHEAD and not (crew and all(worker_.busy for worker_ in crew))
+                more
+                and len(results) < _AHEAD
+                and not (crew and all(worker_.busy for worker_ in crew))
             ):
                 number, item = next(waiting, (-1, None))
                 if item is None:
@@ -64,18 +66,18 @@ def map_in_sandbox(
                     break
                 result = at_once(item)
                 if result is not None:
-                    done[number] = result
+                    results[number] = result
                     continue
                 crew = crew or [_Worker(work, timeout) for _ in range(max(workers, 1))]
                 next(worker for worker in crew if not worker.busy).take(number, item)
-            while yielded in done:
-                yield done.pop(yielded)
+            while yielded in results:
+                yield results.pop(yielded)
                 yielded += 1
             busy = [worker.connection for worker in crew if worker.busy]
             ready = wait(busy) if busy else []
             for index, worker in enumerate(crew):
                 if worker.connection in ready:
-                    done[worker.number] = worker.give()
+                    results[worker.number] = worker.give()
                     if worker.dead:
                         crew[index] = _Worker(work, timeout)
     finally:

@@ -118,11 +118,11 @@ class Workspace:
             )
         return newest
 
-    def publish_pairs(self, repo: str, rules: str, made: Path) -> None:
+    def publish_pairs(self, repo: str, rules: str, path: Path) -> None:
         """Move finished pairs into place, as the newest of the repository."""
-        newest = made.with_name(_NEWEST)
+        newest = path.with_name(_NEWEST)
         newest.write_bytes(sealed_json({"rules": rules}))
-        publish({made: self.pairs(repo, rules), newest: self.tables(repo) / _NEWEST})
+        publish({path: self.pairs(repo, rules), newest: self.tables(repo) / _NEWEST})
 
     def clone(self, repo: str) -> Path:
         """Return the bare clone of a repository's history."""

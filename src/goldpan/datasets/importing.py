@@ -249,10 +249,10 @@ def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[st
 
 
 def _preparation(task: Task, steps: Sequence[str]) -> str:
-    done = f"with the steps {', '.join(steps)}" if steps else "without changing their texts"
+    preparation = f"with the steps {', '.join(steps)}" if steps else "without changing their texts"
     source = task.source
     origin = f"{source.title} ({source.url})" if source.url else source.title
-    return f"Goldpan {__version__} read the files of {origin} {done}."
+    return f"Goldpan {__version__} read the files of {origin} {preparation}."
 
 
 def _finished(task: Task, row: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:

@@ -119,12 +119,12 @@ def read_provenance(directory: Path) -> dict[str, Any]:
         raise DatasetError(f"There is no directory {directory}{near}", remedy) from None
     except (OSError, orjson.JSONDecodeError) as error:
         raise DatasetError(f"{path} cannot be read ({error})", "Build the dataset again") from None
-    made = read.get("goldpan") if isinstance(read, dict) else None
-    if not isinstance(made, dict) or not isinstance(read.get("files"), dict):
+    program = read.get("goldpan") if isinstance(read, dict) else None
+    if not isinstance(program, dict) or not isinstance(read.get("files"), dict):
         raise DatasetError(f"{path} was not written by Goldpan", remedy)
-    if made.get("format") != _FORMAT:
+    if program.get("format") != _FORMAT:
         raise DatasetError(
-            f"{path} was written by Goldpan {made.get('version')} in another format",
+            f"{path} was written by Goldpan {program.get('version')} in another format",
             "Build the dataset again with this version",
         )
     return dict(read)

@@ -108,11 +108,11 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
         history.print_histories([(cloned, read_history(workspace, REPO, reporter))])
         filtering.print_filtered(run_filters(workspace, [REPO], profile, reporter))
         _review(workspace, profile, reporter, console)
-        made = [_build(workspace, name, profile, reporter) for name in FAMILIES]
+        directories = [_build(workspace, name, profile, reporter) for name in FAMILIES]
         _verify(workspace, reporter, console)
         report = workspace.root / REPORT
         console.print()
-        datasets.print_reported(write_report(workspace, [REPO], profile, made, report))
+        datasets.print_reported(write_report(workspace, [REPO], profile, directories, report))
     console.print("\nOne issue explained\n")
     filtering.print_explanation(explain(workspace, _EXAMPLE))
     console.print("\nA baseline evaluated\n")
@@ -194,8 +194,8 @@ def _refuse_others(workspace: Workspace) -> None:
     runs = [
         record for record in Archive(workspace.raw(REPO)).records if record.meta["part"] == "begin"
     ]
-    made = workspace.tables(REPO).exists() or workspace.clone(REPO).exists()
-    if not all(record.meta.get(DEMO) for record in runs) or (made and not runs):
+    exists = workspace.tables(REPO).exists() or workspace.clone(REPO).exists()
+    if not all(record.meta.get(DEMO) for record in runs) or (exists and not runs):
         raise WorkspaceError(
             f"{workspace.root} holds a {REPO} that is not the demo's",
             "Use another --workspace for the demo",

@@ -70,7 +70,7 @@ def _revision() -> str | None:
 
 def _git(source: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(  # noqa: S603
+        process = subprocess.run(  # noqa: S603
             ["git", "-C", str(source), *arguments],  # noqa: S607
             capture_output=True,
             text=True,
@@ -79,7 +79,7 @@ def _git(source: Path, *arguments: str) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 def _cpu() -> str:
@@ -93,7 +93,7 @@ def _cpu() -> str:
 
 def _gpus() -> tuple[str, ...]:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],  # noqa: S607
             capture_output=True,
             text=True,
@@ -102,7 +102,7 @@ def _gpus() -> tuple[str, ...]:
         )
     except (OSError, subprocess.SubprocessError):
         return ()
-    return tuple(done.stdout.split("\n")[:-1])
+    return tuple(process.stdout.split("\n")[:-1])
 
 
 def _versions() -> list[tuple[str, str]]:

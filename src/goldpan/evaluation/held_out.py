@@ -157,8 +157,8 @@ def _every_value(data: TaskData, rows: pa.Table, rules: HeldOut) -> tuple[TaskDa
     whole = task_data(data.task, {"train": rows, "test": rows}, split)
     hashed = hashlib.sha256(f"{whole.split_hash} {rules.column}:each".encode()).hexdigest()
     # The rows are the same, each once, however often they are learned from.
-    made = replace(whole, data_hash=data.data_hash, split_hash=hashed)
-    return made, replace(rules, leave_out=rules.column)
+    data_held_out = replace(whole, data_hash=data.data_hash, split_hash=hashed)
+    return data_held_out, replace(rules, leave_out=rules.column)
 
 
 def _groups(column: str) -> str:

@@ -107,7 +107,7 @@ def run(
             return _finished(directory, data, by, files)
         costs = Costs()
         parts = parts_of(data, protocol, needs_train=model.needs_train)
-        done = []
+        trained_parts = []
         for number, part in enumerate(parts, 1):
             folder = work if len(parts) == 1 else work.with_name(f"{directory.name}.{number}.work")
             overlap = (
@@ -125,11 +125,11 @@ def run(
                 costs,
             )
             title = f"{data.task.name} by {model.name}" + (f", {part.name}" if part.name else "")
-            done.append(train_and_ask(model, context, test, overlap, title))
-        predictions = with_values(_joined(part.predictions for part in done), data, by)
-        train_predictions = _joined(part.learned for part in done)
-        chosen = _joined(part.chosen for part in done)
-        kinds = frozenset(kind for part in done for kind in part.overlap.rows)
+            trained_parts.append(train_and_ask(model, context, test, overlap, title))
+        predictions = with_values(_joined(part.predictions for part in trained_parts), data, by)
+        train_predictions = _joined(part.learned for part in trained_parts)
+        chosen = _joined(part.chosen for part in trained_parts)
+        kinds = frozenset(kind for part in trained_parts for kind in part.overlap.rows)
         result = {
             **facts,
             "environment": asdict(read_environment()),
@@ -137,10 +137,10 @@ def run(
             "dates": asdict(find_dates(data.splits["test"], model.settings.get(CUTOFF))),
             "split": data.split,
             "learned_from": {
-                name: sum(part.learned_from[name] for part in done)
+                name: sum(part.learned_from[name] for part in trained_parts)
                 for name in ("train", "validation")
             },
-            "learning": _learning([part.context.learning for part in done], parts),
+            "learning": _learning([part.context.learning for part in trained_parts], parts),
             "in_part": in_part(
                 protocol,
                 data.task,
@@ -148,12 +148,12 @@ def run(
                 model.settings,
                 steps=data.steps,
                 split=data.split,
-                facts=done[0].context.learning.facts,
+                facts=trained_parts[0].context.learning.facts,
             ),
             "uses_neighbours": model.uses_neighbours,
-            "test_opened": max(part.opened for part in done),
+            "test_opened": max(part.opened for part in trained_parts),
             "answers": {
-                "notes": dict(sum((Counter(part.notes) for part in done), Counter())),
+                "notes": dict(sum((Counter(part.notes) for part in trained_parts), Counter())),
                 "invalid": invalid_answers(predictions),
             },
             "costs": {name: round(value, 6) for name, value in asdict(costs).items()},
@@ -169,7 +169,7 @@ def run(
         }
         tables = {PREDICTIONS: predictions, TRAIN: train_predictions, VALIDATION: chosen}
         _publish(workspace, directory, result, tables)
-        for path in (work, *(part.context.directory for part in done)):
+        for path in (work, *(part.context.directory for part in trained_parts)):
             shutil.rmtree(path, ignore_errors=True)
     return RunResult(directory, result, again=False)
 

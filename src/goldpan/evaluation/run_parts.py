@@ -39,7 +39,7 @@ def parts_of(data: TaskData, protocol: Protocol, *, needs_train: bool = True) ->
                 "Choose another --protocol, or import the rows with their projects",
             )
     values = {name: values_of(rows, column) for name, rows in data.splits.items()}
-    made = []
+    parts = []
     for value in sorted(set(values["test"]) - {NO_VALUE}):
         splits = dict(_split(data.splits, values, value, without=bool(protocol.leave_out)))
         if needs_train and not len(splits.get("train", ())):
@@ -48,8 +48,8 @@ def parts_of(data: TaskData, protocol: Protocol, *, needs_train: bool = True) ->
                 f"{protocol.name} trains a model for each",
                 "Choose another --protocol",
             )
-        made.append(Part(value, splits))
-    return tuple(made)
+        parts.append(Part(value, splits))
+    return tuple(parts)
 
 
 def _split(

@@ -63,8 +63,8 @@ def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) ->
     if family is None or read_provenance(directory).get("family") != family.name:
         if ablated:
             raise UsageError(
-                f"The rows of {task.name} in {directory} do not keep parts of their input apart",
-                f"Take {', '.join(MODULES)} out of what goldpan build made for a task such as qa",
+                f"The rows of {task.name} in {directory} have no separate parts of the input",
+                f"Take {', '.join(MODULES)} out of a dataset that goldpan build made, such as qa",
             )
         return TaskInput(data)
     missing = without(family, ablated)
@@ -77,8 +77,8 @@ def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) ->
     if FILE in columns:
         for rows in splits.values():
             files |= zip(rows["id"].to_pylist(), rows[FILE].to_pylist(), strict=True)
-    made = replace(data, splits=splits)
-    return TaskInput(made, missing.removed, files)
+    task_data = replace(data, splits=splits)
+    return TaskInput(task_data, missing.removed, files)
 
 
 def built_family(task: Task) -> Family | None:

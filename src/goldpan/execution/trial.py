@@ -84,7 +84,7 @@ class Trial:
         is_fallback = False
         try:
             if recipe.fields.environment == "uv":
-                made = build_python_env(
+                python_env = build_python_env(
                     recipe,
                     self._isolation,
                     self._base,
@@ -95,15 +95,15 @@ class Trial:
                     limits,
                     log,
                 )
-                runner.python, runner.readable = made.python, made.readable
-                if made.is_copied:
+                runner.python, runner.readable = python_env.python, python_env.readable
+                if python_env.is_copied:
                     base = self._isolation.testbed(self._base)
                     runner.variables["PYTHONPATH"] = f"{base}/src:{base}"
                 self.environment |= {
-                    "python": made.version,
-                    "python_wanted": made.requested_version,
-                    "packages": list(made.packages),
-                    "in_place": not made.is_copied,
+                    "python": python_env.version,
+                    "python_wanted": python_env.requested_version,
+                    "packages": list(python_env.packages),
+                    "in_place": not python_env.is_copied,
                 }
             else:
                 is_fallback = runner.build(self._base, date, log)

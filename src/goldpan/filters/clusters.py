@@ -68,7 +68,11 @@ def workspace_duplicates(
     ):
         with named(scratch), reporter.task("near duplicates", len(portions)) as task:
             duplicates = find_duplicates(
-                portions, settings, scratch=scratch.absolute(), engine=opened, done=task.advance
+                portions,
+                settings,
+                scratch=scratch.absolute(),
+                engine=opened,
+                on_source=task.advance,
             )
             duplicates = _told_apart(workspace, duplicates, opened)
         unfinished = scratch / path.name

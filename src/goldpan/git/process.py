@@ -77,7 +77,7 @@ def git(
     """
     check_version()
     try:
-        done = subprocess.run(  # noqa: S603 - a program on PATH with our own arguments
+        process = subprocess.run(  # noqa: S603 - a program on PATH with our own arguments
             _command(arguments, clone),
             env=environment(reach, clone),
             input=stdin,
@@ -87,9 +87,9 @@ def git(
         )
     except OSError as error:
         raise _not_started(error) from None
-    if done.returncode:
-        raise failure(subject, done.stderr, done.returncode)
-    return done.stdout
+    if process.returncode:
+        raise failure(subject, process.stderr, process.returncode)
+    return process.stdout
 
 
 def start(
@@ -157,7 +157,7 @@ def environment(reach: Reach, clone: Path | None = None) -> dict[str, str]:
 def check_version() -> None:
     """Raise `GitError` where git is missing or too old."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "--version"],  # noqa: S607
             env=environment(NOWHERE),
             capture_output=True,
@@ -166,10 +166,10 @@ def check_version() -> None:
         )
     except OSError as error:
         raise _not_started(error) from None
-    match = re.search(r"(\d{1,4})\.(\d{1,4})", done.stdout)
+    match = re.search(r"(\d{1,4})\.(\d{1,4})", process.stdout)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        answer = " ".join(done.stdout.split())[:60] or "git without a version"
+        answer = " ".join(process.stdout.split())[:60] or "git without a version"
         raise GitError(f"{answer} is too old", f"Install git {oldest} or later")
 
 
@@ -179,11 +179,11 @@ def _command(arguments: Sequence[str | Path], clone: Path | None) -> list[str]:
 
 
 def _configuration(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    made = {"GIT_CONFIG_COUNT": str(len(settings))}
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for index, (name, value) in enumerate(settings):
-        made[f"GIT_CONFIG_KEY_{index}"] = name
-        made[f"GIT_CONFIG_VALUE_{index}"] = value
-    return made
+        variables[f"GIT_CONFIG_KEY_{index}"] = name
+        variables[f"GIT_CONFIG_VALUE_{index}"] = value
+    return variables
 
 
 def _not_started(error: OSError) -> GitError:

@@ -17,15 +17,15 @@ def results_in_order(
     `ask` starts a git and yields the results, from the first item on, that are surely whole:
     each is followed by the next, or git ended well after it.
     """
-    done = 0
+    count = 0
     alone = False
-    while done < len(items):
-        first = done
-        for result in ask(items[done : done + 1] if alone else items[done:]):
-            done += 1
+    while count < len(items):
+        first = count
+        for result in ask(items[count : count + 1] if alone else items[count:]):
+            count += 1
             yield result
-        if alone and done == first:
-            done += 1
+        if alone and count == first:
+            count += 1
             yield None
         # The last thing that git told before it died may be cut off: it is asked for again,
         # alone, and after it so is the one at which git died.

@@ -107,13 +107,13 @@ def load_settings(
             if "key" in name or "token" in name:
                 hint = "Give the key through the environment variable OPENAI_API_KEY alone"
             raise UsageError(f"{what} has no setting {name!r}", hint)
-    made: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         name: _prices(value) if name == "prices" else _typed(name, value, kinds[name])
         for name, value in values.items()
     }
-    if not made.get("models"):
+    if not arguments.get("models"):
         raise UsageError("No model is named", "Give --model NAME, or models in the settings file")
-    return kind(**made, api_key=environment.get("OPENAI_API_KEY") or None)
+    return kind(**arguments, api_key=environment.get("OPENAI_API_KEY") or None)
 
 
 def load_prices(path: Path) -> dict[str, Price]:
@@ -172,8 +172,10 @@ def _prices(value: object) -> dict[str, Price]:
             raise UsageError(
                 f"The price of {model} is not one", "Give input and output, for a million tokens"
             )
-        made = {name: _typed(f"prices.{model}.{name}", price[name], kinds[name]) for name in price}
-        prices[str(model)] = Price(**made)
+        fields = {
+            name: _typed(f"prices.{model}.{name}", price[name], kinds[name]) for name in price
+        }
+        prices[str(model)] = Price(**fields)
     return prices
 
 

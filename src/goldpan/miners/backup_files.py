@@ -91,7 +91,7 @@ def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:
     before = 0
     for path in listing.files:
         name = _name_in_backup(path, listing.folder)
-        line, done = 0, before
+        line, bytes_read = 0, before
         try:
             with path.open("rb", _STEP) as file:
                 size = os.fstat(file.fileno()).st_size
@@ -103,8 +103,8 @@ def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:
                         if body is None:
                             yield _too_large(at)
                         elif body:
-                            done = before + file.tell() if line % _SELDOM == 1 else done
-                            yield Text(at, body, False, done)
+                            bytes_read = before + file.tell() if line % _SELDOM == 1 else bytes_read
+                            yield Text(at, body, False, bytes_read)
                 before += size
         except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             yield Unreadable(
@@ -124,9 +124,13 @@ def _too_large(location: str) -> Unreadable:
     return Unreadable(location, f"it is larger than {LARGEST_ENTRY >> 20} MB, which no entry is")
 
 
-def _whole_file(location: str, file: BinaryIO, done: int) -> Text | Unreadable:
+def _whole_file(location: str, file: BinaryIO, bytes_read: int) -> Text | Unreadable:
     body = file.read(LARGEST_ENTRY + 1)
-    return Text(location, body, True, done) if len(body) <= LARGEST_ENTRY else _too_large(location)
+    return (
+        Text(location, body, True, bytes_read)
+        if len(body) <= LARGEST_ENTRY
+        else _too_large(location)
+    )
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes | None]:

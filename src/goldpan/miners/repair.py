@@ -74,12 +74,12 @@ def repair(directory: Path) -> Repair:
         mine = [flaw for flaw in flaws if flaw.path == path]
         run = scans.get(path) or Scan(path, (), (), None, False, False)
         with _replacing(path, aside) as sink:
-            made = _Rewriting(run, mine, newest, counts.get(newest, 0), sink)
-            made.write()
-        lost += made.lost
-        kept += made.kept
+            rewriting = _Rewriting(run, mine, newest, counts.get(newest, 0), sink)
+            rewriting.write()
+        lost += rewriting.lost
+        kept += rewriting.kept
         if any(record.meta["part"] == "backup" for record in run.records):
-            backups += [loss for loss in made.lost if loss.part in (None, "backup")]
+            backups += [loss for loss in rewriting.lost if loss.part in (None, "backup")]
     return Repair(directory, tuple(aside), kept, tuple(lost), tuple(backups))
 
 

@@ -29,9 +29,9 @@ class Turns:
         if self._alone:
             return make()
         async with self._tables:
-            made = asyncio.ensure_future(asyncio.to_thread(make))
+            future = asyncio.ensure_future(asyncio.to_thread(make))
             try:
-                return await asyncio.shield(made)
+                return await asyncio.shield(future)
             except asyncio.CancelledError:
-                await asyncio.wait([made])
+                await asyncio.wait([future])
                 raise

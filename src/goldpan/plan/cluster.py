@@ -159,10 +159,10 @@ class PlanCluster:
         try:
             outcomes = [part.result() for part in parts]
             outcome = job.step.join(outcomes) if job.step.parts else outcomes[0]
-            made, kept = (
+            outputs, retained = (
                 tuple(map(self._local_path, paths)) for paths in (outcome.made, outcome.kept)
             )
-            job.end(replace(outcome, made=made, kept=kept))
+            job.end(replace(outcome, made=outputs, kept=retained))
         except StoppedError:
             raise
         except Exception as error:  # noqa: BLE001 - no unit stops the others

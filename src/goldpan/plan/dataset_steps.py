@@ -47,8 +47,8 @@ class DuplicatesStep(Step):
         setting = self.setting
         count = len(setting.lab.near_duplicates(self.profile, engine=setting.engine))
         settings = setting.profiles[self.profile].settings["near-duplicates"]
-        made = (duplicates_path(setting.lab.layout, settings),)
-        return Outcome(f"{count:,} issues have duplicates", made)
+        outputs = (duplicates_path(setting.lab.layout, settings),)
+        return Outcome(f"{count:,} issues have duplicates", outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +85,14 @@ class ReviewStep(Step):
     def run(self) -> Outcome:
         """Ask them; nothing is asked twice."""
         result = self.setting.lab.review(*self._names(), **self._options())
-        made = []
+        outputs = []
         for repo in self._names():
             path = self.setting.layout.verdicts(repo, f"{self._profile_name()}.llm")
-            made += [path] if path.exists() else []
+            outputs += [path] if path.exists() else []
         return Outcome(
             f"{sum(result.keep.values()):,} kept, {sum(result.drop.values()):,} dropped, "
             f"{result.sent:,} requests",
-            made=tuple(made),
+            made=tuple(outputs),
             spent={"calls": result.sent, "money": result.cost},
             lacks=() if result.complete else ("requests remain",),
             again=not result.complete,

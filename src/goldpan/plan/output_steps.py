@@ -98,7 +98,7 @@ class EvaluateStep(Step):
 
     def join(self, parts: Sequence[Outcome]) -> Outcome:
         """Return what all runs gave; raises `EvaluationError` where none finished."""
-        made = [path for part in parts for path in part.made]
+        outputs = [path for part in parts for path in part.made]
         lacks = [lack for part in parts for lack in part.lacks]
         if lacks and not made:
             raise EvaluationError(f"No run finished: {lacks[0]}", parts[0].facts[_REMEDY])

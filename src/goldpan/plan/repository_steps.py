@@ -170,10 +170,10 @@ class CloneStep(Step):
         repo = self.setting.repository(self.unit.subject)
         lab, section = self.setting.lab, self.setting.file.plan.clone
         ((_, history),) = lab.clone(repo, source=self._source(), network=section.network)
-        made = tuple(lab.layout.table(repo, name) for name in _CLONED)
+        outputs = tuple(lab.layout.table(repo, name) for name in _CLONED)
         lacks = (f"{history.unasked:,} diffs",) if history.unasked else ()
         summary = f"{history.pulls:,} pull requests read, {history.changes:,} changed files"
-        return Outcome(summary, made, (lab.layout.clone(repo), *made), lacks=lacks)
+        return Outcome(summary, outputs, (lab.layout.clone(repo), *outputs), lacks=lacks)
 
     def _source(self) -> str | None:
         source = self.setting.file.plan.clone.source
@@ -211,15 +211,15 @@ class FilterStep(Step):
     def run(self) -> Outcome:
         """Judge them."""
         repo, lab = self.setting.repository(self.unit.subject), self.setting.lab
-        summary, made = [], []
+        summary, outputs = [], []
         for name, rules in product(self.setting.file.profiles, self.setting.rules):
             (result,) = lab.filter(repo, profile=name, rules=rules)
             summary.append(
                 f"{result.profile} keeps {result.issues.kept:,} of {result.issues.rows:,} issues, "
                 f"{result.pairs.kept:,} of {result.pairs.rows:,} pairs by {rules}"
             )
-            made.append(self.setting.layout_by(rules).verdicts(repo, result.profile))
-        return Outcome("; ".join(summary), made=tuple(made))
+            outputs.append(self.setting.layout_by(rules).verdicts(repo, result.profile))
+        return Outcome("; ".join(summary), made=tuple(outputs))
 
 
 def told_profiles(profiles: Iterable[Profile]) -> dict[str, Any]:

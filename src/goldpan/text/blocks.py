@@ -31,8 +31,10 @@ def prepared_rows(
         while block:
             texts = [row["text"] for row in block]
             units = [texts[start : start + _UNIT] for start in range(0, len(texts), _UNIT)]
-            done = engine.map(partial(prepared_texts, tuple(steps)), units)
-            for row, text in zip(block, (text for unit in done for text in unit), strict=True):
+            unit_texts = engine.map(partial(prepared_texts, tuple(steps)), units)
+            for row, text in zip(
+                block, (text for unit in unit_texts for text in unit), strict=True
+            ):
                 yield {**row, "text": text}
             block = list(islice(left, _ROWS))
 

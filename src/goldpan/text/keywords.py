@@ -131,7 +131,7 @@ def closing_keywords(block: Block, hosts: tuple[str, ...] = GITHUB) -> Iterator[
     if not words:
         return
     mentions = {mention.start: mention for mention in find_mentions(block.text, hosts)}
-    done = 0
+    end_before = 0
     for word in words:
         start, end = word.span(1)
         if end > block.node_at(start).end or word.end() == len(block.text):
@@ -144,7 +144,7 @@ def closing_keywords(block: Block, hosts: tuple[str, ...] = GITHUB) -> Iterator[
             repo=target.repo,
             number=target.number,
             stance=_stance(
-                block.text[max(done, start - _NEAR) : start],
+                block.text[max(end_before, start - _NEAR) : start],
                 word[1],
                 block.text[_end_of_target(block, word.end(), mentions) :][:_NEAR],
             ),
@@ -152,7 +152,7 @@ def closing_keywords(block: Block, hosts: tuple[str, ...] = GITHUB) -> Iterator[
             start=start,
             excerpt=_excerpt(block.text, start, word.end()),
         )
-        done = word.end()
+        end_before = word.end()
 
 
 def _target(

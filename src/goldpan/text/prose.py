@@ -101,14 +101,14 @@ def _without_code_spans(line: str) -> str:
         later[end - start] = index
     closing.reverse()
     parts: list[str] = []
-    index = done = 0
+    index = copied = 0
     while index < len(runs):
         close = closing[index]
         if close is not None:
-            parts += (line[done : runs[index][0]], " ")
-            index, done = close, runs[close][1]
+            parts += (line[copied : runs[index][0]], " ")
+            index, copied = close, runs[close][1]
         index += 1
-    return "".join([*parts, line[done:]])
+    return "".join([*parts, line[copied:]])
 
 
 def letters(text: str) -> int:

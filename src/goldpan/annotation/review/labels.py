@@ -134,12 +134,12 @@ def _label_text(label: str | list[str]) -> str:
 
 def _write(workspace: Workspace, task: Task, judgements: Iterator[Judgement]) -> None:
     with workspace.scratch() as scratch:
-        made = scratch / "labels.parquet"
+        path = scratch / "labels.parquet"
         rows = [_row(task, judgement) for judgement in judgements]
         table = pa.Table.from_pylist(rows, schema=LABEL_VERDICTS.schema)
-        with writer(made, LABEL_VERDICTS) as target:
+        with writer(path, LABEL_VERDICTS) as target:
             write(target, LABEL_VERDICTS, "", table)
-        publish({made: label_path(workspace, task.name)})
+        publish({path: label_path(workspace, task.name)})
 
 
 def _row(task: Task, judgement: Judgement) -> dict[str, Any]:

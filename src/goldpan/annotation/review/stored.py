@@ -76,13 +76,13 @@ def write_reviews(
         table = pa.concat_tables([table, earlier.filter(others)])
         reviewers = {**read_reviewers(workspace, repo, profile), **reviewers}
     with workspace.scratch() as scratch:
-        made = scratch / "reviews.parquet"
-        with writer(made, VERDICTS) as target:
+        scratch_path = scratch / "reviews.parquet"
+        with writer(scratch_path, VERDICTS) as target:
             text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
             target.add_key_value_metadata({INPUTS_KEY: inputs, _REVIEWERS_KEY: text})
             order = [(name, "ascending") for name in VERDICTS.order]
             write(target, VERDICTS, repo, table.sort_by(order))
-        publish({made: path})
+        publish({scratch_path: path})
 
 
 def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, dict[str, Any]]:

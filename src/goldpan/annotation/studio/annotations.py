@@ -170,8 +170,8 @@ def table(
         for annotation in annotations
         for field in configuration.fields
     ]
-    made = pa.Table.from_pylist(rows, schema=ANNOTATIONS.schema)
-    return made.sort_by([(name, "ascending") for name in ANNOTATIONS.order])
+    unsorted = pa.Table.from_pylist(rows, schema=ANNOTATIONS.schema)
+    return unsorted.sort_by([(name, "ascending") for name in ANNOTATIONS.order])
 
 
 def _filled_in(

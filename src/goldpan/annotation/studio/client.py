@@ -160,10 +160,10 @@ class Studio:
         """Create tasks in one transaction and return their numbers, in the same order."""
 
         def read(reply: Any) -> list[int]:
-            made = [int(number) for number in reply["task_ids"]]
-            if len(made) != len(tasks):
-                raise ValueError(f"{len(made)} numbers for {len(tasks)} tasks")
-            return made
+            numbers = [int(number) for number in reply["task_ids"]]
+            if len(numbers) != len(tasks):
+                raise ValueError(f"{len(numbers)} numbers for {len(tasks)} tasks")
+            return numbers
 
         return self._http.ask(
             "POST",

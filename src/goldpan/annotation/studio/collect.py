@@ -70,5 +70,5 @@ def collect(
         )
         for project in (original, *third)
     ]
-    made = write_decisions(workspace, original.name)
-    return Collected(fetched[0], tuple(fetched[1:]), tuple(made))
+    decisions = write_decisions(workspace, original.name)
+    return Collected(fetched[0], tuple(fetched[1:]), tuple(decisions))

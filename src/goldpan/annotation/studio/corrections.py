@@ -47,8 +47,8 @@ def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> 
         meant = _labels_by_choice(form, project, task)
         selection = read_selection(project)
         controls = frozenset(row.id for row in selection.rows if row.control) if selection else ()
-        made = decide(workspace, name)
-        for decision in made:
+        decisions = decide(workspace, name)
+        for decision in decisions:
             if decision.how in _SETTLED:
                 subject = decision.key["subject_id"]
                 labels = _labels(decision, meant, several=task.type == "multi-label")
@@ -59,7 +59,7 @@ def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> 
                         f"{subject}",
                         "Give one of these projects",
                     )
-        projects[name] = _described(workspace, project, form, made, selection)
+        projects[name] = _described(workspace, project, form, decisions, selection)
     return Corrections(decided, projects)
 
 
@@ -86,16 +86,16 @@ def _described(
     workspace: Workspace,
     project: Project,
     form: Form,
-    made: Sequence[Decision],
+    decisions: Sequence[Decision],
     selection: Selection | None,
 ) -> dict[str, Any]:
     """Return what card and provenance tell of a project."""
     ratings = read_ratings(workspace, project.name)[form.decides]
     measured = agree(form.decides, ratings)
-    how = Counter(decision.how for decision in made)
+    how = Counter(decision.how for decision in decisions)
     settled = sorted(
         (decision.key["subject_id"], decision.how, sorted(decision.values))
-        for decision in made
+        for decision in decisions
         if decision.how in _SETTLED
     )
     ranking = None

@@ -87,7 +87,7 @@ def decide(workspace: Workspace, name: str) -> list[Decision]:
 def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
     """Decide, and write the project's decisions; those of a judging form also as verdicts."""
     project = open_project(workspace, name)
-    made = decide(workspace, name)
+    decisions = decide(workspace, name)
     rows = [
         {
             **decision.key,
@@ -99,18 +99,18 @@ def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
             "annotators": sorted({answer.annotator for answer in decision.answers}),
             "decided_at": max((answer.at for answer in decision.answers), default=None),
         }
-        for decision in made
+        for decision in decisions
     ]
     tables = {"decisions.parquet": (DECISIONS, _sorted(rows, DECISIONS))}
     form = find_form(project.facts.form)
     if form.keeps:
-        tables["verdicts.parquet"] = (VERDICTS, verdicts(made, project, form))
+        tables["verdicts.parquet"] = (VERDICTS, verdicts(decisions, project, form))
     with workspace.scratch() as scratch:
         for file, (table, content) in tables.items():
             with writer(scratch / file, table) as target:
                 write(target, table, "", content)
         publish({scratch / file: project.path(file) for file in tables})
-    return made
+    return decisions
 
 
 def read_people(workspace: Workspace) -> list[pa.Table]:
@@ -162,10 +162,10 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
 
 
 def _sorted(rows: list[dict[str, Any]], table: Table) -> pa.Table:
-    made = pa.Table.from_pylist(
+    unsorted = pa.Table.from_pylist(
         [{**dict.fromkeys(table.schema.names), **row} for row in rows], schema=table.schema
     )
-    return made.sort_by([(name, "ascending") for name in table.order])
+    return unsorted.sort_by([(name, "ascending") for name in table.order])
 
 
 def _answers_that_count(

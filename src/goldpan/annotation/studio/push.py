@@ -130,17 +130,17 @@ def reconcile(
     for number in sorted(journal.subjects):
         first.setdefault(journal.subjects[number], number)
     removed = 0
-    made: list[tuple[int, str]] = []
+    created: list[tuple[int, str]] = []
     for number, subject in sorted(missing.items()):
         if first.setdefault(subject, number) == number:
-            made.append((number, subject))
+            created.append((number, subject))
         elif _untouched(studio, project, number):
             studio.delete_task(number)
             removed += 1
         else:
-            made.append((number, subject))
-    if made or journal.open_batch:
-        journal.made(made)
+            created.append((number, subject))
+    if created or journal.open_batch:
+        journal.made(created)
     return removed
 
 

@@ -217,7 +217,7 @@ def running(
 def _create(installation: Path, directory: Path, account: Account) -> None:
     # The password stands in the environment, not among the arguments that all users can read.
     try:
-        done = subprocess.run(  # noqa: S603 - the server in its own environment
+        process = subprocess.run(  # noqa: S603 - the server in its own environment
             [str(_program(installation)), "init", "--quiet"],
             env=_environment(directory, account),
             cwd=directory,
@@ -231,8 +231,8 @@ def _create(installation: Path, directory: Path, account: Account) -> None:
             f"Label Studio makes the account {account.address} for more than {_START:.0f} seconds",
             "Run the same command again when this machine is less busy",
         ) from None
-    if done.returncode:
-        last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no reason"])[-1]
+    if process.returncode:
+        last = (process.stderr.decode(errors="replace").strip().splitlines() or ["no reason"])[-1]
         raise StudioError(
             f"Label Studio cannot make the account {account.address}: {line(mask(last), 300)}",
             f"See that {directory} can be written, or use another directory",

@@ -114,15 +114,17 @@ def summarize(workspace: Workspace, names: Iterable[str], *, named: bool = False
     rounds = []
     guidelines: dict[tuple[str, str], Guideline] = {}
     for name in dict.fromkeys(names):
-        made = decide(workspace, name)
+        decisions = decide(workspace, name)
         project = open_project(workspace, name)
         guideline = read_guideline(project.configuration)
         guidelines.setdefault((guideline.form, guideline.configuration), guideline)
-        rounds.append(_round(workspace, project, made, named))
+        rounds.append(_round(workspace, project, decisions, named))
     return Summary(tuple(guidelines.values()), tuple(rounds))
 
 
-def _round(workspace: Workspace, project: Project, made: Sequence[Decision], named: bool) -> Round:
+def _round(
+    workspace: Workspace, project: Project, decisions: Sequence[Decision], named: bool
+) -> Round:
     name = project.name
     third = [
         adjudication
@@ -156,11 +158,11 @@ def _round(workspace: Workspace, project: Project, made: Sequence[Decision], nam
         dict(now.problems),
         min((row["created_at"] for row in rows), default=None),
         max((row["updated_at"] for row in rows), default=None),
-        sum(decision.how == "agreed" for decision in made),
-        tuple(_adjudicated(made, answers, aliases)),
+        sum(decision.how == "agreed" for decision in decisions),
+        tuple(_adjudicated(decisions, answers, aliases)),
         tuple(
             Conflict(decision.key["subject_id"], answers[decision.key["subject_id"]])
-            for decision in made
+            for decision in decisions
             if decision.how == "conflict"
         ),
         tuple(agree(field, field_ratings) for field, field_ratings in ratings.items()),
@@ -170,9 +172,9 @@ def _round(workspace: Workspace, project: Project, made: Sequence[Decision], nam
 
 
 def _adjudicated(
-    made: Iterable[Decision], answers: Mapping[str, Answers], aliases: Mapping[str, str]
+    decisions: Iterable[Decision], answers: Mapping[str, Answers], aliases: Mapping[str, str]
 ) -> Iterable[Adjudicated]:
-    for decision in made:
+    for decision in decisions:
         if decision.how == "adjudicated":
             item = decision.key["subject_id"]
             (answer,) = decision.answers

@@ -50,11 +50,11 @@ def repair(self: Workspace, *repos: str) -> dict[str, Repair]:
 
     if not repos:
         return repair_archives(existing_layout(self.layout))
-    done = {}
+    repairs = {}
     for name in repos:
         with self.layout.lock(name):
-            done[name] = repair(self.layout.raw(name))
-    return done
+            repairs[name] = repair(self.layout.raw(name))
+    return repairs
 
 
 def report(

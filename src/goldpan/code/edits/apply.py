@@ -90,21 +90,21 @@ def apply_forgiving(
         for block, edit in enumerate(edits, start=1)
     ]
     written: list[str] = []
-    done = 0
+    copied = 0
     last: _Replacement | None = None
     for position in sorted(placed, key=lambda position: (position.start, position.block)):
-        if last and (position.start < done or not lines):
+        if last and (position.start < copied or not lines):
             raise OverlapError(
                 f"Blocks {last.block} and {position.block} of {len(edits)} overlap at line "
                 f"{position.start + 1} of the file",
                 "Merge them into one block",
             )
-        written += [*lines[done : position.start], position.replace]
-        last, done = position, position.end
+        written += [*lines[copied : position.start], position.replace]
+        last, copied = position, position.end
     notes = [
         f"block {position.block}: {position.forgiven}" for position in placed if position.forgiven
     ]
-    return "".join([*written, *lines[done:]]), notes
+    return "".join([*written, *lines[copied:]]), notes
 
 
 def _indexes(lines: list[str], forgive: Forgiveness) -> list[tuple[str | None, _Index]]:

@@ -94,8 +94,8 @@ def apply_hunks(before: str, hunks: Sequence[Hunk], forgive: Forgiveness) -> tup
                 _ANEW,
             )
         new += old[line : hunk.after]
-        line, made, noted = _apply(old, hunk, forgive, name)
-        new += made
+        line, result, noted = _apply(old, hunk, forgive, name)
+        new += result
         forgiven += [f"hunk {number}: {what}" for what in noted]
     return "".join([*new, *old[line:]]), forgiven
 
@@ -105,10 +105,10 @@ def _apply(
 ) -> tuple[int, list[str], list[str]]:
     """Return the line of the file after a hunk, the lines in its place, and what was forgiven."""
     index, forgiven = hunk.after, dict.fromkeys((LINE_ENDS, SPACES), False)
-    made: list[tuple[str, bool]] = []
+    result: list[tuple[str, bool]] = []
     for mark, content in _lines(hunk):
         if mark == "+":
-            made.append((content, True))
+            result.append((content, True))
             continue
         if index == len(old):
             raise NoMatchError(f"{name} reaches over the end of the file", _ANEW)
@@ -116,14 +116,14 @@ def _apply(
         if line != content:
             forgiven[_difference(line, content, forgive, f"{name} does not match", index)] = True
         if mark == " ":
-            made.append((line, False))
+            result.append((line, False))
         index += 1
     if forgiven[LINE_ENDS] or forgiven[SPACES]:
         end = line_end(old[hunk.after]) or "\n"
-        made = [(_ending(content, end) if added else content, added) for content, added in made]
+        result = [(_ending(content, end) if added else content, added) for content, added in result]
     return (
         index,
-        [content for content, _ in made],
+        [content for content, _ in result],
         [what for what, is_so in forgiven.items() if is_so],
     )
 

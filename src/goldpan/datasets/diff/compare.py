@@ -90,8 +90,8 @@ def compare_versions(
 
 
 def _facts(version: Version, rows: int) -> VersionFacts:
-    made = str(version.provenance["goldpan"].get("version"))
-    return VersionFacts(str(version.directory), version.content, made, rows)
+    program_version = str(version.provenance["goldpan"].get("version"))
+    return VersionFacts(str(version.directory), version.content, program_version, rows)
 
 
 def _rows(version: Version) -> int:

@@ -121,12 +121,12 @@ def _write_tasks(writer: Writer, dataset: Path, split: str) -> int:
     """Write a folder for each row of a split that is proved; return how many there are."""
     count = 0
     for row in read_rows(dataset, split, lambda row: row):
-        made = why_not(row) or harbor_task(row)
+        harbor = why_not(row) or harbor_task(row)
         folder = f"{split}/{row['instance_id']}"
-        if isinstance(made, str) or (writer.directory / folder).exists():
-            writer.left_out[made if isinstance(made, str) else "same-instance"] += 1
+        if isinstance(harbor, str) or (writer.directory / folder).exists():
+            writer.left_out[harbor if isinstance(harbor, str) else "same-instance"] += 1
             continue
-        for name, content in made.items():
+        for name, content in harbor.items():
             writer.text(f"{folder}/{name}", content, executable=name.endswith(".sh"))
         count += 1
     return count

@@ -70,13 +70,13 @@ def apply_blocks(before: str, answer: str) -> str | None:
         if start is None:
             return None
         changes.append((start, start + len(search), replace))
-    done, after = 0, []
+    position, after = 0, []
     for start, end, replace in sorted(changes):
-        if start < done or (start == end and len(changes) > 1):
+        if start < position or (start == end and len(changes) > 1):
             return None
-        after += [before[done:start], replace]
-        done = end
-    return "".join([*after, before[done:]])
+        after += [before[position:start], replace]
+        position = end
+    return "".join([*after, before[position:]])
 
 
 def _only(text: str, lines: str) -> int | None:

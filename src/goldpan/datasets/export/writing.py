@@ -61,8 +61,8 @@ def read_rows(dataset: Path, split: str, convert: Callable[[dict[str, Any]], Any
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for batch in file.iter_batches(_BATCH):
                 for row in batch.to_pylist():
-                    if (made := convert(row)) is not None:
-                        yield made
+                    if (sample := convert(row)) is not None:
+                        yield sample
 
 
 @contextmanager

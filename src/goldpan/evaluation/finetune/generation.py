@@ -57,20 +57,20 @@ class GenerationHead:
         """Return the texts; a decoder learns from texts with their answers behind them."""
         extra = len(words.before) + len(self._cue(words))
         targets = words.texts(stream(rows["target"])) if learn else repeat(None, len(rows))
-        made = []
+        built = []
         for row, (text, right) in enumerate(
             zip(words.texts(stream(rows["text"])), targets, strict=True)
         ):
             answer = self._answer(words, right.ids) if right else []
             if self.start is not None:
                 cut = len(text.ids) > words.room
-                made.append(Example(row, words.frame(text.ids), array("i", answer), cut=cut))
+                built.append(Example(row, words.frame(text.ids), array("i", answer), cut=cut))
                 continue
             prompt = self._prompt(words, text.ids)
             target = array("i", [*[NOT_ASKED] * len(prompt), *answer] if learn else [])
             ids = array("i", [*prompt, *answer])
-            made.append(Example(row, ids, target, cut=len(prompt) < len(text.ids) + extra))
-        return made
+            built.append(Example(row, ids, target, cut=len(prompt) < len(text.ids) + extra))
+        return built
 
     def _answer(self, words: Words, ids: Sequence[int]) -> list[int]:
         return [*ids[: self._most(words) - 1], words.tokenizer.eos_token_id]

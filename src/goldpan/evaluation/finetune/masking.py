@@ -53,7 +53,7 @@ class MaskingHead:
                 f"The tokenizer has no mask token, so it cannot answer {self.task.name}",
                 "Choose an encoder such as BERT",
             )
-        made = []
+        built = []
         spans = _spans(rows)
         for row, text in enumerate(words.texts(stream(rows["text"]))):
             covered = covering(text.offsets, spans[row])
@@ -65,8 +65,8 @@ class MaskingHead:
                     if after > first and window.start <= first < window.stop
                 ]
                 if word_spans:
-                    made.append(Example(row, words.frame(text.ids[window]), (), word_spans))
-        return made
+                    built.append(Example(row, words.frame(text.ids[window]), (), word_spans))
+        return built
 
     def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
         """Return examples with half of their words masked; which follows from `salt`."""

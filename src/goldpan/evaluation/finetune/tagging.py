@@ -54,7 +54,7 @@ class TaggingHead:
         sentences = rows["tokens"].to_pylist()
         tags = rows["tags"].to_pylist() if learn else [[]] * len(rows)
         numbers = {name: at for at, name in enumerate(self.task.label_names)}
-        made = []
+        built = []
         texts = words.texts(" ".join(tokens) for tokens in sentences)
         for row, (text, tokens) in enumerate(zip(texts, sentences, strict=True)):
             spans = covering(text.offsets, word_spans(tokens))
@@ -69,8 +69,8 @@ class TaggingHead:
                 target = [NOT_ASKED] * len(ids) if learn else []
                 for word, position, _ in places if learn else ():
                     target[position] = numbers[tags[row][word]]
-                made.append(Example(row, ids, target, places))
-        return made
+                built.append(Example(row, ids, target, places))
+        return built
 
     def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
         """Return examples as tensors; nothing is drawn."""

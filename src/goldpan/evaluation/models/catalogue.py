@@ -72,7 +72,7 @@ def settled(name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]
 
     Raises `UsageError` for a setting that the model does not know or of another type.
     """
-    made = dict(defaults)
+    settings = dict(defaults)
     for key, value in overrides.items():
         if key not in defaults:
             names = ", ".join(defaults) or "none"
@@ -82,12 +82,12 @@ def settled(name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]
             )
         kind = type(defaults[key])
         try:
-            made[key] = _boolean(value) if kind is bool else kind(value)
+            settings[key] = _boolean(value) if kind is bool else kind(value)
         except (TypeError, ValueError):
             raise UsageError(
                 f"{key} of the model {name} cannot be {value!r}", f"Give a {kind.__name__}"
             ) from None
-    return made
+    return settings
 
 
 def _boolean(value: object) -> bool:

@@ -99,7 +99,7 @@ class Trainer:
         path.write_bytes(orjson.dumps(order))
         command = [str(interpreter(self.environment)), "-I", fasttext_worker.__file__, str(path)]
         try:
-            done = subprocess.run(  # noqa: S603 - our own interpreter and script
+            process = subprocess.run(  # noqa: S603 - our own interpreter and script
                 command, capture_output=True, text=True, timeout=_SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -107,13 +107,13 @@ class Trainer:
                 f"fastText in {self.environment} does not run ({error})",
                 "Delete that directory and install it again with --set install=yes",
             ) from None
-        if done.returncode not in (0, fasttext_worker.NAN):
-            message = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        if process.returncode not in (0, fasttext_worker.NAN):
+            message = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise EvaluationError(
                 f"fastText failed: {message[:300]}",
                 f"Delete {self.environment} and install it again with --set install=yes",
             )
-        return done.returncode
+        return process.returncode
 
 
 @dataclass(frozen=True, slots=True)

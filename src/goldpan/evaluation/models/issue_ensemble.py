@@ -183,14 +183,14 @@ def _learned(task: Task, issues: _Issues, targets: npt.NDArray[np.str_], seed: i
     views = _views(issues)
     logistic = load("sklearn.linear_model").LogisticRegression
     trees = load("sklearn.ensemble").ExtraTreesClassifier
-    made = (
+    classifiers = (
         logistic(C=_STRENGTH, max_iter=500),
         logistic(C=_STRENGTH, max_iter=500),
         trees(_TREES, min_samples_leaf=_LEAF, random_state=seed, n_jobs=1),
     )
     fitted = [
         classifier.fit(matrix, targets)
-        for classifier, matrix in zip(made, views.of(issues), strict=True)
+        for classifier, matrix in zip(classifiers, views.of(issues), strict=True)
     ]
     return _Ensemble(views, fitted, list(task.label_names))
 

@@ -71,7 +71,7 @@ def _encode(
     encode: Callable[[Sequence[Pair]], Iterable[tuple[int, Vectors]]],
     reporter: Reporter,
 ) -> dict[bytes, Vectors]:
-    keys, made = list(missing), {}
+    keys, encoded = list(missing), {}
     if not keys:
         return {}
     with reporter.task("texts encoded", len(keys)) as progress:
@@ -79,9 +79,9 @@ def _encode(
             rows = [(keys[index], vector.astype("<f4").tobytes()) for index, vector in batch]
             with store:
                 store.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
-            made.update({keys[index]: vector for index, vector in batch})
+            encoded.update({keys[index]: vector for index, vector in batch})
             progress.advance(len(batch))
-    return made
+    return encoded
 
 
 def _batches(every: Iterable[_Each]) -> Iterator[list[_Each]]:

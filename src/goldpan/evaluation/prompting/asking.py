@@ -181,19 +181,19 @@ def _require(store: ResponseStore, requests: Requests, tally: _Tally) -> None:
     settings = requests.settings.asking
     answered = tally.rows - failed.total() - tally.missing
     task = requests.script.wording.task.name
-    done = f"{answered:,} of {tally.rows:,} rows of {task} are answered"
+    summary = f"{answered:,} of {tally.rows:,} rows of {task} are answered"
     if store.batches(settings.base_url.rstrip("/")):
         raise UnansweredError(
-            f"{done}, batches are under way", "Run the same command later: it collects them"
+            f"{summary}, batches are under way", "Run the same command later: it collects them"
         )
     if tally.missing:
         raise UnansweredError(
-            f"{done}, and max_cost = {settings.max_cost} is not enough for the others",
+            f"{summary}, and max_cost = {settings.max_cost} is not enough for the others",
             "Raise it and run the same command again; nothing is paid for twice",
         )
     worst = min(failed, key=lambda failure: (-failed[failure], failure))
     raise UnansweredError(
-        f"{done}, {failed.total():,} requests failed ({': '.join(worst).rstrip('.')})",
+        f"{summary}, {failed.total():,} requests failed ({': '.join(worst).rstrip('.')})",
         "Run the same command again: it resumes where it stopped",
     )
 

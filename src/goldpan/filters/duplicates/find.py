@@ -43,7 +43,7 @@ def find_duplicates(
     *,
     scratch: Path | None = None,
     engine: Engine | None = None,
-    done: Callable[[], None] = lambda: None,
+    on_source: Callable[[], None] = lambda: None,
 ) -> pa.Table:
     """Return `DUPLICATES`: one row for each text that has a duplicate, exact or near.
 
@@ -51,16 +51,15 @@ def find_duplicates(
     result depends neither on the engine, nor on the order of the rows, nor on how they are cut
     into sources and batches. Texts are not kept: memory follows their number (about 0.4 KB each,
     docs/scale.md), and their sketches go to files in `scratch`, about 2.5 KB each, which all
-    machines of a cluster must see. Each source is one unit of work, after which `done` is called;
-    it should have no more than some 50,000 texts. Raises `UsageError` where a (repo, number) comes
-    twice.
+    machines of a cluster must see. Each source is one unit of work, of at most some 50,000 texts;
+    `on_source` is called after each. Raises `UsageError` where a (repo, number) comes twice.
     """
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         folder = Path(name)
         if engine is not None:
-            return _find(sources, settings, folder, engine, done)
+            return _find(sources, settings, folder, engine, on_source)
         with open_engine("local", 1) as alone:
-            return _find(sources, settings, folder, alone, done)
+            return _find(sources, settings, folder, alone, on_source)
 
 
 def group_ids(duplicates: pa.Table, subjects: Iterable[tuple[str, int]]) -> list[str]:
@@ -78,13 +77,13 @@ def _find(
     settings: DuplicateSettings,
     folder: Path,
     engine: Engine,
-    done: Callable[[], None],
+    on_source: Callable[[], None],
 ) -> pa.Table:
     units = [_Portion(number, source) for number, source in enumerate(sources)]
     counts = []
     for count in engine.map(partial(_sketch, folder, settings), units):
         counts.append(count)
-        done()
+        on_source()
     portions = Portions.of([_path(folder, unit) for unit in units], counts)
     for path in portions.paths:
         if not path.exists():

@@ -145,13 +145,13 @@ class RestMiner:
         self._survey.heads[number] = record.meta["items"][0][2:4]
 
     async def _timeline(self, number: int) -> None:
-        done = f"timeline|{self._journal.run}|{number}"
-        if not self._journal.find(done) and not self._is_gone(number):
-            await self._walk(number, "timeline", f"{self._root}/issues/{number}/timeline", [done])
+        key = f"timeline|{self._journal.run}|{number}"
+        if not self._journal.find(key) and not self._is_gone(number):
+            await self._walk(number, "timeline", f"{self._root}/issues/{number}/timeline", [key])
 
     async def _files(self, number: int) -> None:
-        done = f"files|{self._journal.run}|{number}"
-        if self._journal.find(done) or self._is_gone(number):
+        key = f"files|{self._journal.run}|{number}"
+        if self._journal.find(key) or self._is_gone(number):
             return
         count = await self._walk(number, "files", f"{self._root}/pulls/{number}/files", [])
         if count is None:
@@ -164,40 +164,40 @@ class RestMiner:
                 reason = f"GitHub lists {count:,} of {changed:,} files"
                 self._journal.fail(number, "files", reason, withheld=True)
         state = self._survey.heads[number]
-        self._journal.mark("complete", [done], number=number, of="files", state=state)
+        self._journal.mark("complete", [key], number=number, of="files", state=state)
 
     async def _review_comments(self, number: int) -> None:
-        done = f"pull_comments|{self._journal.run}|{number}"
-        if not self._journal.find(done) and not self._is_gone(number):
+        key = f"pull_comments|{self._journal.run}|{number}"
+        if not self._journal.find(key) and not self._is_gone(number):
             url = f"{self._root}/pulls/{number}/comments"
-            await self._walk(number, "pull_comments", url, [done])
+            await self._walk(number, "pull_comments", url, [key])
 
     def _relation(self, part: str) -> Fetch:
         async def fetch(number: int) -> None:
-            done = f"{part}|{self._journal.run}|{number}"
-            if not self._journal.find(done) and not self._is_gone(number):
+            key = f"{part}|{self._journal.run}|{number}"
+            if not self._journal.find(key) and not self._is_gone(number):
                 await self._walk(
-                    number, part, f"{self._root}/issues/{number}/{RELATIONS[part]}", [done]
+                    number, part, f"{self._root}/issues/{number}/{RELATIONS[part]}", [key]
                 )
 
         return fetch
 
-    async def _walk(self, number: int, part: str, url: str, done: list[str]) -> int | None:
-        """Fetch all pages of one entry's list; the last page's record bears the `done` keys.
+    async def _walk(self, number: int, part: str, url: str, end_keys: list[str]) -> int | None:
+        """Fetch all pages of one entry's list; the last page's record bears the `end_keys` keys.
 
         Returns how many items came, null where the list could not be read. Where a page fails
         the list is read in smaller ones; raises `NoAnswerError` where the smallest fails.
         """
         for length in _LENGTHS[:-1]:
             try:
-                return await self._pages(number, part, f"{url}?per_page={length}", done)
+                return await self._pages(number, part, f"{url}?per_page={length}", end_keys)
             except _RefusedError:
                 raise
             except NoAnswerError:
                 continue
-        return await self._pages(number, part, f"{url}?per_page={_LENGTHS[-1]}", done)
+        return await self._pages(number, part, f"{url}?per_page={_LENGTHS[-1]}", end_keys)
 
-    async def _pages(self, number: int, part: str, url: str, done: list[str]) -> int | None:
+    async def _pages(self, number: int, part: str, url: str, end_keys: list[str]) -> int | None:
         count = 0
         following: str | None = url
         while following:
@@ -212,7 +212,7 @@ class RestMiner:
                 after = links_of(reply).get("next")
                 record = self._journal.keep(
                     part,
-                    [key] if after else [key, *done],
+                    [key] if after else [key, *end_keys],
                     {"url": following},
                     reply,
                     number=number,

@@ -47,12 +47,12 @@ def rebuild(clone: Path, record: Record, bases: Sequence[str], objects: Objects)
     problem = "no commit that GitHub's diff could belong to is in the clone"
     for base in bases:
         try:
-            made = [_rebuild(file, base, objects) for file in files]
+            rebuilt = [_rebuild(file, base, objects) for file in files]
         except ValueError as error:
             problem = f"GitHub's diff does not fit: {error}"
             continue
-        _write(clone, [data for _, data in made if data is not None])
-        return Rebuilt(base, tuple(touched for touched, _ in made))
+        _write(clone, [data for _, data in rebuilt if data is not None])
+        return Rebuilt(base, tuple(touched for touched, _ in rebuilt))
     raise UnfitError(problem)
 
 

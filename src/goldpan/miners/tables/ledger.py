@@ -171,13 +171,13 @@ def entry_ledger(
     """
     numbers = entry["number"].to_numpy()
     is_pull = pc.equal(entry["kind"], "pull").to_numpy(zero_copy_only=False)
-    made = []
+    parts = []
     for part in dict.fromkeys((*ISSUE_PARTS, *PULL_PARTS)):
         of_part = np.ones(len(numbers), dtype=bool)
         if part not in ISSUE_PARTS or part not in PULL_PARTS:
             of_part = is_pull if part in PULL_PARTS else ~is_pull
-        made.append(_part_rows(part, entry.filter(pa.array(of_part)), of_part, stored, pages))
-    return _with_troubles(pa.concat_tables(made), troubles)
+        parts.append(_part_rows(part, entry.filter(pa.array(of_part)), of_part, stored, pages))
+    return _with_troubles(pa.concat_tables(parts), troubles)
 
 
 def _with_troubles(table: pa.Table, troubles: Troubles) -> pa.Table:

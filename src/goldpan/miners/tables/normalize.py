@@ -121,8 +121,8 @@ class Parsing:
         with frugal():
             files = merge(self._scratch, facts, live, reporter)
         publish({path: self._workspace.table(repo, path.stem) for path in files.values()})
-        made = [self._workspace.table(repo, table.name) for table in MINED]
-        write_lineage(self._workspace.tables(repo), "normalize", seals, made)
+        paths = [self._workspace.table(repo, table.name) for table in MINED]
+        write_lineage(self._workspace.tables(repo), "normalize", seals, paths)
         return {table.name: count_rows(self._workspace.table(repo, table.name)) for table in MINED}
 
     def _cut(self) -> None:
@@ -149,8 +149,8 @@ class Parsing:
             for chunk in self._waiting:
                 task.advance(parse_chunk(chunk))
             try:
-                for done in as_completed(self._running):
-                    task.advance(done.result())
+                for future in as_completed(self._running):
+                    task.advance(future.result())
             except BrokenProcessPool:
                 raise _worker_ended() from None
         if self._pool is not None:

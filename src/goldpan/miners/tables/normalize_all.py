@@ -51,8 +51,8 @@ def normalize_all(
             open_engine(engine, processes, address) as machines,
             reporter.task("Repositories", len(dealt)) as task,
         ):
-            made = machines.map(partial(alone, absolute, license), dealt)
-            for repo, rows in zip(dealt, made, strict=True):
+            row_counts = machines.map(partial(alone, absolute, license), dealt)
+            for repo, rows in zip(dealt, row_counts, strict=True):
                 counts[repo] = rows
                 task.advance()
     return {repo: counts[repo] for repo in repos}

@@ -203,10 +203,12 @@ class Rows:
 
     def tables(self) -> dict[str, pa.Table]:
         """Return one Arrow table a facet that has rows, sorted by entry."""
-        made = {name: self._table(name) for name in FACETS if name != "losses"}
-        made["losses"] = self._table("losses")
+        tables = {name: self._table(name) for name in FACETS if name != "losses"}
+        tables["losses"] = self._table("losses")
         return {
-            name: _sorted(table, UNIT.get(name, "number")) for name, table in made.items() if table
+            name: _sorted(table, UNIT.get(name, "number"))
+            for name, table in tables.items()
+            if table
         }
 
     def _table(self, name: str) -> pa.Table | None:
