@@ -122,7 +122,7 @@ def test_one_of_two_repositories_is_not_there(tmp_path: Path, twin: Twin) -> Non
     assert error["remedy"].startswith("Check the spelling")
     failures = {result["repo"]: result["failure"] for result in json.loads(done.out)}
     assert failures[PAN] is None
-    assert "prospector/nuggets is not there" in failures["prospector/nuggets"]
+    assert "prospector/nuggets does not exist" in failures["prospector/nuggets"]
 
 
 def test_dry_runs_keep_nothing(tmp_path: Path, twin: Twin) -> None:

@@ -115,9 +115,9 @@ _FILES = {"output": "html", "markdown": "md", "latex": "tex"}
         (("--latex", "x.pdf"), "does not end in .tex"),
         (("--approach", "fisher"), "no approach 'fisher'"),
         (("--suite", "nobody"), "no suite 'nobody'"),
-        (("--model", "goood"), "of the model 'goood'"),
-        (("--protocol", "none"), "of the protocol 'none'"),
-        (("--task", "qa"), "of the task 'qa'"),
+        (("--model", "goood"), "for the model 'goood'"),
+        (("--protocol", "none"), "for the protocol 'none'"),
+        (("--task", "qa"), "for the task 'qa'"),
         (("--alpha", "2"), "alpha 2"),
         (("--task", "sentiment", "--task", "no_such_task"), "no_such_task"),
     ],
@@ -213,8 +213,8 @@ def test_scores_from_elsewhere_are_compared_without_a_workspace(tmp_path: Path) 
     assert (held["layout"], held["comparison"]["test"]["name"]) == ("scores", "wilcoxon")
     for extra, problem in (
         (("--suite", "selu"), "has no suites"),
-        (("--model", "c"), "of the model 'c'"),
-        (("--task", "x"), "of the task 'x'"),
+        (("--model", "c"), "for the model 'c'"),
+        (("--task", "x"), "for the task 'x'"),
     ):
         refused = run("compare", "--scores", path, *extra)
         assert isinstance(refused.exception, UsageError)

@@ -113,7 +113,7 @@ def test_a_cutoff_is_named_as_of_any_model(tmp_path: Path) -> None:
     (made,) = read_runs(Workspace(root))
     assert made.record.dates is not None
     assert made.record.dates.cutoff == "2023-09-15"
-    with pytest.raises(UsageError, match="'last year' is no date"):
+    with pytest.raises(UsageError, match="'last year' is not a date"):
         _say(root, *command, "--set", "cutoff=last year")
 
 

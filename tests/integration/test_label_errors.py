@@ -92,7 +92,7 @@ def test_what_has_no_labels_to_judge_is_refused() -> None:
         name: table.filter(pa.compute.equal(table["label"], names[0]))
         for name, table in data.splits.items()
     }
-    with pytest.raises(EvaluationError, match="bear the same labels"):
+    with pytest.raises(EvaluationError, match="have the same labels"):
         find_label_errors(replace(data, splits=only))
 
 

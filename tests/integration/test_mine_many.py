@@ -148,7 +148,7 @@ def test_a_log_of_json_lines(twin: Twin, tmp_path: Path) -> None:
     assert {line["event"] for line in lines} == {"note", "error"}
     assert any(line["said"].startswith(f"{MILLS[0]}: Predicted: ") for line in lines)
     (error,) = (line for line in lines if line["event"] == "error")
-    assert error["problem"].startswith("workload/gone is not there")
+    assert error["problem"].startswith("workload/gone does not exist")
     assert [result["repo"] for result in json.loads(done.out)] == [MILLS[0], "workload/gone"]
 
 

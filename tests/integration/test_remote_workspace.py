@@ -195,7 +195,7 @@ def test_of_a_file_that_grows_only_the_end_is_sent(s3: LocalS3, machine: Machine
 
 def test_a_lock_holds_on_all_machines_and_brings_what_was_done(machine: Machine) -> None:
     first, second = machine("one"), machine("other")
-    busy = WorkspaceError("Another goldpan works on a/b", "Wait for it")
+    busy = WorkspaceError("Another goldpan is working on a/b", "Wait for it")
     for mirror in (first, second):
         (mirror.root / "raw/a/b").mkdir(parents=True)
     with hold_lock(first.root / "raw/a/b/lock", busy):

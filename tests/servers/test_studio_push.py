@@ -144,7 +144,7 @@ def test_what_goes_wrong_is_told_in_a_sentence(tmp_path: Path, studio: Annotator
         push(workspace, Server(studio.server.url, "f" * 40), "denied", FORM, [], QUIET)
     with pytest.raises(StudioError, match="does not answer"):
         push(workspace, Server("http://127.0.0.1:9", "f" * 40), "nobody", FORM, [], QUIET)
-    with pytest.raises(UsageError, match="cannot name a project"):
+    with pytest.raises(UsageError, match="is not a valid project name"):
         push(workspace, studio.server, "../up", FORM, [], QUIET)
     with pytest.raises(WorkspaceError, match="no annotation project nothing"):
         open_project(workspace, "nothing")

@@ -89,13 +89,13 @@ def read_runs(
     return sorted(runs, key=lambda run: (run.task, run.model, run.seed, run.directory.name))
 
 
-def require_runs(noun: str, wanted: Collection[str], there: Collection[str]) -> None:
+def require_runs(noun: str, names: Collection[str], available: Collection[str]) -> None:
     """Raise `UsageError` that lists near matches for a task, model or protocol without a run."""
-    for name in wanted:
-        if name not in there:
+    for name in names:
+        if name not in available:
             raise UsageError(
-                f"No stored run is of the {noun} {name!r}{suggested(name, there)}",
-                f"There are runs of {', '.join(sorted(there))}",
+                f"There is no stored run for the {noun} {name!r}{suggested(name, available)}",
+                f"There are runs of {', '.join(sorted(available))}",
             )
 
 

@@ -169,8 +169,8 @@ def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profi
             raise UsageError(
                 f"Profile {label}: there is no criterion {name!r}"
                 f"{suggested(str(name), [*available, *_KEYS])}",
-                "Run goldpan filter --list for those there are; one of a plugin needs "
-                "goldpan --plugin FILE.py, before the command",
+                "Run goldpan filter --list to see all criteria; one of a plugin needs goldpan "
+                "--plugin FILE.py, before the command",
             )
     settings = {
         name: _settings(label, criterion, values.get(name, {}))

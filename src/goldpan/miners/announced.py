@@ -38,7 +38,7 @@ def chosen_path(settings: Settings) -> Path:
     """Return the path that the settings lead to; raises `UsageError` where it needs a token."""
     if settings.via == "graphql" and not settings.tokens:
         raise UsageError(
-            "GitHub's GraphQL API needs a token",
+            "GitHub's GraphQL API cannot be used without a token",
             "Put one in GITHUB_TOKEN, or mine with --via rest",
         )
     if settings.via == "auto":
