@@ -235,7 +235,7 @@ def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
     report = reported(workspace)
     text = texts(report, "distance")
     # Of rows 60 to 179 those whose text is also one of 0 to 59: 80 to 139, 160 to 179.
-    assert "Of 120 test rows in 1 task, 80 (66.7 %) are rows whose text stands in train" in text
+    assert "Of 120 test rows in 1 task, 80 (66.7 %) are rows whose text is also in train" in text
     assert "120 (100.0 %) are rows of a document that has other rows in train" in text
     apart = tables(report, "distance")["Texts that are not in train"]
     assert [row[0] for row in apart.rows] == ["reader (context=wide)", "reader (context=none)"]

@@ -68,7 +68,7 @@ class PublishError(GoldpanError):
 
 
 class TagTakenError(PublishError):
-    """A tag on the Hub names another version."""
+    """A tag on the Hub marks another version."""
 
 
 class EvaluationError(GoldpanError):

@@ -175,8 +175,8 @@ def _refuse_overwriting(
         )
     if tag in state.tags and (changes or state.tags[tag] != state.head):
         raise TagTakenError(
-            f"The tag {tag} of {call.repo_id} names another version",
-            "Choose another tag: what people cite has to stay",
+            f"The tag {tag} of {call.repo_id} marks another version",
+            "Choose another tag, because a version that people cite must not change",
         )
 
 

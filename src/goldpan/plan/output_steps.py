@@ -100,9 +100,11 @@ class EvaluateStep(Step):
         """Return what all runs gave; raises `EvaluationError` where none finished."""
         outputs = [path for part in parts for path in part.made]
         lacks = [lack for part in parts for lack in part.lacks]
-        if lacks and not made:
+        if lacks and not outputs:
             raise EvaluationError(f"No run finished: {lacks[0]}", parts[0].facts[_REMEDY])
-        return Outcome(f"{len(made):,} runs", tuple(made), lacks=tuple(lacks), again=bool(lacks))
+        return Outcome(
+            f"{len(outputs):,} runs", tuple(outputs), lacks=tuple(lacks), again=bool(lacks)
+        )
 
     def price(self) -> Cost:
         """Add up what models behind endpoints would cost, where the datasets are built."""
