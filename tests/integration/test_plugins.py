@@ -310,6 +310,11 @@ def test_mistakes_in_datasets_and_models_are_told(root: Path, tmp_path: Path) ->
         "--plugin", write(tmp_path / "order.py", unsorted), "build", "issue-titles", *common
     )
     assert "issue-titles has no column number" in done.err
+    timeless = text.replace('target="title"', 'target="title", moment=""')
+    done = attempt(
+        "--plugin", write(tmp_path / "timeless.py", timeless), "build", "issue-titles", *common
+    )
+    assert "issue-titles names no column as its moment" in done.err
     words = (PLUGINS / "label_words.py").read_text().replace("Answers([", "list([")
     done = attempt(
         *("--plugin", write(tmp_path / "words.py", words), "evaluate", "run", *common),

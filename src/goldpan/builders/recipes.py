@@ -37,6 +37,8 @@ class Recipe:
         name, subjects = self.family.name, get_args(Subject)
         if self.subject not in subjects:
             raise ValueError(f"{name}: the subject is {self.subject!r}, not {choices(subjects)}")
+        if not self.family.moment:
+            raise ValueError(f"{name} names no column as its moment, by which time splits go")
         if missing := _WRITTEN - set(self.family.schema.names):
             raise ValueError(f"{name} lacks the column {', '.join(sorted(missing))}")
 
