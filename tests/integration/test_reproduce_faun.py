@@ -263,7 +263,15 @@ def test_from_a_plan_on_github_to_the_papers_tables(
     assert cell(tables["data"], "fix pairs", "count")["here"] > 0
 
 
-@pytest.mark.parametrize("options", [("--models", "gpt-4o"), ("--table", "4", "--models", "all")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--models", "gpt-4o"),
+        ("--table", "4", "--models", "all"),
+        ("--limit", "100"),
+        ("--quick",),
+    ],
+)
 def test_models_are_not_run_where_no_table_runs_them(tmp_path: Path, options: Any) -> None:
     where = ("--workspace", str(tmp_path))
     done = CliRunner().invoke(app, ["reproduce", "faun-eval", *options, *where])

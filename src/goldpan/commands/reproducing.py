@@ -100,14 +100,15 @@ def reproduce(
     recipe = find_recipe(paper)
     chosen = find_tables(recipe, split_names(table or ()))
     chosen_tasks = find_tasks(recipe, split_names(tasks)) if tasks else ()
+    running = tuple(filter(_can_run, chosen))
+    narrowed = bool(models or tasks or quick) or limit is not None
+    if narrowed and not running and (models or not table):
+        raise UsageError(
+            f"No {'named table' if table else 'table'} of {recipe.name} runs models by itself",
+            "Leave out --models, --tasks, --limit and --quick: its cells come from finished runs of"
+            " goldpan evaluate (docs/papers.md has the commands)",
+        )
     if models or tasks:
-        running = tuple(filter(_can_run, chosen))
-        if not running and (models or not table):
-            raise UsageError(
-                f"No {'named table' if table else 'table'} of {recipe.name} runs models by itself",
-                "Leave out --models and --tasks: its cells come from finished runs of goldpan"
-                " evaluate (docs/papers.md has the commands)",
-            )
         chosen = chosen if table else running
     lab = Workspace(settings_of(workspace=workspace).workspace)
     default = lab.root / "reproduce" / recipe.name
