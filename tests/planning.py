@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,9 +55,9 @@ split = "Type-QA"
 """Datasets that are not built of issues and pairs; they take the rows of `write_tasks`."""
 
 
-def write_tasks(lab: Path) -> None:
-    """Write some rows of the tasks from which `OTHER_FAMILIES` makes prompts."""
-    for name in TASKS:
+def write_tasks(lab: Path, names: Sequence[str] = TASKS) -> None:
+    """Write some rows of tasks, by default of those from which `OTHER_FAMILIES` makes prompts."""
+    for name in names:
         task = find_task(name)
         rows = sample_rows(task, 30)
         write_rows(Workspace(lab), task, {"train": rows[:20], "test": rows[20:]})

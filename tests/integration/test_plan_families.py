@@ -13,6 +13,7 @@ from goldpan.plan.file import check_plan, load_plan
 from tests.planning import (
     OTHER_FAMILIES,
     SLUICE,
+    TASKS,
     local_github,
     made,
     run,
@@ -126,6 +127,46 @@ def test_a_repository_that_lacks_is_left_out_where_the_plan_says_so(
     (evaluation,) = (unit for unit in result["units"] if unit["unit"] == "evaluate/none")
     assert "has no train split" in evaluation["problem"]
     assert "a split such as stratified:0.8,0.2" in evaluation["remedy"]
+
+
+def test_prompts_are_made_of_what_the_same_plan_builds(
+    github: tuple[Twin, Path], tmp_path: Path
+) -> None:
+    twin, _ = github
+    write_tasks(tmp_path / "lab", TASKS[1:])  # all but qa, which the plan builds under its own name
+    text = f"""
+[repositories]
+listed = ["{SLUICE}"]
+[clone]
+enabled = false
+[[dataset]]
+name = "unseen"
+family = "crosscode"
+[dataset.crosscode]
+tasks = {list(TASKS)}
+split = "Type-QA"
+[[dataset]]
+name = "answers"
+family = "qa"
+limit = 5
+[[evaluation]]
+name = "copied"
+tasks = ["qa"]
+models = ["copy-ins-input"]
+"""
+    write_plan(tmp_path, text)
+    first = run_json(twin, tmp_path)
+    summaries = {unit["unit"]: unit["said"] for unit in first["units"]}
+    assert list(summaries)[-3:] == ["dataset/answers", "dataset/unseen", "evaluate/copied"]
+    assert "5 to evaluate on" in summaries["dataset/unseen"]
+    assert set(states(run_json(twin, tmp_path)).values()) == {"fresh"}
+    write_plan(tmp_path, text.replace("limit = 5", "limit = 6"))
+    second = run_json(twin, tmp_path)
+    outcomes = states(second)
+    names = {name for name, outcome in outcomes.items() if outcome == "done"}
+    assert names == {"dataset/answers", "dataset/unseen", "evaluate/copied"}
+    summaries = {unit["unit"]: unit["said"] for unit in second["units"]}
+    assert "6 to evaluate on" in summaries["dataset/unseen"]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD.items(), ids=list(BAD.values()))

@@ -93,7 +93,7 @@ def test_a_licence_that_is_not_known_keeps_prompts_from_the_hub(ran: tuple[Place
     plan.write_text(plan.read_text("utf-8") + allowed, "utf-8")
     done = project.run("run", "plan.toml", "--json")
     units = {unit["unit"]: unit for unit in json.loads(done.out)["units"]}
-    assert "The tag v1 of your-name/crosscode names" in units["publish/crosscode"]["problem"]
+    assert "The tag v1 of your-name/crosscode" in units["publish/crosscode"]["problem"]
     assert "Write {content} into the plan's tag" in units["publish/crosscode"]["remedy"]
     *others, last = plan.read_text("utf-8").split('tag = "v1"')
     plan.write_text('tag = "v1"'.join(others) + 'tag = "v{content}"' + last, "utf-8")

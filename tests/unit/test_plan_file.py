@@ -111,6 +111,17 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
             "",
         ),
         (
+            LISTED + '[[dataset]]\nname = "c"\nfamily = "crosscode"\n'
+            '[dataset.crosscode]\ntasks = ["qaa"]\nsplit = "Type-QA"',
+            "dataset[0].crosscode.tasks: There is no task 'qaa'",
+            "Did you mean qa",
+        ),
+        (
+            LISTED + '[[evaluation]]\nname = "e"\ntasks = ["sentimen"]',
+            "evaluation[0].tasks: There is no task 'sentimen'",
+            "Did you mean sentiment",
+        ),
+        (
             DATASET + '[dataset.publish]\nrepo-id = "a/b"\ntag = "v{week}"',
             "dataset[0].publish.tag: The tag 'v{week}' has an unknown word",
             "{content}",

@@ -171,7 +171,7 @@ def _refuse_overwriting(
         more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         raise PublishError(
             f"{call.repo_id} holds other content; publishing would {names}{more}",
-            "Choose another name, or publish with --overwrite",
+            "Choose another name, or publish with --overwrite (overwrite = true in a plan)",
         )
     if tag in state.tags and (changes or state.tags[tag] != state.head):
         raise TagTakenError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import DatasetError
-from goldpan.plan.record import digest_of, digests_of
+from goldpan.plan.record import digests_of
 from goldpan.plan.repository_steps import Setting
 from goldpan.plan.sections import DatasetPlan
 from goldpan.plan.unit import Outcome, Stage, Step, Unit
@@ -203,11 +203,7 @@ class CrossCodeStep(Step):
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the tasks' datasets."""
         assert self.section.crosscode is not None
-        layout = self.setting.lab.layout
-        return {
-            f"datasets/{name}": digest_of(layout.dataset(name) / "provenance.json")
-            for name in self.section.crosscode.tasks
-        }
+        return self.setting.task_digests(self.section.crosscode.tasks)
 
     def run(self) -> Outcome:
         """Write the tasks' files, and the prompts of the split."""
@@ -216,12 +212,11 @@ class CrossCodeStep(Step):
         from goldpan.builders.crosscode.prompt_table import CrossSettings
         from goldpan.builders.crosscode.splits import assign_tasks, find_split, load_splits
         from goldpan.datasets.prompt_methods import find_method
-        from goldpan.datasets.registry import find_task, tasks_directory
         from goldpan.datasets.task_data import task_directory
 
         section, lab, seed = self.section.crosscode, self.setting.lab, self.section.seed
         assert section is not None
-        tasks = [find_task(name, tasks_directory(lab.path)) for name in section.tasks]
+        tasks = [self.setting.task(name) for name in section.tasks]
         datasets = [TaskDataset(task, task_directory(lab.layout, task)) for task in tasks]
         splits = load_splits(None)
         chosen = find_split(section.split, splits)

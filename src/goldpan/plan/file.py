@@ -95,6 +95,7 @@ def check_plan(file: PlanFile, tasks: Path | None = None) -> None:
     from goldpan.annotation.review.settings import load_review_settings
     from goldpan.builders.recipes import find_recipe
     from goldpan.datasets.licenses import stated_license
+    from goldpan.datasets.registry import find_task
     from goldpan.datasets.splits import SplitPlan
     from goldpan.evaluation.models.catalogue import find_model
     from goldpan.evaluation.protocol import find_protocol
@@ -117,25 +118,28 @@ def check_plan(file: PlanFile, tasks: Path | None = None) -> None:
             key = f"dataset[{number}].publish.tag"
             _check_key(file, key, check_tag, dataset.publish.tag, dataset.family)
         if dataset.family in FAMILIES:
-            _check_family(file, f"dataset[{number}]", dataset)
+            _check_family(file, f"dataset[{number}]", dataset, tasks)
             continue
         _check_key(file, f"dataset[{number}].family", find_recipe, dataset.family)
         _check_key(file, f"dataset[{number}].split", SplitPlan.parse, dataset.split, dataset.seed)
     for number, evaluation in enumerate(plan.evaluation):
         _check_tasks(file, f"evaluation[{number}].datasets", evaluation.datasets, tasks)
+        for name in evaluation.tasks:
+            _check_key(file, f"evaluation[{number}].tasks", find_task, name, tasks)
         _check_key(file, f"evaluation[{number}].protocol", find_protocol, evaluation.protocol)
         for model in evaluation.models:
             key = f"evaluation[{number}].models"
             _check_key(file, key, find_model, model, evaluation.settings)
 
 
-def _check_family(file: PlanFile, key: str, dataset: DatasetPlan) -> None:
+def _check_family(file: PlanFile, key: str, dataset: DatasetPlan, own: Path | None) -> None:
     """Check what a dataset names that is not built of issues and pairs."""
     from goldpan.builders.code_comments.files import find_languages
     from goldpan.builders.crosscode.splits import find_split, load_splits
     from goldpan.builders.issue_type.balance import Balance
     from goldpan.builders.issue_type.profile import load_profile
     from goldpan.datasets.prompt_methods import find_method
+    from goldpan.datasets.registry import find_task
     from goldpan.datasets.splits import SplitPlan
 
     if dataset.family == "issue-type":
@@ -149,6 +153,8 @@ def _check_family(file: PlanFile, key: str, dataset: DatasetPlan) -> None:
         known = load_splits(None)
         _check_key(file, f"{key}.crosscode.split", find_split, dataset.crosscode.split, known)
         _check_key(file, f"{key}.crosscode.method", find_method, dataset.crosscode.method)
+        for name in dataset.crosscode.tasks:
+            _check_key(file, f"{key}.crosscode.tasks", find_task, name, own)
     else:
         _check_key(file, f"{key}.split", SplitPlan.parse, dataset.split, dataset.seed)
 

@@ -139,7 +139,8 @@ def _duplicates(setting: Setting, repos: Sequence[str]) -> Iterator[Step]:
 
 def _datasets(setting: Setting, store: Store, repos: Sequence[str]) -> Iterator[Step]:
     review = setting.file.plan.review
-    for dataset in setting.file.plan.dataset:
+    datasets = setting.file.plan.dataset
+    for dataset in sorted(datasets, key=lambda dataset: dataset.crosscode is not None):
         chosen = tuple(_chosen(dataset, repos))
         if dataset.family in FAMILIES:
             yield _family_step(setting, dataset, chosen)
@@ -155,16 +156,24 @@ def _datasets(setting: Setting, store: Store, repos: Sequence[str]) -> Iterator[
 
 def _family_step(setting: Setting, dataset: DatasetPlan, repos: tuple[str, ...]) -> Step:
     """Return the step of a dataset that is not built of issues and pairs."""
+    if dataset.crosscode is not None:
+        needs = tuple(_datasets_of_tasks(setting, dataset.crosscode.tasks))
+        return CrossCodeStep(Unit("dataset", dataset.name, needs), setting, dataset)
     stage = {"issue-type": "mine", "code-comments": "clone"}.get(dataset.family)
     waits = () if stage is None else tuple(f"{stage}/{repo}" for repo in repos)
     unit = Unit("dataset", dataset.name, *(((), waits) if dataset.leave_out else (waits, ())))
-    match dataset.family:
-        case "issue-type":
-            return IssueTypeStep(unit, setting, dataset, repos)
-        case "code-comments":
-            return CodeCommentsStep(unit, setting, dataset, repos)
-        case _:
-            return CrossCodeStep(unit, setting, dataset)
+    if dataset.family == "issue-type":
+        return IssueTypeStep(unit, setting, dataset, repos)
+    return CodeCommentsStep(unit, setting, dataset, repos)
+
+
+def _datasets_of_tasks(setting: Setting, names: Sequence[str]) -> Iterator[str]:
+    """Yield the units that build what holds the rows of tasks, of those of the plan."""
+    tasks = [setting.task(name) for name in names]
+    built = {task.source.builder for task in tasks if task.source.access == "built"}
+    for dataset in setting.file.plan.dataset:
+        if dataset.crosscode is None and (dataset.name in names or dataset.family in built):
+            yield f"dataset/{dataset.name}"
 
 
 def _review_name(setting: Setting, review: Review) -> str:

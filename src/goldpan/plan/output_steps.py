@@ -75,11 +75,11 @@ class EvaluateStep(Step):
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the datasets."""
         layout = self.setting.lab.layout
-        names = (*self.section.datasets, *self.section.tasks)
-        return {
+        datasets = {
             f"datasets/{name}": digest_of(layout.dataset(name) / "provenance.json")
-            for name in names
+            for name in self.section.datasets
         }
+        return datasets | self.setting.task_digests(self.section.tasks)
 
     def run(self) -> Outcome:
         """Run them, and go on where one fails."""

@@ -19,6 +19,7 @@ from goldpan.plan.unit import Outcome, Step, Unit
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.api.workspace import Workspace
+    from goldpan.datasets.task import Task
     from goldpan.filters.profile import Profile
 
 RENAMED = "repo"
@@ -90,6 +91,22 @@ class Setting:
                 whole.update(f"{repo} {digest_of(layout.table(repo, 'entries'))}\n".encode())
             self.memory[ISSUES] = whole.hexdigest()
         return self.memory[ISSUES]
+
+    def task(self, name: str) -> Task:
+        """Return a task of the registry, or of the workspace."""
+        from goldpan.datasets.registry import find_task, tasks_directory
+
+        return find_task(name, tasks_directory(self.lab.path))
+
+    def task_digests(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the digests of the datasets that hold the rows of tasks, by task."""
+        from goldpan.datasets.task_data import task_directory
+
+        directories = {name: task_directory(self.lab.layout, self.task(name)) for name in names}
+        return {
+            f"datasets/{name}": digest_of(directory / "provenance.json")
+            for name, directory in directories.items()
+        }
 
     def pairs(self, repo: str) -> dict[str, Path]:
         """Return the files of a repository's pairs, by rules."""

@@ -136,7 +136,7 @@ class OpenPlan:
                 cluster = PlanCluster(ray, self.file, self.lab, self._reporter)
                 self._cluster = stack.enter_context(cluster.checked())
                 stack.callback(setattr, self, "_cluster", None)
-            for stage, steps in groupby(self.steps, lambda step: step.unit.stage):
+            for (stage, _), steps in groupby(self.steps, _rank):
                 self._run_stage(stage, list(steps), wish, results, listener)
         chosen = [results[step.unit.name] for step in self.steps if wish.takes(step.unit)]
         return PlanResult(
@@ -176,10 +176,11 @@ class OpenPlan:
         results: dict[str, UnitResult],
         listener: Listener,
     ) -> None:
-        """Run what is due of a stage, no unit of which depends on another."""
+        """Run what is due of a stage, of units none of which depends on another."""
         jobs: list[Job] = []
         for step in steps:
-            position = (self._numbers[step.unit.name], len(self.steps), len(steps))
+            of_stage = sum(other.unit.stage == stage for other in self.steps)
+            position = (self._numbers[step.unit.name], len(self.steps), of_stage)
             notifier = UnitNotifier(listener, step.unit, position)
             judged = self._judge(step, wish, results, notifier)
             if isinstance(judged, Job):
@@ -234,3 +235,9 @@ class OpenPlan:
     def _keep(self, record: Record) -> None:
         write_record(self.store.record(record.unit), record)
         self.records[record.unit] = record
+
+
+def _rank(step: Step) -> tuple[Stage, bool]:
+    """Return the stage, and whether the unit needs another one of it."""
+    stage = step.unit.stage
+    return stage, any(name.startswith(f"{stage}/") for name in step.unit.needs)
