@@ -58,14 +58,14 @@ class Answer:
         return {name: text.replace(old, new) for name, text in self.headers.items()}
 
 
-Behaviour = Callable[[Got], Answer]
+Behavior = Callable[[Got], Answer]
 
 
 class Server:
-    """Answers everything by one behaviour while its block runs, and keeps what it got."""
+    """Answers everything by one behavior while its block runs, and keeps what it got."""
 
-    def __init__(self, behaviour: Behaviour = lambda got: Answer()) -> None:
-        self.behaviour = behaviour
+    def __init__(self, behavior: Behavior = lambda got: Answer()) -> None:
+        self.behavior = behavior
         self.got: list[Got] = []
         handler = type("Handler", (_Handler,), {"owner": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         got = Got(self.command, self.path, tuple(self.headers.items()), body)
         self.owner.got.append(got)
-        answer = self.owner.behaviour(got)
+        answer = self.owner.behavior(got)
         self.send_response_only(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
@@ -152,7 +152,7 @@ def _headers(got: Got) -> dict[str, str]:
     }
 
 
-def echo_json(status: int) -> Behaviour:
+def echo_json(status: int) -> Behavior:
     """Refuse as an API does, and say what was sent."""
 
     def answer(got: Got) -> Answer:
@@ -169,7 +169,7 @@ def echo_json(status: int) -> Behaviour:
     return answer
 
 
-def echo_page(status: int) -> Behaviour:
+def echo_page(status: int) -> Behavior:
     """Answer with a page of HTML that says what was sent."""
 
     def answer(got: Got) -> Answer:
@@ -184,7 +184,7 @@ def break_off(got: Got) -> Answer:
     return Answer(200, b'{"data": "' + spoken(got).encode(), _headers(got), cut=True)
 
 
-def redirect(to: str, status: int = 307) -> Behaviour:
+def redirect(to: str, status: int = 307) -> Behavior:
     """Lead to another place, which is told what was sent here by its address too."""
 
     def answer(got: Got) -> Answer:
@@ -194,7 +194,7 @@ def redirect(to: str, status: int = 307) -> Behaviour:
     return answer
 
 
-def in_front_of(url: str, *marks: bytes) -> Behaviour:
+def in_front_of(url: str, *marks: bytes) -> Behavior:
     """Ask a good server, and write the credential into its answers behind each mark."""
 
     def answer(got: Got) -> Answer:

@@ -18,7 +18,7 @@ from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 START = datetime(2022, 1, 1, tzinfo=UTC)
 _ENGLISH = (
     "the a window of river gold pan sieve opens closes when user clicks button after update "
-    "crash error expected actual behaviour steps reproduce version machine please add option "
+    "crash error expected actual behavior steps reproduce version machine please add option "
     "support for reading large files with many columns it would be nice to have this"
 )
 WORDS = _ENGLISH.split()

@@ -54,7 +54,7 @@ examples = [
 ]
 negative_examples = [
   ["It fell apart", "wish", "Something broke."],
-  ["Make it red", "colour", "That is no class."],
+  ["Make it red", "color", "That is no class."],
 ]
 
 [[labels]]

@@ -104,7 +104,7 @@ def _task(name: str, task: Task) -> Iterator[str]:
     yield f"{task.title}. {task.definition}"
     source = task.source
     yield (
-        f"Source: [{source.title}]({source.url}), licence {source.license}, access "
+        f"Source: [{source.title}]({source.url}), license {source.license}, access "
         f"{source.access}; split `{task.split}`."
     )
     if task.labels:

@@ -27,7 +27,7 @@ from tests.examples import examples, write
 from tests.hostile import (
     ESCAPES,
     Answer,
-    Behaviour,
+    Behavior,
     Got,
     Server,
     break_off,
@@ -251,12 +251,12 @@ def commands(request: pytest.FixtureRequest) -> Commands:
 
 @pytest.fixture
 def tell(lab: Place, commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    """Give what runs the commands against a behaviour and returns what the server got."""
+    """Give what runs the commands against a behavior and returns what the server got."""
 
-    def run_against(server: Server, behaviour: Behaviour) -> None:
+    def run_against(server: Server, behavior: Behavior) -> None:
         monkeypatch.setenv("GOLDPAN_API_URL", "http://127.0.0.1:9")
         monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-        server.behaviour = behaviour
+        server.behavior = behavior
         for arguments in commands(lab, server.url):
             lab.run(*arguments, monkeypatch=monkeypatch)
 
@@ -264,14 +264,14 @@ def tell(lab: Place, commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Ite
     lab.check()
 
 
-Tell = Callable[[Server, Behaviour], None]
+Tell = Callable[[Server, Behavior], None]
 
 
 def test_what_a_server_echoes_is_neither_printed_nor_written(
     tell: Tell, commands: Commands
 ) -> None:
     with Server() as server:
-        for behaviour in (
+        for behavior in (
             echo_json(401),
             echo_json(400),
             echo_page(403),
@@ -281,8 +281,8 @@ def test_what_a_server_echoes_is_neither_printed_nor_written(
             break_off,
         ):
             server.got.clear()
-            tell(server, behaviour)
-            if behaviour is not break_off:
+            tell(server, behavior)
+            if behavior is not break_off:
                 sent = b"\n".join(got.bytes for got in server.got)
                 assert finds(sent, SECRETS) == [SENT[commands]]
 
@@ -311,7 +311,7 @@ def test_what_github_tells_is_mined_without_the_token(
     with Twin(synthetic_world()) as twin, Server() as server:
         good = in_front_of(twin.url, b'"title":"', b'"body":"')
 
-        def behaviour(got: Got) -> Answer:
+        def behavior(got: Got) -> Answer:
             answer = good(got)
             body = answer.body.replace(twin.url.encode(), server.url.encode())
             headers = {
@@ -319,7 +319,7 @@ def test_what_github_tells_is_mined_without_the_token(
             }
             return Answer(answer.status, body, headers)
 
-        server.behaviour = behaviour
+        server.behavior = behavior
         arguments: Arguments = ["mine", "--repo", SLUICE, "--via", via, "--api-url", server.url]
         code, output = lab.run(*arguments, "--workspace", lab.workspace, monkeypatch=monkeypatch)
         assert code == 0, output
@@ -332,11 +332,11 @@ def test_a_next_page_elsewhere_gets_no_token(lab: Place, monkeypatch: pytest.Mon
     with Twin(synthetic_world()) as twin, Server() as server, Server() as other:
         good = in_front_of(twin.url)
 
-        def behaviour(got: Got) -> Answer:
+        def behavior(got: Got) -> Answer:
             answer = good(got)
             return Answer(answer.status, answer.body, answer.headers_with(twin.url, other.url))
 
-        server.behaviour = behaviour
+        server.behavior = behavior
         arguments = ["mine", "--repo", SLUICE, "--via", "rest", "--api-url", server.url]
         code, output = lab.run(*arguments, "--workspace", lab.workspace, monkeypatch=monkeypatch)
         assert (code, "another host" in output) == (1, True), output
@@ -361,7 +361,7 @@ def test_listings_and_uploads_of_the_hub_take_no_token_elsewhere(
     with Hub(lab.root / "hub", {HUB: {"org"}}) as hub, Server() as server, Server() as other:
         good = in_front_of(hub.url)
 
-        def behaviour(got: Got) -> Answer:
+        def behavior(got: Got) -> Answer:
             answer = good(got)
             body = answer.body.replace(f"{hub.url}/lfs/verify".encode(), other.url.encode())
             body = body.replace(hub.url.encode(), server.url.encode())
@@ -370,7 +370,7 @@ def test_listings_and_uploads_of_the_hub_take_no_token_elsewhere(
             }
             return Answer(answer.status, body, headers)
 
-        server.behaviour = behaviour
+        server.behavior = behavior
         next_pages = server.url
         for arguments in _publish(lab, server.url):
             lab.run(*arguments, monkeypatch=monkeypatch)
@@ -393,12 +393,12 @@ def test_a_token_that_was_granted_later_is_a_secret_too(
     with Server() as server:
         refuse = echo_json(400)
 
-        def behaviour(got: Got) -> Answer:
+        def behavior(got: Got) -> Answer:
             if "token/refresh" in got.path:
                 return Answer(200, json.dumps({"access": ACCESS}).encode())
             return refuse(got)
 
-        server.behaviour = behaviour
+        server.behavior = behavior
         for arguments in _annotate(lab, server.url):
             lab.run(*arguments, monkeypatch=monkeypatch)
         assert finds(b"\n".join(got.bytes for got in server.got), SECRETS) == [REFRESH, ACCESS]

@@ -191,7 +191,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_bytes(content)
     for name, text in {
         "toml": "via =",
-        "key": "colour = 1",
+        "key": "color = 1",
         "secret": f"token = '{TOKEN}'",
     }.items():
         (folder / name).mkdir()

@@ -222,7 +222,7 @@ def test_a_class_and_its_copies_are_on_one_side(tmp_path: Path) -> None:
     assert sum(row["class"] == "T" for row in train + test) == 2
 
 
-def test_licence_and_name_come_from_the_mined_tables(tmp_path: Path) -> None:
+def test_license_and_name_come_from_the_mined_tables(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     path = case.workspace.table(REPO, "repositories")
     path.parent.mkdir(parents=True)

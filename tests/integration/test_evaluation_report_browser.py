@@ -179,13 +179,13 @@ def test_no_word_of_a_figure_is_cut_off(browser: Browser, page: Path, tmp_path: 
 
 
 def test_figures_follow_the_scheme(browser: Browser, page: Path) -> None:
-    colours = []
+    colors = []
     for scheme in ("light", "dark"):
         browser.open(page, scheme=scheme)
-        colours.append(
+        colors.append(
             browser.ask("getComputedStyle(document.querySelector('.plot svg text')).fill")
         )
-    assert colours[0] != colours[1]
+    assert colors[0] != colors[1]
     assert browser.ask("getComputedStyle(document.querySelector('.plot svg path')).fill") == (
         "rgb(31, 29, 25)"
     )

@@ -65,14 +65,14 @@ def test_a_family_goes_from_plan_to_hub(ran: tuple[Place, Done], family: str) ->
     assert info["license"] == "mit"
     rows = sum(pq.read_metadata(path).num_rows for path in directory.glob("data/*.parquet"))
     assert sum(split["num_examples"] for split in info["dataset_info"]["splits"]) == rows > 0
-    for words in ("One example, its long texts cut:", "## Licences", "| MIT |", "```bibtex"):
+    for words in ("One example, its long texts cut:", "## Licenses", "| MIT |", "```bibtex"):
         assert words in card
     sources: list[Any] = json.loads(published["provenance.json"])["repositories"]
     assert {source["license"] for source in sources} == {"MIT"}
 
 
-def test_a_licence_that_is_not_known_keeps_prompts_from_the_hub(ran: tuple[Place, Done]) -> None:
-    """The rows of one task say nothing of a licence, neither do they in its registry."""
+def test_a_license_that_is_not_known_keeps_prompts_from_the_hub(ran: tuple[Place, Done]) -> None:
+    """The rows of one task say nothing of a license, neither do they in its registry."""
     project, _ = ran
     task = find_task("story_points")
     lab = Workspace(project.folder / "lab")
@@ -85,7 +85,7 @@ def test_a_licence_that_is_not_known_keeps_prompts_from_the_hub(ran: tuple[Place
     assert units["dataset/crosscode"]["state"] == "done"
     assert units["publish/crosscode"]["state"] == "failed"
     for name in ("Story points of 16 projects (Choetkiertikul et al.)", "o/n"):
-        cause = f"15 examples are of {name}, whose licence is unknown. Leave {name} out, or allow"
+        cause = f"15 examples are of {name}, whose license is unknown. Leave {name} out, or allow"
         assert cause in units["publish/crosscode"]["problem"]
     assert project.hub.repo("your-name/crosscode") == before
     plan = project.folder / "plan.toml"

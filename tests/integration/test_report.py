@@ -328,20 +328,20 @@ def test_criteria_are_explained_with_their_settings(tmp_path: Path, name: str) -
     assert f"minimum = {profile.settings['comment-scale'].minimum}" in text
 
 
-def luminance(colour: str) -> float:
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+def luminance(color: str) -> float:
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
     ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_colours_have_enough_contrast(tmp_path: Path) -> None:
+def test_colors_have_enough_contrast(tmp_path: Path) -> None:
     """WCAG AA: 4.5 to 1 for text, in both schemes."""
     page = report(make_workspace(tmp_path))
     light, dark = re.findall(r":root \{(.*?)\}", page, re.DOTALL)[:2]
     for scheme in (light, dark):
-        colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", scheme))
+        colors = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", scheme))
         grounds = {
             "ink": ("paper", "card", "code", "shade", "del", "ins", "del-mark", "ins-mark"),
             "soft": ("paper", "card", "shade", "blank"),
@@ -352,5 +352,5 @@ def test_colours_have_enough_contrast(tmp_path: Path) -> None:
         }
         for text, places in grounds.items():
             for background in places:
-                bright = sorted((luminance(colours[text]), luminance(colours[background])))
+                bright = sorted((luminance(colors[text]), luminance(colors[background])))
                 assert (bright[1] + 0.05) / (bright[0] + 0.05) >= 4.5, (text, background)

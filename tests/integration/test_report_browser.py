@@ -123,11 +123,11 @@ def test_the_outline_is_in_order_and_boxes_show_that_they_scroll(
 def test_the_style_sheet_is_accepted_and_follows_the_scheme(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
-    colours = []
+    colors = []
     for scheme in ("light", "dark"):
         browser.open(pages["fenced"], scheme=scheme)
-        colours.append(browser.ask("getComputedStyle(document.body).backgroundColor"))
-    assert colours == ["rgb(251, 250, 246)", "rgb(23, 22, 18)"]
+        colors.append(browser.ask("getComputedStyle(document.body).backgroundColor"))
+    assert colors == ["rgb(251, 250, 246)", "rgb(23, 22, 18)"]
 
 
 def test_bars_are_as_long_as_their_counts(browser: Browser, pages: dict[str, Path]) -> None:

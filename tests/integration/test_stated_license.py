@@ -1,4 +1,4 @@
-"""A licence that the user states, and who says what the others are."""
+"""A license that the user states, and who says what the others are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.twin import Twin, synthetic_world
 REPO = "prospector/sluice"
 
 
-def licence(lab: Workspace, repo: str = REPO) -> tuple[str | None, str | None]:
+def license(lab: Workspace, repo: str = REPO) -> tuple[str | None, str | None]:
     (row,) = rows(lab.path, "repositories", repo)
     return row["license"], row["license_source"]
 
@@ -36,19 +36,19 @@ def lab(tmp_path: Path) -> Workspace:
 
 
 def test_what_is_stated_overrides_what_was_mined(lab: Workspace) -> None:
-    mined = licence(lab)
+    mined = license(lab)
     assert mined[1] == "GitHub"
     before = lab.layout.table(REPO, "repositories").read_bytes()
     lab.normalize(license="gpl-3.0-or-later")
-    assert licence(lab) == ("GPL-3.0", "stated by the user")
+    assert license(lab) == ("GPL-3.0", "stated by the user")
     lab.normalize()
-    assert licence(lab) == ("GPL-3.0", "stated by the user")
+    assert license(lab) == ("GPL-3.0", "stated by the user")
     assert check_workspace(lab.layout, Reporter(quiet=True)).damaged == ()
     lab.normalize(license="mined")
     assert lab.layout.table(REPO, "repositories").read_bytes() == before
 
 
-def test_the_provenance_says_who_told_the_licence(lab: Workspace) -> None:
+def test_the_provenance_says_who_told_the_license(lab: Workspace) -> None:
     lab.normalize(license="MPL-2.0")
     lab.pair()
     lab.filter()
@@ -73,15 +73,15 @@ def test_mine_takes_the_statement(
     with Twin(synthetic_world()) as twin:
         lab = Workspace(tmp_path, api_url=twin.url, via=via)  # type: ignore[arg-type]
         lab.mine(REPO, license="Zlib")
-        assert licence(lab) == ("Zlib", "stated by the user")
+        assert license(lab) == ("Zlib", "stated by the user")
         lab.mine(REPO)
-        assert licence(lab) == ("Zlib", "stated by the user")
+        assert license(lab) == ("Zlib", "stated by the user")
 
 
 def test_github_says_it_where_nobody_states_one(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         mine_twin(twin, tmp_path)
-    assert licence(Workspace(tmp_path)) == ("MIT", "GitHub")
+    assert license(Workspace(tmp_path)) == ("MIT", "GitHub")
 
 
 @pytest.mark.parametrize("stated", [True, False])
@@ -93,13 +93,13 @@ def test_a_backup_says_it_or_nobody_does(tmp_path: Path, stated: bool) -> None:
     backup.write_bytes(orjson.dumps(entry) + b"\n")
     lab = Workspace(tmp_path / "lab")
     lab.from_backup("o/r", backup)
-    assert licence(lab, "o/r") == (("ISC", "backup") if stated else (None, None))
+    assert license(lab, "o/r") == (("ISC", "backup") if stated else (None, None))
     lab.from_backup("o/r", backup, license="MIT")
-    assert licence(lab, "o/r") == ("MIT", "stated by the user")
+    assert license(lab, "o/r") == ("MIT", "stated by the user")
 
 
-def test_a_licence_that_nobody_can_look_up(lab: Workspace) -> None:
+def test_a_license_that_nobody_can_look_up(lab: Workspace) -> None:
     with pytest.raises(UsageError, match=r"did you mean Apache-2.0") as error:
         lab.normalize(license="Apache-2")
     assert "https://spdx.org/licenses" in error.value.remedy
-    assert licence(lab)[1] == "GitHub"
+    assert license(lab)[1] == "GitHub"

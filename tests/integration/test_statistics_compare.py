@@ -29,8 +29,8 @@ def matrix(
     hard = random.normal(0, 0.1, tasks)
     return score_matrix(
         [
-            Score(model, f"task {at}", run, centre + hard[at] + float(random.normal(0, noise)))
-            for model, centre in rows.items()
+            Score(model, f"task {at}", run, center + hard[at] + float(random.normal(0, noise)))
+            for model, center in rows.items()
             for at in range(tasks)
             for run in range(seeds)
         ],

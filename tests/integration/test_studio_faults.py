@@ -66,7 +66,7 @@ def says(value: object) -> Callable[[Got], Answer]:
     ids=lambda content: json.dumps(content)[:40],
 )
 def test_json_of_another_shape_is_told(server: Server, call: str, content: object) -> None:
-    server.behaviour = says(content)
+    server.behavior = says(content)
     fine = {("find_project", "{}"): False, ("users", "[]"): True, ("webhooks", "[]"): True}
     fine |= {("export", "[]"): True}
     with Studio(Address(server.url, TOKEN)) as studio:
@@ -81,16 +81,16 @@ def test_json_of_another_shape_is_told(server: Server, call: str, content: objec
 def test_pages_and_cut_connections_are_told(server: Server, call: str) -> None:
     for token in (TOKEN, PERSONAL):
         with Studio(Address(server.url, token)) as studio:
-            server.behaviour = break_off
+            server.behavior = break_off
             with pytest.raises(StudioError, match=r"does not answer.*See that it runs"):
                 CALLS[call](studio)
         with Studio(Address(server.url, token)) as studio:
-            server.behaviour = echo_page(200)
+            server.behavior = echo_page(200)
             with pytest.raises(StudioError) as caught:
                 CALLS[call](studio)
             assert token not in str(caught.value)
             assert not set("\x1b\x07\x9b\u202e") & set(str(caught.value))
-            server.behaviour = echo_page(500)
+            server.behavior = echo_page(500)
             with pytest.raises(StudioFaultError):
                 CALLS[call](studio)
 
@@ -101,21 +101,21 @@ def test_an_export_that_lacks_something_is_never_kept(server: Server, lacking: s
     task = {name: value for name, value in TASK.items() if name != lacking}
     if "annotations" in task:
         task["annotations"] = [answer]
-    server.behaviour = says([task])
+    server.behavior = says([task])
     with Studio(Address(server.url, TOKEN)) as studio:
         with pytest.raises(StudioError, match=f"unexpected, KeyError: '{lacking}'"):
             studio.export(1, [1])
-        server.behaviour = says([TASK])
+        server.behavior = says([TASK])
         assert json.loads(studio.export(1, [1])) == [TASK]
 
 
 def test_a_connection_that_is_cut_after_the_token_was_renewed_is_told(server: Server) -> None:
-    def behaviour(got: Got) -> Answer:
+    def behavior(got: Got) -> Answer:
         if "refresh" in got.path:
             return Answer(200, b'{"access": "granted0123"}')
         return break_off(got) if len(server.got) > 3 else Answer(401)
 
-    server.behaviour = behaviour
+    server.behavior = behavior
     with (
         Studio(Address(server.url, PERSONAL)) as studio,
         pytest.raises(StudioError, match="does not answer"),
@@ -125,7 +125,7 @@ def test_a_connection_that_is_cut_after_the_token_was_renewed_is_told(server: Se
 
 @pytest.mark.parametrize("granted", [b"{}", b"[]", b"<html>", b'{"access": "two\\nlines"}'])
 def test_a_grant_that_is_none_is_told(server: Server, granted: bytes) -> None:
-    server.behaviour = lambda got: Answer(200, granted)
+    server.behavior = lambda got: Answer(200, granted)
     with (
         Studio(Address(server.url, PERSONAL)) as studio,
         pytest.raises(StudioError, match="refresh"),
@@ -134,7 +134,7 @@ def test_a_grant_that_is_none_is_told(server: Server, granted: bytes) -> None:
 
 
 def test_a_redirect_is_not_followed(server: Server) -> None:
-    server.behaviour = lambda got: Answer(302, b"", {"Location": "https://elsewhere.example/x"})
+    server.behavior = lambda got: Answer(302, b"", {"Location": "https://elsewhere.example/x"})
     with (
         Studio(Address(server.url, TOKEN)) as studio,
         pytest.raises(StudioError, match=r"redirects to https://elsewhere\.example/x"),

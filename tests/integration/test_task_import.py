@@ -89,7 +89,7 @@ def test_an_imported_dataset_may_be_published(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('"MIT"', '"unknown"'), "whose licence is not known"),
+        (('"MIT"', '"unknown"'), "whose license is not known"),
         (('"public"', '"no-copy"'), "may not be copied"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The twin against GitHub's documented behaviour: strictness, costs, cursors, the schema."""
+"""The twin against GitHub's documented behavior: strictness, costs, cursors, the schema."""
 
 from __future__ import annotations
 

@@ -271,7 +271,7 @@ def test_a_registry_task_may_say_its_type() -> None:
     [
         ({"type": ["Generation", "Songs"]}, "odd: settings.crosscode.type"),
         ({"number": 0}, "odd: settings.crosscode.number"),
-        ({"colour": "red"}, "odd: settings.crosscode.colour"),
+        ({"color": "red"}, "odd: settings.crosscode.color"),
         ("red", "odd: settings.crosscode"),
     ],
 )

@@ -208,7 +208,7 @@ def test_a_dataset_with_problems_stays_here(hub: Hub, tmp_path: Path) -> None:
     with pytest.raises(PublishError, match="cannot be published") as caught:
         publish(directory, ID, find_private=lambda text: [_Found()] if text == "SECRET" else [])
     message = str(caught.value)
-    assert "2 examples are of o/n, whose licence is not known" in message
+    assert "2 examples are of o/n, whose license is not known" in message
     assert "code-edit:o/n#1+10001 has secret in its body" in message
     assert "SECRET" not in message
     assert hub.requests == []

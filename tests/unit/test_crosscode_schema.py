@@ -154,12 +154,12 @@ def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
     (data,) = (tmp_path / "files").glob("*.data.json")
     content = json.loads(data.read_text())
     content["Instances"][1]["output"] = "crash"
-    content["Instances"][2]["facts"] = {"colour": "red", "position": 1}
+    content["Instances"][2]["facts"] = {"color": "red", "position": 1}
     data.write_text(json.dumps(content))
     assert problem_lines(tmp_path / "files") == [
         f"error: {data.name}: Instances[1]: the output 'crash' is not one of the task's labels: "
         "bug, feature, question",
-        f"error: {data.name}: Instances[2].facts.colour: is not a column of the task",
+        f"error: {data.name}: Instances[2].facts.color: is not a column of the task",
     ]
     content["Instances"][1]["output"] = "bug"
     content["Instances"][2]["facts"] = {"position": "first"}

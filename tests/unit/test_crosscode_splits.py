@@ -259,7 +259,7 @@ def test_a_task_in_two_directories_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_card_says_where_prompts_are_from(tmp_path: Path) -> None:
-    """Licences are those of the rows; what only examples show is listed, and so is its licence."""
+    """Licenses are those of the rows; what only examples show is listed, and so is its license."""
     workspace, files = Workspace(tmp_path / "w"), tmp_path / "files"
     tasks = [make_task("asking", "text-generation", category="question_answering")]
     tasks.append(make_task("kinds", "multi-class"))
@@ -285,10 +285,10 @@ def test_the_card_says_where_prompts_are_from(tmp_path: Path) -> None:
     assert head["license"] == ["gpl-3.0", "mit"]
     assert check_dataset(made.directory) == []
     (problem, *_) = check_dataset(made.directory, allowed_licenses=["MIT"])
-    assert "of o/shown, whose licence is GPL-3.0 and not in the allow-list" in problem.cause
+    assert "of o/shown, whose license is GPL-3.0 and not in the allow-list" in problem.cause
 
 
-def test_what_examples_alone_show_counts_for_licences_and_privacy(tmp_path: Path) -> None:
+def test_what_examples_alone_show_counts_for_licenses_and_privacy(tmp_path: Path) -> None:
     texts = sentences(0, 10)
     hidden = {"repo": "o/secret", "license": "GPL-3.0"}
     rows = [
@@ -313,7 +313,7 @@ def test_what_examples_alone_show_counts_for_licences_and_privacy(tmp_path: Path
     assert "title={'''" in card
     problems = [(problem.file, problem.cause) for problem in check_dataset(directory)]
     assert ("tasks/task_001_set1_translation.meta.json", "it holds email") in problems
-    assert ("data", "9 examples are of set1, whose licence is not known") in problems
+    assert ("data", "9 examples are of set1, whose license is not known") in problems
     causes = [problem.cause for problem in check_dataset(directory, allowed_licenses=["unknown"])]
     assert any("texts that others quote are of o/secret" in cause for cause in causes)
 

@@ -126,7 +126,7 @@ def test_every_column_is_described_in_one_sentence(family: Family) -> None:
     assert family.table.key == ("id",)
 
 
-def test_licences_are_known_by_spdx_and_by_the_hub() -> None:
+def test_licenses_are_known_by_spdx_and_by_the_hub() -> None:
     assert [spdx(name) for name in ("mit", "GPL-3.0-or-later", "NOASSERTION", None)] == [
         "MIT",
         "GPL-3.0",

@@ -168,7 +168,7 @@ def test_a_dataset_without_data_or_card_is_told(dataset: Path) -> None:
         (lambda card: card["dataset_info"].update(download_size=1), "download_size"),
         (lambda card: card["dataset_info"]["features"].pop(), "features"),
         (lambda card: card.update(license="mit"), "not that of the examples"),
-        (lambda card: card.update(license="mine"), "knows no licence 'mine'"),
+        (lambda card: card.update(license="mine"), "knows no license 'mine'"),
         (lambda card: card.pop("license"), "KeyError"),
     ],
 )
@@ -207,7 +207,7 @@ def test_data_of_another_family_or_no_data_at_all_is_told(dataset: Path, tmp_pat
     assert any("cannot be read" in problem.cause for problem in check(dataset))
 
 
-def test_licences_have_to_be_known_and_allowed(tmp_path: Path) -> None:
+def test_licenses_have_to_be_known_and_allowed(tmp_path: Path) -> None:
     rows = [
         example(QA, 1, license="MIT"),
         example(QA, 2, "p/q", license="GPL-3.0"),
@@ -217,12 +217,12 @@ def test_licences_have_to_be_known_and_allowed(tmp_path: Path) -> None:
     ]
     directory = write(tmp_path, QA, rows).directory
     assert [problem.cause for problem in check(directory)] == [
-        "1 examples are of r/s, whose licence is not known",
-        "2 examples are of t/u, whose licence is NOASSERTION",
+        "1 examples are of r/s, whose license is not known",
+        "2 examples are of t/u, whose license is NOASSERTION",
     ]
     named = check(directory, allowed_licenses=["mit", "unknown"])
     assert [problem.cause for problem in named] == [
-        "1 examples are of p/q, whose licence is GPL-3.0 and not in the allow-list"
+        "1 examples are of p/q, whose license is GPL-3.0 and not in the allow-list"
     ]
     assert "allow GPL-3.0" in named[0].remedy
     assert check(directory, allowed_licenses=["MIT", "GPL-3.0-only", "Unknown"]) == []

@@ -42,7 +42,7 @@ def test_columns_that_hold_lists_are_known(
 ) -> None:
     directory = _write(Workspace(tmp_path), name, [pair])
     (only,) = check_dataset(directory)
-    assert "licence is not known" in str(only)
+    assert "license is not known" in str(only)
 
 
 def test_an_example_that_is_of_no_issue_is_traced_to_its_source(

@@ -134,7 +134,7 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
         ),
         (
             LISTED + '[mine]\nlicenses = { "numpy/numpy" = "BSD" }',
-            "mine.licenses: The licence 'BSD' is no SPDX identifier",
+            "mine.licenses: The license 'BSD' is no SPDX identifier",
             "spdx.org",
         ),
         (

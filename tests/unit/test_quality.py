@@ -166,7 +166,7 @@ def test_rules_move_the_thresholds() -> None:
 
 def test_lines_of_the_repository_s_template_say_nothing() -> None:
     text = (
-        "Which valve did you turn when it happened?\n\nWhich pipe was it, and which colour has it?"
+        "Which valve did you turn when it happened?\n\nWhich pipe was it, and which color has it?"
     )
     template = template_lines([text] * 3)
     assert find_fault(describe(text)) is None

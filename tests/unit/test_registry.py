@@ -186,7 +186,7 @@ def test_a_file_of_another_form_is_told_by_key(
         ('"It fell apart", "wish"', '"It fell apart", "bug"', "prompt.negative_examples", "too"),
         ("year = {2024}", "year = {2024", "source.citation", "braces"),
         ("author", "writer", "source.citation", "has no author"),
-        ('"MIT"', '"MTI"', "source.license", "not a licence that is known"),
+        ('"MIT"', '"MTI"', "source.license", "not a license that is known"),
         ('"https://example.org/toy"', '"toy"', "source.url", "not a web address"),
         ('"toys"', '"{text}"', "prompt.context", "braces"),
         ('reader = "table"', 'reader = "tabel"', "source.reader", "no reader"),

@@ -17,7 +17,7 @@ from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.filters.criterion import Subject
 
 _WRITTEN = frozenset({"id", "repo", "license"})
-"""Columns that every dataset has: splits, licences and traces go by them."""
+"""Columns that every dataset has: splits, licenses and traces go by them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def publish(
     tag: Annotated[str | None, typer.Option(help="Tag this version, for example v1.")] = None,
     allow_license: Annotated[
         list[str] | None,
-        typer.Option(help="Publish only under these SPDX licences; may be given several times."),
+        typer.Option(help="Publish only under these SPDX licenses; may be given several times."),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace what the Hub has under that name.")
@@ -100,7 +100,7 @@ def publish(
     """Publish a dataset on the Hugging Face Hub in one commit.
 
     The token comes from HF_TOKEN or `hf auth login`. Nothing leaves the machine if a
-    check of the card, the licences or secrets fails.
+    check of the card, the licenses or secrets fails.
     """
     from goldpan.datasets.hub import publish as publish_dataset
 

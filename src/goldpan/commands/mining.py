@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # these take long to import
 
 License = Annotated[
     str | None,
-    typer.Option(help="The repository's licence where GitHub is wrong or silent, such as MIT."),
+    typer.Option(help="The repository's license where GitHub is wrong or silent, such as MIT."),
 ]
 
 app = typer.Typer(

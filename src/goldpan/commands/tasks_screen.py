@@ -104,7 +104,7 @@ def print_task(task: Task, line: TaskLine) -> None:
         "rows": ", ".join(f"{key} {count:,}" for key, count in task.counts.items()),
         **{f"rows by {where}": f"{count:,}" for where, count in task.announced.items()},
         "source": f"{source.title}, {source.url}" if source.url else source.title,
-        "licence": source.license,
+        "license": source.license,
         "access": _ACCESS[source.access] + (", in the workspace" if line.imported else ""),
         "files": ", ".join(source.files),
         "on the Hub": f"{source.hub} {source.revision}".strip(),
@@ -236,7 +236,7 @@ def print_imported(result: ImportResult) -> None:
     if not source.url:
         console.print("Its source has no address: goldpan publish refuses unpublished data.")
     elif source.license == "unknown":
-        console.print("Its licence is unknown: check the source before you share it.")
+        console.print("Its license is unknown: check the source before you share it.")
     if source.url and source.access == "no-copy":
         console.print("Its source forbids copying: goldpan publish refuses it.")
     console.print(clean(f"Written to {written.directory}"))

@@ -22,7 +22,7 @@ def wilson(successes: int, trials: int) -> Estimate:
     if not trials:
         return Estimate(None, None, None)
     share, square = successes / trials, _NINETY_FIVE**2
-    centre = (share + square / (2 * trials)) / (1 + square / trials)
+    center = (share + square / (2 * trials)) / (1 + square / trials)
     spread = sqrt(share * (1 - share) / trials + square / (4 * trials**2))
     half = _NINETY_FIVE * spread / (1 + square / trials)
-    return Estimate(share, max(0.0, centre - half), min(1.0, centre + half))
+    return Estimate(share, max(0.0, center - half), min(1.0, center + half))

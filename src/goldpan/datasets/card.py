@@ -1,6 +1,6 @@
 """The card of a dataset: README.md with the Hub's YAML in front.
 
-Names, licences and the like come from GitHub, so whatever the template prints is escaped for
+Names, licenses and the like come from GitHub, so whatever the template prints is escaped for
 Markdown and HTML unless it is marked as raw.
 """
 
@@ -81,7 +81,7 @@ def front_matter(written: Written, card: CardInputs) -> dict[str, Any]:
         "pretty_name": title(written, card),
         "language": list(card.languages),
         "license": licenses[0] if len(licenses) == 1 else licenses,
-        **({"license_name": "licences-of-the-source-repositories"} if OTHER in licenses else {}),
+        **({"license_name": "licenses-of-the-source-repositories"} if OTHER in licenses else {}),
         "task_categories": list(family.task_categories),
         "tags": sorted({"code", "github", "goldpan", *family.tags, *card.tags}),
         "size_categories": [size_category(written.rows)],

@@ -1,4 +1,4 @@
-"""Checks a dataset before it is published: its card, files, licences, secrets and paths."""
+"""Checks a dataset before it is published: its card, files, licenses, secrets and paths."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_dataset(
     """Return all reasons not to publish a dataset; none when all is well.
 
     `allowed_licenses` are SPDX identifiers, and ``unknown`` for repositories without a known
-    licence; None allows every known licence. `find_private` is Goldpan's own where it is None.
+    license; None allows every known license. `find_private` is Goldpan's own where it is None.
     """
     try:
         provenance = read_provenance(directory)
@@ -153,9 +153,9 @@ def _check_card(
         yield Problem(CARD, f"its features are not the columns of {family.name}", _BUILD)
     for license in licenses:
         if license not in HUB_LICENSES:
-            yield Problem(CARD, f"the Hub knows no licence {license!r}", _BUILD)
+            yield Problem(CARD, f"the Hub knows no license {license!r}", _BUILD)
     if sorted(licenses) != hub_licenses(origin.license for origin in origins):
-        yield Problem(CARD, "its licence is not that of the examples", _BUILD)
+        yield Problem(CARD, "its license is not that of the examples", _BUILD)
 
 
 def _front_matter(path: Path) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _front_matter(path: Path) -> dict[str, Any]:
 def _origins(
     directory: Path, family: Family, shards: list[str], provenance: Mapping[str, Any]
 ) -> list[Origin]:
-    """Return what each repository or work gave under each licence, by the rows themselves.
+    """Return what each repository or work gave under each license, by the rows themselves.
 
     What rows only quote has no row, so the provenance tells of it.
     """
@@ -199,7 +199,7 @@ def _check_licenses(
         if name in allow if allow is not None else identifier:
             continue
         what = f"{origin.rows} examples are" if origin.rows else "texts that others quote are"
-        cause = f"{what} of {origin.repo}, whose licence is {origin.license or 'not known'}"
+        cause = f"{what} of {origin.repo}, whose license is {origin.license or 'not known'}"
         if allow is not None and identifier:
             cause += " and not in the allow-list"
         remedy = f"Leave {origin.repo} out, or allow {identifier or UNKNOWN} if you may publish it"

@@ -23,7 +23,7 @@ REPOSITORY = (
     Column("owner", TEXT, "The owner of the repository."),
     Column("name", TEXT, "The name of the repository without its owner."),
     Column("language", TEXT, "The main programming language of the repository, by GitHub."),
-    Column("license", TEXT, "The SPDX identifier of the repository's licence."),
+    Column("license", TEXT, "The SPDX identifier of the repository's license."),
 )
 ISSUE_NUMBER = Column("issue", COUNT, "The number of the issue.")
 PULL_NUMBER = Column("pull", COUNT, "The number of the pull request that fixed the issue.")

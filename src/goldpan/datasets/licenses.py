@@ -1,4 +1,4 @@
-"""Licences by SPDX identifier, as GitHub tells them, and by the names that the Hub knows."""
+"""Licenses by SPDX identifier, as GitHub tells them, and by the names that the Hub knows."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ HUB_LICENSES = frozenset(_HUB_NAMES.values()) | {OTHER, UNKNOWN}
 
 
 def spdx(license: str | None) -> str | None:
-    """Return the SPDX identifier in its own spelling, or None where the licence is not known.
+    """Return the SPDX identifier in its own spelling, or None where the license is not known.
 
-    GitHub says NOASSERTION where it found a licence that it cannot name; ``-only`` and
+    GitHub says NOASSERTION where it found a license that it cannot name; ``-only`` and
     ``-or-later`` are left out, as GitHub does.
     """
     if license is None:
@@ -84,7 +84,7 @@ def spdx(license: str | None) -> str | None:
 
 
 def stated_license(license: str | None) -> str | None:
-    """Return a licence that the user states in SPDX's spelling; ``mined`` stays as it is.
+    """Return a license that the user states in SPDX's spelling; ``mined`` stays as it is.
 
     Raises `UsageError` for another word, as nobody can look it up.
     """
@@ -95,18 +95,18 @@ def stated_license(license: str | None) -> str | None:
         near = get_close_matches(license.lower(), _BY_LOWER, n=1, cutoff=0.5)
         hint = f" (did you mean {_BY_LOWER[near[0]]}?)" if near else ""
         raise UsageError(
-            f"The licence {license!r} is no SPDX identifier that Goldpan knows{hint}",
+            f"The license {license!r} is no SPDX identifier that Goldpan knows{hint}",
             f"Take one of https://spdx.org/licenses, or {MINED} for what was mined",
         )
     return identifier
 
 
 def hub_license(license: str | None) -> str:
-    """Return the Hub's name of a licence: ``other`` where it has none, ``unknown`` for null."""
+    """Return the Hub's name of a license: ``other`` where it has none, ``unknown`` for null."""
     identifier = spdx(license)
     return UNKNOWN if identifier is None else _HUB_NAMES[identifier]
 
 
 def hub_licenses(licenses: Iterable[str | None]) -> list[str]:
-    """Return the Hub's names of several licences, each once and sorted."""
+    """Return the Hub's names of several licenses, each once and sorted."""
     return sorted({hub_license(license) for license in licenses})

@@ -1,4 +1,4 @@
-"""What was written: the splits, files and licences that card and Croissant describe."""
+"""What was written: the splits, files and licenses that card and Croissant describe."""
 
 from __future__ import annotations
 

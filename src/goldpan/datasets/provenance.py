@@ -41,7 +41,7 @@ class Source:
     license: str | None = None
     """Of the repository, by its SPDX identifier."""
     license_source: str | None = None
-    """Who says so: GitHub, backup or stated by the user; None without a licence."""
+    """Who says so: GitHub, backup or stated by the user; None without a license."""
     rules: str | None = None
     """The pairing rules by which its fix pairs were made; None where it was not paired."""
     history: str | None = None

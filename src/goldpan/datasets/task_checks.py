@@ -173,7 +173,7 @@ def _source(task: Task) -> _Found:
     if source.license != UNKNOWN and spdx(source.license) is None:
         yield (
             "source.license",
-            f"{source.license!r} is not a licence that is known",
+            f"{source.license!r} is not a license that is known",
             f"Write its SPDX identifier, or {UNKNOWN!r}",
         )
     if source.url and not source.url.startswith(("https://", "http://")):

@@ -88,7 +88,7 @@ def _adapter() -> TypeAdapter[Task]:
 def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     """Fill in what a task on data that were never published need not say.
 
-    These are tasks whose source has no address: nobody else can have written its licence, its
+    These are tasks whose source has no address: nobody else can have written its license, its
     citation or its prompts.
     """
     source, labels = values.get("source", {}), values.get("labels", [])

@@ -19,7 +19,7 @@ _SPANS = pa.list_(
 _FACTS = (
     Column("id", _TEXT, "The stable name of the row, as TASK:SOURCE."),
     Column("repo", _TEXT, "The project that the text is from, where the source tells."),
-    Column("license", _TEXT, "The licence of the source, as an SPDX identifier."),
+    Column("license", _TEXT, "The license of the source, as an SPDX identifier."),
     Column("created_at", pa.timestamp("us", tz="UTC"), "When the text was written, if known."),
     Column("document", _TEXT, "The larger text that it is from, such as a class or a thread."),
     Column("position", pa.int32(), "Its place in the document, from 0."),

@@ -155,29 +155,29 @@ class Ancestry:
 
     def _paint(self, base: int, head: int) -> tuple[list[int], int]:
         """Paint ancestors from both ends, newest first, until all that is left is painted twice."""
-        colours = {base: _OURS}
-        colours[head] = colours.get(head, 0) | _THEIRS
-        waiting = sorted(colours)
+        colors = {base: _OURS}
+        colors[head] = colors.get(head, 0) | _THEIRS
+        waiting = sorted(colors)
         open_ends = len(waiting)
         commits = []
         ahead = 0
         while waiting and open_ends:
             index = heappop(waiting)
-            colour = colours[index]
-            if not colour & _STALE:
+            color = colors[index]
+            if not color & _STALE:
                 open_ends -= 1
-            if colour == _THEIRS:
+            if color == _THEIRS:
                 ahead += 1
-            if colour == _OURS | _THEIRS:
+            if color == _OURS | _THEIRS:
                 commits.append(index)
-                colour |= _STALE
+                color |= _STALE
             for parent in self._parents[index]:
-                old = colours.get(parent)
-                colours[parent] = (old or 0) | colour
+                old = colors.get(parent)
+                colors[parent] = (old or 0) | color
                 if old is None:
                     heappush(waiting, parent)
-                    open_ends += not colour & _STALE
-                elif not old & _STALE and colour & _STALE:
+                    open_ends += not color & _STALE
+                elif not old & _STALE and color & _STALE:
                     open_ends -= 1
         return commits, ahead
 

@@ -12,7 +12,7 @@ from goldpan.miners.replies import parse_json
 
 STATED = "stated by the user"
 MINED = "mined"
-"""What takes a stated licence back: the one that was mined counts again."""
+"""What takes a stated license back: the one that was mined counts again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def facts_row(data: Any) -> dict[str, Any]:
 def _row(data: Any) -> dict[str, Any]:
     if "data" in data:
         node = data["data"]["repository"]
-        branch, language, licence = (
+        branch, language, license = (
             node["defaultBranchRef"],
             node["primaryLanguage"],
             node["licenseInfo"],
@@ -85,7 +85,7 @@ def _row(data: Any) -> dict[str, Any]:
             "description": node["description"],
             "default_branch": branch["name"] if branch else None,
             "language": language["name"] if language else None,
-            "license": licence["spdxId"] if licence else None,
+            "license": license["spdxId"] if license else None,
             "stars": node["stargazerCount"],
             "forks": node["forkCount"],
             "is_fork": node["isFork"],

@@ -40,7 +40,7 @@ class MineStep(Step):
         return True
 
     def settings(self) -> Mapping[str, Any]:
-        """Return how GitHub is asked, and what licence is stated."""
+        """Return how GitHub is asked, and what license is stated."""
         lab = self.setting.lab.settings
         stated = {"via": lab.via, "since": lab.since, "license": self.license}
         return {"api_url": lab.api_url, **stated}
@@ -65,7 +65,7 @@ class MineStep(Step):
 
     @property
     def license(self) -> str | None:
-        """What the plan states of the repository's licence, in SPDX's spelling."""
+        """What the plan states of the repository's license, in SPDX's spelling."""
         return stated_license(self.setting.file.plan.mine.licenses.get(self.unit.subject.lower()))
 
     def outcome(self, result: MineResult) -> Outcome:

@@ -171,7 +171,7 @@ def _repositories(held: list[RepositoryCounts]) -> Content:
     columns = (
         "repository",
         "language",
-        "licence",
+        "license",
         "issues",
         "pull requests",
         "fix pairs",

@@ -19,7 +19,7 @@ _DRAWN = {
     "#ffffff": "var(--card)",
     "#0072b2": "var(--series)",
 }
-"""Colours of `plot_style.py` that follow the page's scheme."""
+"""Colors of `plot_style.py` that follow the page's scheme."""
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 _UNIT = 1.3
 """Pixels of a point: labels of ten points are then read with ease."""
@@ -30,7 +30,7 @@ _SMALL, _WIDE = 600, 1_500
 def inline_figure(svg: str, label: str, key: str) -> Markup:
     """Return a figure as part of a page; `key` tells its names from those of other figures.
 
-    Styles become attributes, colours those of the page, and what nothing draws is left out.
+    Styles become attributes, colors those of the page, and what nothing draws is left out.
     """
     # Drawn here by matplotlib, which escapes what it writes: no file from outside is parsed.
     root = ET.fromstring(svg)  # noqa: S314

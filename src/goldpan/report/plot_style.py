@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, SOFT, GOLD, PALE = "#1f1c17", "#5f594f", "#b8830f", "#e6d9b8"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8830f", "#56b4e9", "#5f594f", "#000000")
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8830f", "#56b4e9", "#5f594f", "#000000")
 """Told apart by people who see no red or green (Okabe and Ito)."""
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MOST_OF_A_NAME = 32
@@ -76,9 +76,9 @@ def name(text: str) -> str:
     return line(text, _MOST_OF_A_NAME)
 
 
-def colours(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return a colour and a mark a name; both repeat only where there are very many."""
+def colors(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return a color and a mark a name; both repeat only where there are very many."""
     return {
-        text_: (COLOURS[at % len(COLOURS)], MARKS[(at + at // len(COLOURS)) % len(MARKS)])
+        text_: (COLORS[at % len(COLORS)], MARKS[(at + at // len(COLORS)) % len(MARKS)])
         for at, text_ in enumerate(names)
     }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def mine(self: Workspace, repo: str, *, license: str | None = None) -> MineResult:
     """Fetch a repository's issues and pull requests, or what changed since the last run.
 
-    `license` states the repository's licence where GitHub or a backup do not or are wrong.
+    `license` states the repository's license where GitHub or a backup do not or are wrong.
     """
     from goldpan.datasets.licenses import stated_license
     from goldpan.miners.mine import mine
@@ -42,7 +42,7 @@ def mine_many(
     """Mine repositories at once under one limit, each as `mine` does; none stops the others.
 
     Returns by name, in the order given, what each gave or what it failed with. The setting
-    `at_once` says how many are mined at once; `licenses` states licences by repository.
+    `at_once` says how many are mined at once; `licenses` states licenses by repository.
     """
     from goldpan.datasets.licenses import stated_license
     from goldpan.miners.mine_many import Results, mine_many
@@ -96,7 +96,7 @@ def normalize(
 ) -> dict[str, dict[str, int]]:
     """Rebuild the tables from the raw replies; return each table's rows by repository.
 
-    `license` states the licence of one repository; ``mined`` takes that back. The engine
+    `license` states the license of one repository; ``mined`` takes that back. The engine
     ``ray`` does a repository a processor of the cluster at `address` (docs/clusters.md).
     """
     from goldpan.datasets.licenses import stated_license

@@ -81,7 +81,7 @@ def find_commit(workspace: Workspace, repo: str, revision: str | None) -> Commit
 
 
 def _mined_facts(workspace: Workspace, repo: str) -> dict[str, str | None]:
-    """Return the repository's name as GitHub writes it, and its licence, where it was mined."""
+    """Return the repository's name as GitHub writes it, and its license, where it was mined."""
     path = workspace.table(repo, "repositories")
     if not path.exists():
         return {}

@@ -35,7 +35,7 @@ CODE_COMMENTS = Family(
         Column("repo", _TEXT, "The repository, as owner/name."),
         Column("owner", _TEXT, "The owner of the repository."),
         Column("name", _TEXT, "The name of the repository without its owner."),
-        Column("license", _TEXT, "The SPDX identifier of the repository's licence, by GitHub."),
+        Column("license", _TEXT, "The SPDX identifier of the repository's license, by GitHub."),
         Column("language", _TEXT, "The programming language of the file."),
         Column("commit", _TEXT, "The commit whose files were read."),
         Column(

@@ -109,7 +109,7 @@ def _described_task(meta: Meta) -> dict[str, Any]:
 
 
 def _license(meta: Meta) -> str:
-    """Return the licence of a task's source; what Goldpan builds has that of each repository."""
+    """Return the license of a task's source; what Goldpan builds has that of each repository."""
     if meta.task is not None and meta.task.source.access == "built":
         return "of each repository"
     return meta.license or "not known"

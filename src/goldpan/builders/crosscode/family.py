@@ -35,7 +35,7 @@ CROSSCODE = Family(
         Column("source", _TEXT, "The dataset that the task is from, which no other split has."),
         Column("work", _TEXT, "The published work behind that dataset, by its title."),
         Column("repo", _TEXT, "The repository of the instance, where its task tells."),
-        Column("license", _TEXT, "The licence of the instance, as its task tells."),
+        Column("license", _TEXT, "The license of the instance, as its task tells."),
         Column(
             "created_at",
             pa.timestamp("us", tz="UTC"),

@@ -78,7 +78,7 @@ class Meta:
 
     @property
     def license(self) -> str | None:
-        """The licence of that work; None where the file does not tell."""
+        """The license of that work; None where the file does not tell."""
         return self.task.source.license if self.task else None
 
     @property

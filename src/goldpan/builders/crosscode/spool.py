@@ -116,7 +116,7 @@ def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> S
 def _facts(
     meta: Meta, instance: Instance, field: str
 ) -> tuple[str | None, str | None, datetime | None]:
-    """Return repository, licence and time of an instance; raises `FieldError`."""
+    """Return repository, license and time of an instance; raises `FieldError`."""
     repo, license, moment = (
         None if instance.facts.get(name) is None else text_of(instance.facts[name], field)
         for name in ("repo", "license", "created_at")

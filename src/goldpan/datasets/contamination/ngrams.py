@@ -1,7 +1,7 @@
 """Finds n-grams of words that two collections share, as in Brown et al. 2020, appendix C.
 
 Words are those of near duplicates: in NFKC, case folded, without punctuation and HTML comments.
-An n-gram that more than `common` items or rows have is of a template or a licence and says nothing.
+An n-gram that more than `common` items or rows have is of a template or a license and says nothing.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contr
         if task.paired:
             np.add.at(total, task.bins, (linear[0] - linear[1]) / len(tasks))
         else:
-            centred = linear - linear.mean(axis=1, keepdims=True)
-            unpaired[at] = (centred**2).sum(axis=(0, 1)) / len(tasks) ** 2
+            centered = linear - linear.mean(axis=1, keepdims=True)
+            unpaired[at] = (centered**2).sum(axis=(0, 1)) / len(tasks) ** 2
         for row, model in enumerate(evidence):
             share = model.seed_variance / len(tasks) ** 2
             seeds[row] += share

@@ -1,4 +1,4 @@
-"""Keeps issues of repositories whose licence allows others to share them."""
+"""Keeps issues of repositories whose license allows others to share them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from goldpan.filters.repo_view import RepoView
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Which licences are allowed."""
+    """Which licenses are allowed."""
 
     allowed: tuple[str, ...] = (
         "0BSD",
@@ -52,7 +52,7 @@ class Settings:
         "X11",
         "Zlib",
     )
-    """SPDX identifiers: permissive licences and those whose copyleft ends at files or libraries.
+    """SPDX identifiers: permissive licenses and those whose copyleft ends at files or libraries.
     An identifier covers its `-only` and `-or-later` forms."""
 
 
@@ -76,7 +76,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 CRITERION = Criterion(
     name="license",
     subject="issue",
-    definition="Keeps issues of repositories under a permissive or weak copyleft licence.",
+    definition="Keeps issues of repositories under a permissive or weak copyleft license.",
     source="Goldpan: a published dataset quotes the repository's code",
     settings=Settings,
     judge=_judge,

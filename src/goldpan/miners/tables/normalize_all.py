@@ -1,4 +1,4 @@
-"""Makes tables anew, with a licence that the user states: `goldpan normalize`."""
+"""Makes tables anew, with a license that the user states: `goldpan normalize`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def normalize_again(
 ) -> dict[str, int]:
     """Make a repository's tables and return their row counts; asks nothing of the network.
 
-    A stated licence goes into the archive, so that the tables stay a function of it.
+    A stated license goes into the archive, so that the tables stay a function of it.
     """
     with workspace.lock(repo):
         check_replies(workspace, repo)

@@ -12,7 +12,7 @@ from goldpan.evaluation.model import Costs
 from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.report.document import Cell, Content, Figure, Section, Table, Text, listed
 from goldpan.report.number_format import seconds
-from goldpan.report.plot_style import INK, PALE, SOFT, canvas, colours, name
+from goldpan.report.plot_style import INK, PALE, SOFT, canvas, colors, name
 
 _MOST_DRAWN = 24
 _MEASURES: Sequence[tuple[str, str, float]] = (
@@ -85,7 +85,7 @@ def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
 
 
 def _plot(metric: str, unit: str, bought: Sequence[_Bought], best: Sequence[_Bought]) -> str:
-    look = colours([point.system.name for point in bought])
+    look = colors([point.system.name for point in bought])
     with canvas(8, max(4.2, 0.24 * len(bought) + 1)) as plot:
         axes = plot.figure.subplots()
         axes.set_xscale("log")
@@ -99,9 +99,9 @@ def _plot(metric: str, unit: str, bought: Sequence[_Bought], best: Sequence[_Bou
             ls=(0, (4, 3)),
         )
         for point in bought:
-            colour, mark = look[point.system.name]
+            color, mark = look[point.system.name]
             label = name(point.system.name)
-            axes.plot(point.cost, point.score, mark, color=colour, ms=8, ls="", label=label)
+            axes.plot(point.cost, point.score, mark, color=color, ms=8, ls="", label=label)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter("")
         axes.margins(x=0.08, y=0.1)

@@ -20,7 +20,7 @@ MOST_PLOTS = 40
 """Pairs of figures in all."""
 _MOST_LABELS = 6
 _MOST_MODELS = 8
-"""As many as there are colours."""
+"""As many as there are colors."""
 _MOST_POINTS = 150
 _OPEN = 2
 

@@ -12,13 +12,13 @@ from goldpan.evaluation.statistics.curves import POOLED, Curve, Point
 from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.report.comparison.wording import decision_words
 from goldpan.report.plot_style import (
-    COLOURS,
+    COLORS,
     GOLD,
     INK,
     PALE,
     SOFT,
     canvas,
-    colours,
+    colors,
     name,
 )
 
@@ -40,16 +40,16 @@ _SHADES: dict[Decision, str] = {
 
 
 def interval_plot(comparison: Comparison) -> str:
-    """Draw each model's mean or median with its confidence interval, a colour a tier."""
+    """Draw each model's mean or median with its confidence interval, a color a tier."""
     standings = comparison.standings
     with canvas(8, 0.32 * len(standings) + 1.2) as plot:
         axes = plot.figure.subplots()
         for row, standing in enumerate(standings):
-            colour = COLOURS[(standing.tier - 1) % len(COLOURS)]
+            color = COLORS[(standing.tier - 1) % len(COLORS)]
             if standing.low is not None and standing.high is not None:
-                axes.plot([standing.low, standing.high], [row, row], color=colour, lw=2, alpha=0.6)
+                axes.plot([standing.low, standing.high], [row, row], color=color, lw=2, alpha=0.6)
             middle = standing.median if comparison.by_median else standing.mean
-            axes.plot(middle, row, "o", color=colour, ms=6)
+            axes.plot(middle, row, "o", color=color, ms=6)
             rank = (
                 f"{standing.best}"
                 if standing.best == standing.worst
@@ -203,7 +203,7 @@ def _space(
     diagonal: bool,
 ) -> str:
     models = sorted({line.model for line, _, _ in points} | {line.model for line in curves})
-    look = colours(models)
+    look = colors(models)
     with canvas(7.6, 5.6) as plot:
         axes = plot.figure.subplots()
         if diagonal:
@@ -222,15 +222,15 @@ def _space(
             )
         named: set[str] = {line.model for line in curves}
         for point, x, y in points:
-            colour, mark = look[point.model]
+            color, mark = look[point.model]
             pooled = point.dataset == POOLED
             axes.plot(
                 x,
                 y,
                 mark,
-                color=colour,
+                color=color,
                 ms=10 if pooled else 6,
-                mfc="white" if pooled else colour,
+                mfc="white" if pooled else color,
                 mew=1.6,
                 alpha=0.9,
                 ls="",
@@ -281,12 +281,12 @@ def _grid(axes: Axes, models: Sequence[str], title: str, *, rows_named: bool = T
     axes.set_title(title, loc="left", color=SOFT, fontsize=11, pad=8)
 
 
-def _cell(axes: Axes, row: int, column: int, colour: str, alpha: float = 1.0) -> None:
+def _cell(axes: Axes, row: int, column: int, color: str, alpha: float = 1.0) -> None:
     from matplotlib.patches import Rectangle
 
     axes.add_patch(
         Rectangle(
-            (column - 0.5, row - 0.5), 1, 1, facecolor=(colour, alpha), edgecolor="white", lw=1
+            (column - 0.5, row - 0.5), 1, 1, facecolor=(color, alpha), edgecolor="white", lw=1
         )
     )
 

@@ -151,7 +151,7 @@ def _drawn(comparison: Comparison) -> list[Content]:
     caption = (
         f"{middle} over {len(comparison.tasks)} tasks with its interval; intervals of models that"
         " are told apart may still overlap, since tests compare models task by task. Models of"
-        " one colour share a tier; dashed lines part tiers."
+        " one color share a tier; dashed lines part tiers."
     )
     title = f"{comparison.metric} of each model"
     figure = Figure(title, caption, interval_plot(first_models(comparison)))
