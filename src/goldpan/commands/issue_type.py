@@ -139,7 +139,7 @@ def print_built(result: IssueTypeResult) -> None:
     for reason, count in result.dropped.items():
         console.print(f"  {count:,} without an example: {EXPLAINED[reason]}")
     for label, count in result.labels.items():
-        console.print(clean(f"  {count:,} are ") + clean(label))
+        console.print(clean(f"  {count:,} with the label ") + clean(label))
     for kind, count in sorted(result.redacted.items()):
         console.print(clean(f"  {count:,} redacted in texts: ") + clean(kind))
     for written in result.written:
