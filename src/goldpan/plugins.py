@@ -99,6 +99,7 @@ def _identified(thing: object) -> tuple[plugins.Kind, str, object]:
             return "signal", thing.name, thing
         case _:
             raise UsageError(
-                f"A plugin registers a {type(thing).__name__}, which Goldpan does not know",
+                f"A plugin registers an object of type {type(thing).__name__}, "
+                "which Goldpan does not know",
                 "Register a Criterion, Model, ModelEntry, Recipe, Task, Rules or Signal",
             )

@@ -392,7 +392,7 @@ def test_rest_lists_longer_than_the_wall(tmp_path: Path) -> None:
 
 def test_files_that_rest_does_not_list(tmp_path: Path) -> None:
     world = synthetic_world()
-    number = titled(world, "Add license headers")
+    number = titled(world, "Add licence headers")
     Editor(world).unlist_files(number)
     with Twin(world) as twin:
         mined = mine_twin(twin, tmp_path, "rest")

@@ -329,7 +329,7 @@ def test_rest_has_no_signal_that_it_cannot_see() -> None:
 def test_long_lists_are_whole(via: Via, world: World) -> None:
     discussion = titled(world, "What should 1.0 contain?")
     nightly = titled(world, "Nightly builds of pan fail")
-    wide = titled(world, "Add license headers")
+    wide = titled(world, "Add licence headers")
     labelled = titled(world, "Labelled by an eager hand")
     bodies = {row["body"] for row in mined_rows(via, "comments", discussion)}
     assert bodies == {f"Idea {turn}: sieve number {turn}." for turn in range(120)}

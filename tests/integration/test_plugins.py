@@ -233,7 +233,11 @@ CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('key
         ("typo.py", "x = 1\ny = = 2", "cannot be imported at line 2: SyntaxError"),
         ("empty.py", "x = 1", "registers nothing. Call goldpan.register"),
         ("notes.txt", "x = 1", "is not a Python file"),
-        ("other.py", "import goldpan\ngoldpan.register(7)", "registers a int, of which"),
+        (
+            "other.py",
+            "import goldpan\ngoldpan.register(7)",
+            "registers an object of type int, which",
+        ),
         ("clash.py", CLASH.format("default"), "'default', which is one of Goldpan's own"),
         (
             "unknown.py",

@@ -102,8 +102,12 @@ def test_another_dataset_is_refused(tmp_path: Path, task: Task) -> None:
     directory = write(tmp_path, QA, [example(QA, 1)]).directory
     with pytest.raises(DatasetError, match=r"holds the dataset qa, not toy_issues"):
         read_task_data(directory, task)
-    with pytest.raises(DatasetError, match=r"holds no provenance\.json"):
+    with pytest.raises(DatasetError, match="There is no directory"):
         read_task_data(tmp_path / "none", task)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(DatasetError, match=r"holds no provenance\.json"):
+        read_task_data(empty, task)
     with pytest.raises(DatasetError, match="has no rows"):
         task_data(task, {})
 
