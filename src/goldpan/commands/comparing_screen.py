@@ -22,12 +22,12 @@ def print_compared(result: ComparisonResult, written: Sequence[Written]) -> None
     """Show the ranking, what it means, and where files lie."""
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
-    from goldpan.report.comparison.leakage import leak_headlines
+    from goldpan.report.comparison.leakage import headlines
     from goldpan.report.comparison.summary import heading, sentences
 
     console = Terminal()
     console.print(clean(heading(result)))
-    for sentence in leak_headlines(result):
+    for sentence in headlines(result):
         console.print(clean(sentence))
     if isinstance(result.comparison, Comparison):
         print_standings(console, result.comparison)
@@ -68,7 +68,7 @@ def comparison_json(result: ComparisonResult, written: Sequence[Written]) -> dic
     """Return a comparison as JSON can hold it."""
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
-    from goldpan.report.comparison.leakage import leak_headlines
+    from goldpan.report.comparison.leakage import headlines
     from goldpan.report.comparison.summary import sentences, warnings
 
     comments = comment_ranking(result.systems)
@@ -97,6 +97,6 @@ def comparison_json(result: ComparisonResult, written: Sequence[Written]) -> dic
         "nlbse23": None if comments is None else asdict(comments),
         "left_out": [*result.block.left_out, *result.without_value],
         "summary": sentences(result, comments),
-        "warnings": warnings(result, leak_headlines(result)),
+        "warnings": warnings(result, headlines(result)),
         "files": [asdict(file) for file in written],
     }

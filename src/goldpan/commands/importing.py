@@ -149,5 +149,7 @@ def print_imported(import_results: Sequence[ImportResult], left: Sequence[str]) 
     for result in import_results:
         for sentence in overlap_sentences(result.overlap)[:1] if result.overlap else ():
             console.print(clean(f"{result.task.name}: {sentence}"))
+        if result.date_signal is not None and (sentence := result.date_signal.sentence()):
+            console.print(clean(f"{result.task.name}: {sentence}"))
     if left:
         console.print(clean(f"Files not given: {', '.join(left)}"))

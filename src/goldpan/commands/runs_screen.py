@@ -60,6 +60,7 @@ def cautions(record: RunRecord) -> list[str]:
     scores = record.scores
     texts = [
         headline(record.leaks, scores.main, scores.value(scores.main)),
+        *([record.date_signal.sentence()] if record.date_signal else []),
         *cautions_of_steps(record.learning),
     ]
     if record.dates is not None and (caution := caution_of_cutoff(record.dates)):

@@ -173,6 +173,7 @@ def imported_json(result: ImportResult) -> dict[str, Any]:
         "announced": [asdict(check) for check in result.announced],
         "missing": list(result.missing),
         "seen_in_train": None if result.overlap is None else overlap_json(result.overlap),
+        "date_signal": None if result.date_signal is None else asdict(result.date_signal),
     }
 
 
@@ -212,6 +213,8 @@ def print_imported(result: ImportResult) -> None:
         table.add_row(split.name, f"{split.rows:,}")
     console.print(table)
     for sentence in overlap_sentences(result.overlap) if result.overlap else ():
+        console.print(clean(sentence))
+    if result.date_signal is not None and (sentence := result.date_signal.sentence()):
         console.print(clean(sentence))
     if result.missing:
         names = ", ".join(result.missing[:_MOST_MISSING])

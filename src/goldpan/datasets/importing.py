@@ -25,6 +25,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import imports
 from goldpan.datasets.corrections import Corrections, corrected_batches, corrected_family
+from goldpan.datasets.date_neighbors import DateSignal, date_signal
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.licenses import spdx
@@ -73,6 +74,8 @@ class ImportResult:
     """Projects of the source that were not given."""
     overlap: Overlap | None = None
     """Which test rows resemble train; None where there is no train or no test."""
+    date_signal: DateSignal | None = None
+    """What dates alone tell of labels; None where there is no train, or train has no dates."""
 
     @property
     def exact(self) -> bool:
@@ -183,6 +186,7 @@ def import_files(
         ),
         missing=_missing(task, counts),
         overlap=_overlap(task, written),
+        date_signal=date_signal(task, _side(task, written, test=False)),
     )
 
 
@@ -191,12 +195,13 @@ def _overlap(task: Task, written: Written) -> Overlap | None:
     if not rows.get("test") or not rows.get("train"):
         return None
 
-    def side(*, test: bool) -> Iterator[pa.RecordBatch]:
-        for split, batch in task_batches(written.directory, task):
-            if (split == "test") == test:
-                yield batch
+    return find_overlap(task, _side(task, written, test=False), _side(task, written, test=True))
 
-    return find_overlap(task, side(test=False), side(test=True))
+
+def _side(task: Task, written: Written, *, test: bool) -> Iterator[pa.RecordBatch]:
+    for split, batch in task_batches(written.directory, task):
+        if (split == "test") == test:
+            yield batch
 
 
 def how_to_get(task: Task) -> tuple[str, str]:

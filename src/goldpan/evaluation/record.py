@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from goldpan.datasets.date_neighbors import DateSignal
 from goldpan.evaluation.by_column import ByColumn
 from goldpan.evaluation.dates import RowDates
 from goldpan.evaluation.environment import Environment
@@ -95,6 +96,8 @@ class RunRecord(_Part):
     """How many rows each split has."""
     dates: RowDates | None = None
     """When test rows were written, and how many after the model's cut-off; None in older runs."""
+    date_signal: DateSignal | None = None
+    """What dates alone tell of labels; None where rows have no dates, and in older runs."""
     split: str
     """How rows were split, as `--split` writes it; empty where it is not known."""
     learned_from: LearnedFrom

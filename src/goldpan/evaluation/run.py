@@ -32,6 +32,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.resources import named
 from goldpan.core.sealed import sealed_json
 from goldpan.core.workspace import Workspace, make_directory, publish
+from goldpan.datasets.date_neighbors import date_signal
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.by_column import unasked
 from goldpan.evaluation.dates import CUTOFF, find_dates
@@ -135,6 +136,7 @@ def run(
             "environment": asdict(read_environment()),
             "rows": {name: len(table) for name, table in data.splits.items()},
             "dates": asdict(find_dates(data.splits["test"], model.settings.get(CUTOFF))),
+            "date_signal": _date_signal(data),
             "split": data.split,
             "learned_from": {
                 name: sum(part.learned_from[name] for part in trained_parts)
@@ -172,6 +174,13 @@ def run(
         for path in (work, *(part.context.directory for part in trained_parts)):
             shutil.rmtree(path, ignore_errors=True)
     return RunResult(directory, result, again=False)
+
+
+def _date_signal(data: TaskData) -> dict[str, Any] | None:
+    """Return what dates alone tell of the labels of all rows but the test's."""
+    tables = (rows for name, rows in data.splits.items() if name != "test")
+    signal = date_signal(data.task, (batch for rows in tables for batch in rows.to_batches()))
+    return None if signal is None else asdict(signal)
 
 
 def _learning(learning: Sequence[SelectionInfo], parts: Sequence[Part]) -> dict[str, Any]:

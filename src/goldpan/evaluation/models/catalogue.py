@@ -16,6 +16,7 @@ from goldpan.evaluation.model import Model
 
 _FAMILIES = (
     "boosted",
+    "dates_only",
     "dummy",
     "embedded",
     "fasttext",

@@ -4,6 +4,9 @@ Logistic regression reads words of title and body, lines of the template and str
 reads the same with embeddings of a frozen encoder, its last layers; randomized trees read
 lines of the template and structure. Their log-probabilities count the same. Nothing is chosen on
 the rows, so folds inside train say what the model is worth.
+
+With `dates`, what the date alone tells counts as much as each of them. That is evidence of how
+issues were collected, not of what they say.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.cache import cache_directory
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_least
+from goldpan.evaluation.models.dates_only import LabelsByDate, require_dates
 from goldpan.evaluation.models.embedded import LayerMeans
 from goldpan.evaluation.models.issue_texts import IssueText, read_issue, template_lines
 from goldpan.evaluation.models.minilm import MINILM, encoder_weights
@@ -33,7 +37,7 @@ from goldpan.evaluation.models.minilm import MINILM, encoder_weights
 Numbers = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]
 _NAME = "issue-ensemble"
-_DEFAULTS = {"weights": MINILM, "tokens": 128, "layers": 3, "folds": 5}
+_DEFAULTS = {"weights": MINILM, "tokens": 128, "layers": 3, "folds": 5, "dates": False}
 _TITLE, _LOWER, _TEMPLATE, _STRUCTURE = 0.7, 0.7, 0.7, 0.1
 """How much titles, lower layers, lines of the template and structure count beside all words."""
 _STRENGTH, _TREES, _LEAF = 10.0, 300, 2
@@ -88,6 +92,8 @@ class _Issues:
     """Of title and body together, the last layer first."""
     titles: Vectors
     """The last layer, of titles alone."""
+    rows: pa.Table
+    """As they came."""
 
     def at(self, indexes: npt.NDArray[np.int64]) -> _Issues:
         return _Issues(
@@ -95,6 +101,7 @@ class _Issues:
             self.structure[indexes],
             [layer[indexes] for layer in self.layers],
             self.titles[indexes],
+            self.rows.take(pa.array(indexes)),
         )
 
 
@@ -114,6 +121,7 @@ class _Reader:
             np.stack([issue.structure for issue in texts]),
             self.encoder.of(pairs),
             self.encoder.of(titles)[0],
+            rows,
         )
 
 
@@ -122,6 +130,7 @@ class _Ensemble:
     views: _Views
     classifiers: Sequence[Any]
     labels: Sequence[str]
+    dates: LabelsByDate | None
 
     def scores(self, issues: _Issues) -> Numbers:
         """Return the sum of log-probabilities, a column a label."""
@@ -131,6 +140,8 @@ class _Ensemble:
             indexes = [self.labels.index(name) for name in classifier.classes_]
             probabilities[:, indexes] = classifier.predict_proba(matrix)
             total += np.log(probabilities + _FLOOR)
+        if self.dates is not None:
+            total += np.log(self.dates.shares(issues.rows) + _FLOOR)
         return total
 
 
@@ -168,18 +179,26 @@ def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext
         raise EvaluationError(
             f"All train rows of {task.name} bear the same label", "Choose majority"
         )
+    if settings["dates"]:
+        require_dates(_NAME, task, rows)
     cache = cache_directory(context, "embeddings")
     encoder = LayerMeans(weights, settings["tokens"], settings["layers"], cache, context.reporter)
     reader = _Reader(template_lines(rows["text"].to_pylist()), encoder)
     issues = reader.read(rows)
     context.learning.from_all = True
-    unseen = _unseen(task, issues, targets, settings["folds"], context)
+    unseen = _unseen(task, issues, targets, settings, context)
     if unseen is not None:
         context.learning.unseen = (rows, _answers(task, unseen))
-    return _Fitted(task, reader, _learned(task, issues, targets, context.seed))
+    return _Fitted(task, reader, _learned(task, issues, targets, settings, context.seed))
 
 
-def _learned(task: Task, issues: _Issues, targets: npt.NDArray[np.str_], seed: int) -> _Ensemble:
+def _learned(
+    task: Task,
+    issues: _Issues,
+    targets: npt.NDArray[np.str_],
+    settings: Mapping[str, Any],
+    seed: int,
+) -> _Ensemble:
     views = _views(issues)
     logistic = load("sklearn.linear_model").LogisticRegression
     trees = load("sklearn.ensemble").ExtraTreesClassifier
@@ -192,27 +211,29 @@ def _learned(task: Task, issues: _Issues, targets: npt.NDArray[np.str_], seed: i
         classifier.fit(matrix, targets)
         for classifier, matrix in zip(classifiers, views.of(issues), strict=True)
     ]
-    return _Ensemble(views, fitted, list(task.label_names))
+    dates = LabelsByDate.of(task, issues.rows) if settings["dates"] else None
+    return _Ensemble(views, fitted, list(task.label_names), dates)
 
 
 def _unseen(
     task: Task,
     issues: _Issues,
     targets: npt.NDArray[np.str_],
-    folds: int,
+    settings: Mapping[str, Any],
     context: TrainingContext,
 ) -> Numbers | None:
     """Return scores of train rows, each by an ensemble without it; None where rows are too few."""
     smallest = min(np.unique(targets, return_counts=True)[1])
-    if min(folds, smallest) < 2:
+    folds = min(settings["folds"], smallest)
+    if folds < 2:
         return None
     split = load("sklearn.model_selection").StratifiedKFold(
-        min(folds, smallest), shuffle=True, random_state=context.seed
+        folds, shuffle=True, random_state=context.seed
     )
     scores = np.zeros((len(targets), len(task.label_names)))
     with context.reporter.task(f"{task.name}: folds", split.n_splits) as progress:
         for train, left in split.split(targets, targets):
-            ensemble = _learned(task, issues.at(train), targets[train], context.seed)
+            ensemble = _learned(task, issues.at(train), targets[train], settings, context.seed)
             scores[left] = ensemble.scores(issues.at(left))
             progress.advance()
     return scores
@@ -268,7 +289,8 @@ MODELS = (
     Entry(
         _NAME,
         "Logistic regression on words and embeddings and randomized trees on structure, of issues "
-        "whose first line is the title; folds=1 leaves out what cross-validation says of it.",
+        "whose first line is the title; folds=1 leaves out what cross-validation says of it, and "
+        "dates=yes also reads the date.",
         _model,
     ),
 )

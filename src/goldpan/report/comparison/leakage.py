@@ -96,10 +96,24 @@ def distances(compared: ComparisonResult, tasks: Mapping[str, Task]) -> Distance
         "What is left of the scores on harder terms. A test row whose text, document or project"
         " was seen in training says little of those that nobody has seen.",
     )
-    return Distances(section, leak_headlines(compared), tuple(_warnings(content)))
+    return Distances(section, headlines(compared), tuple(_warnings(content)))
 
 
-def leak_headlines(compared: ComparisonResult) -> tuple[str, ...]:
+def headlines(compared: ComparisonResult) -> tuple[str, ...]:
+    """Return what must be said before any score: repeated texts, then dates that tell labels."""
+    return (*_repeated_texts(compared), *_telling_dates(compared))
+
+
+def _telling_dates(compared: ComparisonResult) -> Iterator[str]:
+    """Yield a sentence for each task whose labels the date alone tells."""
+    for name in compared.tasks:
+        runs = (run for system in compared.ranked for run in system.runs.get(name, ())[:1])
+        signal = next((run.record.date_signal for run in runs if run.record.date_signal), None)
+        if signal is not None and (sentence := signal.sentence()):
+            yield f"{sentence.replace('train rows', f'train rows of {name}', 1)}."
+
+
+def _repeated_texts(compared: ComparisonResult) -> tuple[str, ...]:
     """Return a sentence for each task whose test repeats texts of train, the worst first."""
     sentences = []
     for name in compared.tasks:

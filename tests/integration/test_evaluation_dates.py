@@ -1,0 +1,140 @@
+"""A collection whose dates tell the labels is called so before any score, and has a baseline."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from goldpan.commands.comparing import compare
+from goldpan.commands.evaluating import app
+from goldpan.commands.tasks import tasks_app as tasks
+from goldpan.core.errors import EvaluationError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.evaluation.metrics.result import scores_of
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import RunResult, run
+from goldpan.evaluation.runs import read_runs
+from tests.comparing import write_rows
+from tests.evaluating import rows
+from tests.tiny_models import bert
+
+pytest.importorskip("sklearn")
+pytest.importorskip("scipy")
+QUIET = Reporter(quiet=True)
+WARNING = "Warning: the date alone tells the label of"
+LABELS = ("bug", "feature", "question")
+
+
+def collected(*, apart: bool) -> TaskData:
+    """Issues whose texts say nothing; those of a label are of another year where they lie apart."""
+    task = find_task("nlbse24_issue_type")
+    labels = [LABELS[index // 2 % 3] for index in range(360)]
+    table = rows(task, [(f"Title\nword {index}", label) for index, label in enumerate(labels)])
+    at = [
+        datetime(2020 + (LABELS.index(label) if apart else 0), 1, 1, tzinfo=UTC)
+        + timedelta(hours=7 * (index % 300))
+        for index, label in enumerate(labels)
+    ]
+    place = table.schema.get_field_index("created_at")
+    table = table.set_column(place, "created_at", pa.array(at, table.schema.field(place).type))
+    place = table.schema.get_field_index("partition")
+    sides = pa.array(["train"] * 240 + ["test"] * 120, pa.string())
+    table = table.set_column(place, "partition", sides)
+    return task_data(task, {"train": table.slice(0, 240), "test": table.slice(240)})
+
+
+def _run(root: Path, data: TaskData, model: str, **settings: Any) -> RunResult:
+    found = find_model(model, settings)
+    return run(Workspace(root), data, found, find_protocol("default"), 0, QUIET)
+
+
+def _value(result: RunResult) -> float:
+    return scores_of(result.result["scores"]).value("macro_f1") or 0.0
+
+
+def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    write_rows(workspace, collected(apart=True))
+    command = ["run", "--workspace", str(tmp_path), "--task", "nlbse24_issue_type", "--model"]
+    ran = CliRunner().invoke(app, [*command, "dates"])
+    assert ran.exit_code == 0, ran.output
+    text = " ".join(ran.stdout.split())
+    assert text.index(WARNING) < text.index("macro_f1")
+    (done,) = read_runs(workspace)
+    assert done.record.date_signal is not None
+    assert done.record.date_signal.rows == 240
+    assert CliRunner().invoke(app, [*command, "majority"]).exit_code == 0
+    program = typer.Typer()
+    program.command()(compare)
+    page = tmp_path / "page.html"
+    compared = CliRunner().invoke(program, ["--workspace", str(tmp_path), "--output", str(page)])
+    assert compared.exit_code == 0, compared.output
+    share = done.record.date_signal.right / 240
+    told = f"{WARNING} {share:.1%} of 240 train rows of nlbse24_issue_type"
+    assert told in " ".join(compared.stdout.split())
+    assert told in " ".join(re.sub(r"<[^>]*>", "", page.read_text()).split())
+
+
+def test_nothing_is_said_where_dates_tell_nothing(tmp_path: Path) -> None:
+    write_rows(Workspace(tmp_path), collected(apart=False))
+    ran = CliRunner().invoke(
+        app,
+        ["run", "--workspace", str(tmp_path), "--task", "nlbse24_issue_type", "--model", "dates"],
+    )
+    assert ran.exit_code == 0, ran.output
+    assert "the date alone" not in ran.stdout
+
+
+def test_an_import_warns(tmp_path: Path) -> None:
+    lines = ["repo,created_at,label,title,body"]
+    for index in range(300):
+        at = datetime(2020 + index % 3, 1, 1, tzinfo=UTC) + timedelta(hours=7 * index)
+        lines.append(f"octo/gem,{at:%Y-%m-%d %H:%M:%S},{LABELS[index % 3]},Title {index},Body")
+    for name in ("issues_train.csv", "issues_test.csv"):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    done = CliRunner().invoke(
+        tasks,
+        ["import", "nlbse24_issue_type", "--workspace", str(tmp_path / "work")]
+        + [str(tmp_path / name) for name in ("issues_train.csv", "issues_test.csv")],
+    )
+    assert WARNING in " ".join(done.stdout.split()), done.output
+
+
+def test_the_date_alone_is_a_baseline(tmp_path: Path) -> None:
+    assert _value(_run(tmp_path, collected(apart=True), "dates")) > 0.95
+    assert _value(_run(tmp_path, collected(apart=False), "dates")) < 0.6
+
+
+def test_the_ensemble_reads_dates_only_where_asked(tmp_path: Path) -> None:
+    weights = str(bert(tmp_path / "tiny"))
+    settings = {"weights": weights, "tokens": 16, "layers": 1, "folds": 1}
+    data = collected(apart=True)
+    without = _value(_run(tmp_path, data, "issue-ensemble", **settings))
+    with_dates = _value(_run(tmp_path, data, "issue-ensemble", dates="yes", **settings))
+    assert with_dates > without + 0.2
+
+
+def test_without_dates_a_model_that_reads_them_refuses(tmp_path: Path) -> None:
+    data = collected(apart=True)
+    train = data.splits["train"]
+    place = train.schema.get_field_index("created_at")
+    none = pa.nulls(len(train), train.schema.field(place).type)
+    splits = {**data.splits, "train": train.set_column(place, "created_at", none)}
+    for model in ("dates", "issue-ensemble"):
+        settings = (
+            {} if model == "dates" else {"dates": "yes", "weights": str(bert(tmp_path / "w"))}
+        )
+        with pytest.raises(EvaluationError, match="No train row of nlbse24_issue_type has a date"):
+            _run(tmp_path, replace(data, splits=splits), model, **settings)
