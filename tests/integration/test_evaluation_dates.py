@@ -72,6 +72,7 @@ def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None
     assert ran.exit_code == 0, ran.output
     text = " ".join(ran.stdout.split())
     assert text.index(WARNING) < text.index("macro_f1")
+    assert "This model reads the date itself" in text
     (done,) = read_runs(workspace)
     assert done.record.date_signal is not None
     assert done.record.date_signal.rows == 240
@@ -84,6 +85,7 @@ def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None
     share = done.record.date_signal.right / 240
     told = f"{WARNING} {share:.1%} of 240 train rows of nlbse24_issue_type"
     assert told in " ".join(compared.stdout.split())
+    assert "dates reads the date itself." in " ".join(compared.stdout.split())
     assert told in " ".join(re.sub(r"<[^>]*>", "", page.read_text()).split())
 
 

@@ -60,7 +60,7 @@ def cautions(record: RunRecord) -> list[str]:
     scores = record.scores
     texts = [
         headline(record.leaks, scores.main, scores.value(scores.main)),
-        *([record.date_signal.sentence()] if record.date_signal else []),
+        _caution_of_dates(record),
         *cautions_of_steps(record.learning),
     ]
     if record.dates is not None and (caution := caution_of_cutoff(record.dates)):
@@ -69,6 +69,16 @@ def cautions(record: RunRecord) -> list[str]:
         gaps = "; ".join(record.in_part)
         texts.append(f"Protocol {record.protocol.name} in part: {gaps}")
     return [text for text in texts if text]
+
+
+def _caution_of_dates(record: RunRecord) -> str:
+    """Say where labels follow from dates, and whether this model reads these."""
+    sentence = record.date_signal.sentence() if record.date_signal else ""
+    return (
+        f"{sentence}. This model reads the date itself"
+        if sentence and record.uses_dates
+        else sentence
+    )
 
 
 def caution_of_cutoff(dates: RowDates) -> str:

@@ -31,6 +31,11 @@ class System:
         """Return all its runs, by task and seed."""
         return tuple(run for _, runs in sorted(self.runs.items()) for run in runs)
 
+    @property
+    def uses_dates(self) -> bool:
+        """Whether the model reads when a text was written."""
+        return any(run.record.uses_dates for run in self.every())
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

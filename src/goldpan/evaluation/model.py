@@ -111,6 +111,8 @@ class Model:
     """Plain JSON data."""
     uses_neighbours: bool = False
     """Whether it reads the texts around a row, those of test rows included."""
+    uses_dates: bool = False
+    """Whether it reads when a text was written."""
     needs_train: bool = True
     """Whether it learns from train rows; others run where there are none."""
     predict_train: bool = True

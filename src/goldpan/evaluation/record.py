@@ -106,6 +106,8 @@ class RunRecord(_Part):
     """How the model came to be."""
     uses_neighbours: bool
     """Whether the model reads the texts around a row, those of test rows included."""
+    uses_dates: bool = False
+    """Whether the model reads when a text was written; false in older runs."""
     test_opened: int
     """How often the test was opened: once, and once more after each kill."""
     answers: AnswersTold

@@ -153,6 +153,7 @@ def run(
                 facts=trained_parts[0].context.learning.facts,
             ),
             "uses_neighbours": model.uses_neighbours,
+            "uses_dates": model.uses_dates,
             "test_opened": max(part.opened for part in trained_parts),
             "answers": {
                 "notes": dict(sum((Counter(part.notes) for part in trained_parts), Counter())),

@@ -75,7 +75,7 @@ def _fit(context: TrainingContext) -> _Fitted:
 
 
 def _make(name: str, settings: Mapping[str, Any]) -> Model:
-    return Model(name, _fit, settled(name, {}, settings))
+    return Model(name, _fit, settled(name, {}, settings), uses_dates=True)
 
 
 MODELS = (

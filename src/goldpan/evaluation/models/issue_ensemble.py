@@ -282,7 +282,8 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     weights = encoder_weights(settings["weights"])
     # The same weights elsewhere are the same run.
     settings |= {"weights": weights.name, "weights_hash": weights.digest}
-    return Model(_NAME, partial(_fit, weights, settings), settings)
+    reads = settings["dates"]
+    return Model(_NAME, partial(_fit, weights, settings), settings, uses_dates=reads)
 
 
 MODELS = (

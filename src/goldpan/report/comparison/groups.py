@@ -67,10 +67,11 @@ def _competition(compared: ComparisonResult) -> Iterator[Content]:
     ranking = issue_ranking(compared.systems)
     if ranking is None:
         return
+    reading_dates = {system.name for system in compared.systems if system.uses_dates}
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             entry.place,
-            entry.name,
+            entry.name + " (reads the date)" * (entry.name in reading_dates),
             entry.mean,
             *(entry.f1[name] for name in REPOSITORIES),
             "published" if entry.published else "run here",

@@ -110,7 +110,15 @@ def _telling_dates(compared: ComparisonResult) -> Iterator[str]:
         runs = (run for system in compared.ranked for run in system.runs.get(name, ())[:1])
         signal = next((run.record.date_signal for run in runs if run.record.date_signal), None)
         if signal is not None and (sentence := signal.sentence()):
-            yield f"{sentence.replace('train rows', f'train rows of {name}', 1)}."
+            text = sentence.replace("train rows", f"train rows of {name}", 1)
+            yield f"{text}.{_reading_dates(compared)}"
+
+
+def _reading_dates(compared: ComparisonResult) -> str:
+    names = [system.name for system in compared.ranked if system.uses_dates]
+    if not names:
+        return ""
+    return f" {listed(names)} {'reads' if len(names) == 1 else 'read'} the date itself."
 
 
 def _repeated_texts(compared: ComparisonResult) -> tuple[str, ...]:
