@@ -131,8 +131,7 @@ def date_signal(task: Task, train: Iterable[pa.RecordBatch]) -> DateSignal | Non
     if task.type not in ("binary", "multi-class"):
         return None
     target = target_column(task.type).name
-    indexes = {name: index for index, name in enumerate(task.label_names)}
-    dated: dict[tuple[str | None, int], tuple[str, int]] = {}
+    dated: dict[tuple[str | None, int], tuple[str, str]] = {}
     for batch in train:
         rows = batch.select(["id", "repo", "created_at", target])
         rows = rows.filter(rows["created_at"].is_valid())
@@ -142,16 +141,17 @@ def date_signal(task: Task, train: Iterable[pa.RecordBatch]) -> DateSignal | Non
         marks = zip(rows["id"].to_pylist(), rows[target].to_pylist(), strict=True)
         for key, (name, label) in zip(keys, marks, strict=True):
             digest = hashlib.sha256(name.encode()).hexdigest()
-            dated[key] = min(dated.get(key, (digest, indexes[label])), (digest, indexes[label]))
+            dated[key] = min(dated.get(key, (digest, label)), (digest, label))
+    names = sorted({label for _, label in dated.values()})
     projects = _by_project([project for project, _ in dated])
     moments = np.array([moment for _, moment in dated], dtype=np.int64)
-    labels = np.array([label for _, label in dated.values()], dtype=np.int64)
+    labels = np.array([names.index(label) for _, label in dated.values()], dtype=np.int64)
     timelines = [
-        _timeline(moments[rows], labels[rows], len(indexes))
+        _timeline(moments[rows], labels[rows], len(names))
         for rows in projects.values()
         if len(rows) >= _FEWEST
     ]
-    return _signal(timelines, len(indexes)) if timelines else None
+    return _signal(timelines, len(names)) if timelines else None
 
 
 def _signal(timelines: Iterable[_Timeline], names: int) -> DateSignal:
