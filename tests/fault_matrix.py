@@ -269,7 +269,7 @@ def _status(mined: MineResult | None) -> str:
     if mined.coverage.complete:
         return "Nothing is missing."
     gaps = mined.coverage.gaps
-    unfinished = "" if mined.coverage.finished else "the last run did not end"
+    unfinished = "" if mined.coverage.finished else "the last run did not finish"
     if not gaps:
         return unfinished
     unfinished += "; " if unfinished else ""

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import goldpan
@@ -128,7 +128,7 @@ def _child(
         )
         if room is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-        pace = tuple(getattr(PACE, name) for name in Pace.__slots__)
+        pace = tuple(getattr(PACE, part.name) for part in fields(Pace))
         setattr(Pace.__init__, "__defaults__", pace)  # noqa: B010 - mypy knows no such name
         sys.argv = ["goldpan", *arguments]
         cli.main()

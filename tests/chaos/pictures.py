@@ -47,5 +47,5 @@ def _lasting(name: str, data: bytes) -> bytes:
     if name == RESULT:
         content = {key: value for key, value in content.items() if key not in _OF_THE_RUN}
     else:  # what tables were made of: of replies, the digests hold their times
-        content = content["outputs"]
+        content = content.get("outputs", content)
     return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)

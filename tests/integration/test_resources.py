@@ -48,6 +48,15 @@ def test_no_room_for_a_table_is_told(mined: Path, command: str) -> None:
     assert goldpan(command, "--workspace", mined).code == 0
 
 
+@pytest.mark.parametrize("family", ["qa", "fault-localization", "code-edit"])
+def test_a_build_names_the_file_that_finds_no_room(mined: Path, family: str) -> None:
+    for command in ("pair", "filter"):
+        assert goldpan(command, "--workspace", mined).code == 0
+    done = goldpan("build", family, "--workspace", mined, room=1_000)
+    assert_one_sentence(done, f"{mined}/", "beyond the size")
+    assert not (mined / "datasets" / family).exists()
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
 def test_a_full_disk_for_what_is_rejected_is_told(mined: Path, tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"rejects.{suffix}"

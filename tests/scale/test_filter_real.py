@@ -56,7 +56,7 @@ def test_the_papers_profile(workspace: Workspace) -> None:
     result = sift(workspace, "faun-eval")
     assert outs(result.issues) == {
         "comment-scale": 62,
-        "redundancy": 16,
+        "redundancy": 15,
         "external-check": 140,
         "event-count": 132,
         "bots": 1,

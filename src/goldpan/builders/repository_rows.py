@@ -23,6 +23,7 @@ from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.parquet import count_rows, read_table
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter, Task
+from goldpan.core.resources import named
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.hash_sampling import drawn
@@ -235,7 +236,7 @@ def _write(path: Path, recipe: Recipe, rows: Iterable[dict[str, Any]]) -> int:
     """Write rows to a file and return how many there are."""
     schema = recipe.family.schema.append(pa.field(GROUP, pa.string()))
     count = 0
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as sink:
+    with named(path), pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as sink:
         for batch in recipe.family.batches(rows):
             sink.write_batch(batch)
             count += len(batch)

@@ -13,6 +13,7 @@ import orjson
 from goldpan.builders.crosscode.json_stream import read_array
 from goldpan.builders.crosscode.problems import FieldError, refused, text_of
 from goldpan.core.errors import DatasetError
+from goldpan.core.resources import named
 
 INSTANCES = "Instances"
 PARTS = " ||| "
@@ -105,7 +106,7 @@ def write_instances(path: Path, instances: Iterable[Instance]) -> int:
     """Write a data file, an instance a line, and return how many there are."""
     count = 0
     left = iter(instances)
-    with path.open("wb") as file:
+    with named(path), path.open("wb") as file:
         file.write(b'{"Instances": [')
         while batch := list(islice(left, _BATCH)):
             lines = b",\n".join(orjson.dumps(instance.plain()) for instance in batch)

@@ -15,6 +15,7 @@ from goldpan.builders.crosscode.instance import INSTANCES, Instance, read_instan
 from goldpan.builders.crosscode.meta import Meta
 from goldpan.builders.crosscode.problems import FieldError, refused, text_of
 from goldpan.builders.crosscode.sampling import draw_instances
+from goldpan.core.resources import named
 from goldpan.datasets.manifest import Origin
 
 
@@ -90,7 +91,7 @@ def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> S
     """
     counts = []
     quoted: set[Origin] = set()
-    with path.open("wb") as file:
+    with named(path), path.open("wb") as file:
         for number, task in enumerate(tasks):
             meta, shown = task.meta, task.meta.shown_inputs
             drawn = draw_instances(read_instances(task.data), meta.name, cap, seed, shown)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from goldpan.builders.issue_type.candidates import CANDIDATES, Search, given_text
 from goldpan.builders.issue_type.closings import Unit
 from goldpan.core.parquet import open_file
+from goldpan.core.resources import named
 from goldpan.datasets.family import GROUP, Column, Family
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import task_family
@@ -78,7 +79,7 @@ class RowSource:
         size = max(_STRETCH, ceil(len(self.chosen) / _MOST_FILES))
         paths = [scratch / f"{part}.arrow" for part in range(ceil(len(self.chosen) / size))]
         schema = CANDIDATES.append(pa.field("near", _TEXT)).append(pa.field("rank", _COUNT))
-        with ExitStack() as stack:
+        with named(scratch), ExitStack() as stack:
             files = [stack.enter_context(pa.ipc.new_file(str(path), schema)) for path in paths]
             for rows in self._read():
                 parts = pc.divide(rows["rank"], size).to_numpy()
