@@ -15,7 +15,7 @@ import pytest
 from goldpan.core.engine import open_engine
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import write_table
-from goldpan.core.resources import explain, told_otherwise
+from goldpan.core.resources import explain, told_otherwise, write_file
 from goldpan.core.sealed import DamagedError
 from goldpan.core.workspace import Workspace
 from tests.mining import mine_twin
@@ -55,6 +55,16 @@ def test_a_build_names_the_file_that_finds_no_room(mined: Path, family: str) -> 
     done = goldpan("build", family, "--workspace", mined, room=1_000)
     assert_one_sentence(done, f"{mined}/", "beyond the size")
     assert not (mined / "datasets" / family).exists()
+
+
+def test_a_file_that_is_written_whole_is_named(tmp_path: Path) -> None:
+    target = tmp_path / "newest.json"
+    target.symlink_to("/dev/full")
+    with pytest.raises(OSError) as caught:
+        write_file(target, b"{}")
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(target))
+    write_file(tmp_path / "text", "a\udc80b\n")
+    assert (tmp_path / "text").read_bytes() == b"a?b\n"
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])

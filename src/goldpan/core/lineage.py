@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.resources import named
+from goldpan.core.resources import write_file
 from goldpan.core.sealed import DamagedError, read_json, seal_of_parquet, sealed_json
 
 _FORMAT = 1
@@ -36,8 +36,7 @@ def write_lineage(
         **({"plugins": dict(plugins)} if plugins else {}),
     }
     unfinished = directory / f"{stage}.json.new"
-    with named(unfinished):
-        unfinished.write_bytes(sealed_json(facts))
+    write_file(unfinished, sealed_json(facts))
     unfinished.replace(directory / f"{stage}.json")
 
 

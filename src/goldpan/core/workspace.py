@@ -38,6 +38,7 @@ import orjson
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.locks import hold_lock
+from goldpan.core.resources import write_file
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 
 UNPAIRED = "unpaired"
@@ -121,7 +122,7 @@ class Workspace:
     def publish_pairs(self, repo: str, rules: str, path: Path) -> None:
         """Move finished pairs into place, as the newest of the repository."""
         newest = path.with_name(_NEWEST)
-        newest.write_bytes(sealed_json({"rules": rules}))
+        write_file(newest, sealed_json({"rules": rules}))
         publish({path: self.pairs(repo, rules), newest: self.tables(repo) / _NEWEST})
 
     def clone(self, repo: str) -> Path:

@@ -29,7 +29,7 @@ from goldpan.core.errors import EvaluationError
 from goldpan.core.locks import hold_lock
 from goldpan.core.parquet import write_table
 from goldpan.core.progress import Reporter
-from goldpan.core.resources import named
+from goldpan.core.resources import write_file
 from goldpan.core.sealed import sealed_json
 from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.date_neighbors import date_signal
@@ -255,8 +255,7 @@ def _publish(
     with workspace.scratch() as scratch:
         for name, table in tables.items():
             write_table(table, scratch / name)
-        with named(scratch / RESULT):
-            (scratch / RESULT).write_bytes(sealed_json(result))
+        write_file(scratch / RESULT, sealed_json(result))
         # The result goes last: a directory without it is no finished run.
         publish({scratch / name: directory / name for name in (*tables, RESULT)})
 

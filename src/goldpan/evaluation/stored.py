@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.parquet import read_table, write_table
-from goldpan.core.resources import named
+from goldpan.core.resources import write_file
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.datasets.overlap import KINDS
 from goldpan.datasets.task import Task
@@ -132,8 +132,7 @@ def rescore(
         by=(*result["scores_by"], *by),
     )
     unfinished = directory / (RESULT + ".new")
-    with named(unfinished):
-        unfinished.write_bytes(sealed_json(result))
+    write_file(unfinished, sealed_json(result))
     unfinished.replace(directory / RESULT)
     return result
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from goldpan import __version__
 from goldpan.core.errors import DatasetError
 from goldpan.core.locks import hold_lock
+from goldpan.core.resources import write_file
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory
 from goldpan.datasets.hash_sampling import draw_number
@@ -69,7 +70,7 @@ def prepared(context: Context, recipe: TaskRecipe) -> Prepared:
                 reading = reading_task(task, recipe)
                 plain = recipe.model_copy(update={"steps": "none"})
                 _import(context, plain, reading, files, order, directory)
-            (directory.with_name(directory.name + _MARK)).write_bytes(sealed_json({"key": key}))
+            write_file(directory.with_name(directory.name + _MARK), sealed_json({"key": key}))
         data = replace(read_task_data(directory, task), task=task)
         if not isinstance(recipe.steps, str):  # they are the paper's, whatever the protocol knows
             data = replace(data, steps=None)

@@ -16,6 +16,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.remote.folder import Stamp
 from goldpan.core.remote.manifest import Manifest, as_json, from_json
 from goldpan.core.remote.names import FILES, STATE
+from goldpan.core.resources import write_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def save_state(home: Path, address: str, state: MirrorState) -> MirrorState:
         },
     }
     draft = home / f"{STATE}.new"
-    draft.write_bytes(orjson.dumps(value))
+    write_file(draft, orjson.dumps(value))
     draft.replace(home / STATE)
     return state
 

@@ -20,6 +20,7 @@ import orjson
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter
+from goldpan.core.resources import write_file
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.engines import Engine
 from goldpan.evaluation.finetune.runtime import ProcessGroup
@@ -130,7 +131,7 @@ def _finish(unfinished: Path, final: Path, state: State) -> None:
     files = sorted(path for path in unfinished.rglob("*") if path.is_file())
     sizes = {str(path.relative_to(unfinished)): path.stat().st_size for path in files}
     state_file = unfinished / _STATE
-    state_file.write_bytes(orjson.dumps({"state": asdict(state), "sizes": sizes}))
+    write_file(state_file, orjson.dumps({"state": asdict(state), "sizes": sizes}))
     for path in (*files, state_file):
         with path.open("rb") as file:
             os.fsync(file.fileno())

@@ -15,6 +15,7 @@ import orjson
 import pyarrow as pa
 
 from goldpan.core.parquet import read_table, write_table
+from goldpan.core.resources import write_file
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import plain_task, task_of
 from goldpan.evaluation.finetune.settings import Settings
@@ -56,7 +57,7 @@ def write_job(job: Job) -> None:
         "seed": job.seed,
         "weights": str(job.weights.resolve()),
     }
-    (folder / "job.json").write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2))
+    write_file(folder / "job.json", orjson.dumps(facts, option=orjson.OPT_INDENT_2))
 
 
 def read_job(directory: Path) -> Job:

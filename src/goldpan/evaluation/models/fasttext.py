@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv, interpreter
+from goldpan.core.resources import write_file
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.model import Answers, Fitted, Model, TrainingContext
@@ -83,7 +84,7 @@ class Trainer:
     def ask(self, kind: str, model: Path, texts: Sequence[str]) -> Any:
         """Return what a model says of texts: chances of labels, or a vector each."""
         questions, output = self.directory / "asked.json", self.directory / "answered.json"
-        questions.write_bytes(orjson.dumps([one_line(text) for text in texts]))
+        write_file(questions, orjson.dumps([one_line(text) for text in texts]))
         order = {
             "work": "ask",
             "kind": kind,
@@ -96,7 +97,7 @@ class Trainer:
 
     def _run(self, order: Mapping[str, Any]) -> int:
         path = self.directory / "order.json"
-        path.write_bytes(orjson.dumps(order))
+        write_file(path, orjson.dumps(order))
         command = [str(interpreter(self.environment)), "-I", fasttext_worker.__file__, str(path)]
         try:
             process = subprocess.run(  # noqa: S603 - our own interpreter and script
@@ -181,7 +182,7 @@ def _fit(settings: Mapping[str, Any], install: bool, context: TrainingContext) -
 def _averaged(trainer: Trainer, settings: Mapping[str, Any], context: TrainingContext) -> _Averaged:
     text, model = context.directory / "train.txt", context.directory / "vectors.bin"
     lines = [one_line(text_) for text_ in context.whole_train["text"].to_pylist()]
-    text.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
+    write_file(text, "\n".join(lines) + "\n")
     # It takes no seed: with one thread it draws the same each time.
     trainer.train("vectors", text, {**_VECTORS, "dim": settings["dim"]}, model)
     lengths = np.linalg.norm(_Averaged(trainer, model).of(context.whole_train), axis=1)
@@ -200,7 +201,7 @@ def _supervised(
     text, best = context.directory / "train.txt", context.directory / "best.bin"
     target = target_column(task.type).name
     lines = _lines(task, context.train, quoted=settings["quoted"] and task.type != "multi-label")
-    text.write_text("".join(lines), encoding="utf-8", errors="replace")
+    write_file(text, "".join(lines))
     truth = context.validation[target].to_pylist()
     fixed = {
         "dim": settings["dim"],

@@ -15,6 +15,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 from goldpan import __version__
+from goldpan.core.resources import write_file
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import make_directory
 from goldpan.evaluation.statistics.compare import compare
@@ -83,5 +84,5 @@ def _compared(cache: Path, matrix: ScoreMatrix, statistics: Statistics) -> dict[
         "fragile": sum(pair.fragile for pair in compared.pairs),
     }
     make_directory(cache)
-    path.write_bytes(sealed_json({"compared": result}))
+    write_file(path, sealed_json({"compared": result}))
     return result
