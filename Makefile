@@ -3,23 +3,23 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Installed from locks that list every file's hash, so nothing has to be resolved.
 LOCKS := requirements
 DEMO_READY := $(VENV)/demo-ready
 TEST_READY := $(VENV)/test-ready
 DOCS_READY := $(VENV)-docs/ready
-UV := $(shell command -v uv 2>/dev/null)
-PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,\
-	$(BIN)/python -m pip install --quiet --no-compile)
-# What builds packages that come without a wheel is in demo.txt, which is installed first.
-INSTALL := $(PIP) --no-deps --require-hashes --no-build-isolation --requirement
+# From locks that list every file's hash, so nothing has to be resolved.
+INSTALL := $(PYTHON) $(LOCKS)/install.py
 # A file goes to one process, as its tests share what is dear; files start in the order given.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
 
-export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes would compile all that they import, each anew.
 unexport PYTHONDONTWRITEBYTECODE
+
+# One that an installation left half made is not ready, whatever it holds.
+ifneq ($(wildcard $(VENV)/installing),)
+$(shell rm -f $(DEMO_READY) $(TEST_READY))
+endif
 
 .PHONY: demo demo-annotate quick test scale nightly check bench chaos docs lock clean
 
@@ -32,8 +32,8 @@ demo-annotate: demo  ## open the demo's code edits in a Label Studio of one's ow
 quick: $(TEST_READY)  ## run the tests to run while working
 	$(PYTEST) --numprocesses 2 tests/unit
 
-test: $(TEST_READY)  ## run all tests but those of scale
-	$(PYTEST) tests/integration tests/servers tests/unit
+test: $(TEST_READY)  ## run all tests but those of scale, or those CHOSEN by their marks
+	$(PYTEST) tests/integration tests/servers tests/unit $(if $(CHOSEN),-m "$(CHOSEN)")
 
 scale: $(TEST_READY)  ## run the tests of memory, clocks, speed and whole repositories; takes long
 	$(PYTEST) --timeout 1800 tests/scale
@@ -46,6 +46,7 @@ check: $(TEST_READY)  ## formatting, lint, types and the layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python $(LOCKS)/lock.py --check
 
 bench: $(TEST_READY)  ## measure; takes some minutes
 	$(BIN)/python -m benchmarks.mining
@@ -73,22 +74,16 @@ lock:  ## write the locks; UPGRADE=--upgrade takes new versions
 	$(PYTHON) $(LOCKS)/lock.py $(UPGRADE)
 
 clean:
-	rm -rf $(VENV) $(VENV)-docs demo-workspace
+	rm -rf $(VENV) $(VENV)-docs $(VENV)*-install.log demo-workspace
 
 $(DEMO_READY): pyproject.toml $(LOCKS)/demo.txt
-	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) $(LOCKS)/demo.txt
-	$(PIP) --no-deps --no-build-isolation --editable .
+	$(INSTALL) $(VENV) demo goldpan
 	touch $@
 
-# torch without CUDA where pip finds such a build (a folder of wheels, PyTorch's own index); else the
-# index's torch, and CUDA's libraries (2.5 GB), which it needs on Linux.
 $(TEST_READY): $(DEMO_READY) $(LOCKS)/test.txt $(LOCKS)/torch.txt $(LOCKS)/torch-cpu.txt
-	$(INSTALL) $(LOCKS)/test.txt
-	$(INSTALL) $(LOCKS)/torch-cpu.txt 2>/dev/null || $(INSTALL) $(LOCKS)/torch.txt
+	$(INSTALL) $(VENV) test torch
 	touch $@
 
 $(DOCS_READY): $(LOCKS)/docs.txt
-	$(PYTHON) -m venv $(VENV)-docs
-	$(VENV)-docs/bin/python -m pip install --quiet --no-deps --require-hashes -r $(LOCKS)/docs.txt
+	$(INSTALL) $(VENV)-docs docs
 	touch $@

@@ -155,7 +155,9 @@ def write_sources(uv: str) -> int:
         pythons = [python for python in PYTHONS if not without_wheel[python]]
         lines.append(f"\n[{lock.name}]\ndigest = {json.dumps(lock.digest)}\n")
         lines.append(f"pythons = {json.dumps(pythons)}\n")
-        lines += [f"packages.{json.dumps(name)} = {json.dumps(n)}\n" for name, n in packages.items()]
+        lines += [
+            f"packages.{json.dumps(name)} = {json.dumps(n)}\n" for name, n in packages.items()
+        ]
         lines += [
             f'without_wheel."{python}" = {json.dumps(names)}\n'
             for python, names in without_wheel.items()
@@ -219,7 +221,7 @@ def _needs(address: str) -> list[str]:
             zipfile.ZipFile(data).extractall(folder)  # noqa: S202 - installed as it is
         else:
             with tarfile.open(fileobj=data) as archive:
-                archive.extractall(folder, filter="data")  # noqa: S202
+                archive.extractall(folder, filter="data")
         (root,) = Path(folder).iterdir()
         file = root / "pyproject.toml"
         declared = tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
@@ -232,6 +234,7 @@ def _needs(address: str) -> list[str]:
                 cwd=root,
                 check=True,
                 stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )
             needs += json.loads(answer.read_text(encoding="utf-8"))
     return sorted(set(needs))

@@ -203,7 +203,7 @@ class Browser:
 def chromium() -> None:
     """Skip what needs a browser where there is none."""
     if PROGRAM is None:
-        pytest.skip("needs Chromium, which is not installed")
+        pytest.skip("needs Chromium: install the package chromium")
 
 
 @pytest.fixture(scope="module")

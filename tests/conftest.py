@@ -1,8 +1,9 @@
-"""What all tests share: how examples are drawn, the browser, and a folder for what is dear."""
+"""What all tests share: how examples are drawn, the browser, a folder for what is dear, skips."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -36,3 +37,23 @@ def pytest_cmdline_main() -> Iterator[None]:
     """Share a folder among the processes of a run."""
     with shared_folder():
         return (yield)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a browser or bubblewrap, so that it can be chosen."""
+    for item in items:
+        reasons = [str(mark.kwargs.get("reason")) for mark in item.iter_markers("skipif")]
+        if any("bubblewrap" in reason for reason in reasons):
+            item.add_marker("isolation")
+        if {"chromium", "browser"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("browser")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end what was skipped, by what it needs."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports)
+    if reasons:
+        terminalreporter.section("skipped, by what is missing")
+        for reason, count in sorted(reasons.items()):
+            terminalreporter.write_line(f"{count:>6,}  {reason}")

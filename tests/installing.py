@@ -32,6 +32,9 @@ def installed_once(folder: str, cache: pytest.Cache) -> Path:
     """
     above = Path(cache.mkdir(folder))
     environment = FOLDERS[folder]
+    if sys.version_info[:2] > environment.newest_python:
+        newest = ".".join(map(str, environment.newest_python))
+        pytest.skip(f"needs Python {newest} or earlier, for {environment.name}")
     try:
         return install(environment, above)
     except GoldpanError as error:

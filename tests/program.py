@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.places import ROOT
+from tests.rights import obey_modes
 
 MAIN = "from goldpan.cli import main; main()"
 MINE = "from goldpan.cli import mine_main; mine_main()"
@@ -95,11 +96,12 @@ def goldpan(
     environment: Mapping[str, str] | None = None,
     program: str = MAIN,
     room: int | None = None,
+    obeys_modes: bool = False,
 ) -> Done:
     """Run `goldpan`, or another program of Python, where warnings are errors.
 
     It runs in `folder` with `environment`, which are this process's unless given; no file may
-    grow beyond `room` bytes.
+    grow beyond `room` bytes. With `obeys_modes`, root has the rights of a user.
     """
     with start(
         *arguments,
@@ -107,6 +109,7 @@ def goldpan(
         environment=environment,
         program=program,
         room=room,
+        obeys_modes=obeys_modes,
     ) as running:
         done = running.wait()
     if done.code == -signal.SIGALRM:
@@ -122,6 +125,7 @@ def start(
     environment: Mapping[str, str] | None = None,
     program: str = MAIN,
     room: int | None = None,
+    obeys_modes: bool = False,
 ) -> Iterator[Running]:
     """Start a program as `goldpan` does, one at a time; it is killed where the block ends first."""
     with tempfile.TemporaryDirectory() as name:
@@ -132,6 +136,7 @@ def start(
             "folder": str(folder or Path.cwd()),
             "environment": dict(os.environ if environment is None else environment),
             "room": room,
+            "obeys_modes": obeys_modes,
             "out": str(out),
             "err": str(err),
         }
@@ -228,6 +233,8 @@ def _become(job: dict[str, Any]) -> int:
             resource.setrlimit(resource.RLIMIT_FSIZE, (job["room"], job["room"]))
         signal.alarm(_PATIENCE)
         sys.argv = ["goldpan", *job["arguments"]]
+        if job["obeys_modes"]:
+            obey_modes()
         exec(job["program"], {"__name__": "__main__"})
         code = 0
     except SystemExit as end:

@@ -17,4 +17,6 @@ def is_isolated() -> bool:
     return True
 
 
-needs_isolation = pytest.mark.skipif(not is_isolated(), reason="bubblewrap does not work here")
+needs_isolation = pytest.mark.skipif(
+    not is_isolated(), reason="needs bubblewrap (a package of most Linux distributions)"
+)

@@ -340,7 +340,7 @@ def test_counters_may_fill_while_rows_are_made(tmp_path: Path) -> None:
     assert "| late | 300 |" in (written.directory / "README.md").read_text()
 
 
-@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no second disk")
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second file system, /dev/shm")
 def test_a_dataset_may_go_to_another_disk(tmp_path: Path) -> None:
     with TemporaryDirectory(dir="/dev/shm") as name:
         workspace, directory = Workspace(tmp_path / "workspace"), Path(name) / "made"

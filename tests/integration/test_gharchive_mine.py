@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -21,6 +20,7 @@ from goldpan.miners.gharchive.store import ArchiveStore
 from tests.gharchive_hours import Hours, utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
 from tests.mining import PACE, Notes
+from tests.rights import bound_by_modes
 
 DAY = utc(2022, 1, 1)
 TEN = tuple(DAY + timedelta(hours=index) for index in range(10))
@@ -287,7 +287,7 @@ def test_two_runs_do_not_write_at_once(source: Path, tmp_path: Path) -> None:
         bring(tmp_path, source)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux, which has /dev/full")
 def test_a_full_disk_loses_nothing(source: Path, tmp_path: Path) -> None:
     with HourServer(source) as server:
         bring(tmp_path, server.url, TEN[:2])
@@ -356,10 +356,10 @@ def test_names_of_events() -> None:
         event_types([""])
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read(source: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     path = write_hour(folder / file_name(TEN[0]), [b"{}"])
     path.chmod(0)
-    (report,) = bring(tmp_path, folder, TEN[:1]).reports
+    with bound_by_modes():
+        (report,) = bring(tmp_path, folder, TEN[:1]).reports
     assert (report.state, report.reason) == ("unreadable", "Permission denied")

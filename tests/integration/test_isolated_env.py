@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,8 @@ LOCK = """mdurl==0.1.2 \\
 def small(tmp_path: Path) -> IsolatedEnv:
     lock = tmp_path / "lock.txt"
     lock.write_text(LOCK, encoding="utf-8")
-    return IsolatedEnv("Mdurl", lock, "MDURL_VENV", "mdurl", "lib/python*/*/mdurl/__init__.py")
+    proof = "lib/python*/*/mdurl/__init__.py"
+    return IsolatedEnv("Mdurl", lock, "MDURL_VENV", "mdurl", proof, sys.version_info[:2])
 
 
 def test_constraints_of_our_environment_do_not_count(

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
+from hashlib import sha256
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
+from zipfile import ZipFile
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from goldpan.annotation.studio.serve import SERVER
 from goldpan.core.extras import DISTRIBUTION
 from goldpan.core.isolated_env import LOCKS
+from goldpan.evaluation.models.fasttext import TRAINER
 from tests.places import ROOT
 
 REQUIREMENTS = ROOT / "requirements"
@@ -83,3 +93,96 @@ def test_environments_of_their_own_are_locked(name: str) -> None:
 )
 def test_no_lock_names_a_registry(lock: Path) -> None:
     assert not re.search(r"://|--\S*(index|find-links|trusted)", lock.read_text(encoding="utf-8"))
+
+
+def script(name: str) -> ModuleType:
+    """Return a program of `requirements/`, which is no package."""
+    spec = spec_from_file_location(f"requirements_{name}", REQUIREMENTS / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+LOCK, INSTALL = script("lock"), script("install")
+SOURCES = tomllib.loads((REQUIREMENTS / "sources.toml").read_text(encoding="utf-8"))
+
+
+def test_every_package_installs_on_an_empty_machine() -> None:
+    assert not list(LOCK.problems(LOCK.locks(), SOURCES))
+
+
+def test_what_nothing_pinned_builds_is_refused_by_name() -> None:
+    """seqeval 1.2.2 has no wheel, and its setup.py wants setuptools_scm."""
+    packages = {**SOURCES["test"]["packages"], "seqeval==1.2.2": ["setuptools_scm", "setuptools"]}
+    sources = {**SOURCES, "test": {**SOURCES["test"], "packages": packages}}
+    (problem,) = LOCK.problems(LOCK.locks(), sources)
+    assert "seqeval==1.2.2 comes as source alone" in problem
+    assert "demo.txt holds no setuptools_scm" in problem
+
+
+def test_a_lock_that_was_changed_by_hand_is_refused() -> None:
+    sources = {**SOURCES, "docs": {**SOURCES["docs"], "digest": "0" * 16}}
+    (problem,) = LOCK.problems(LOCK.locks(), sources)
+    assert problem == "docs.txt is not as make lock wrote it: run make lock"
+
+
+def test_environments_of_their_own_say_for_which_pythons_they_are() -> None:
+    for environment in (SERVER, TRAINER):
+        newest = SOURCES[environment.lock.stem]["pythons"][-1]
+        assert ".".join(map(str, environment.newest_python)) == newest
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (
+            "ERROR: Could not find a version that satisfies the requirement none==1\n"
+            "ERROR: No matching distribution found for none==1\n",
+            "none==1 of demo.txt was not installed: the package index has no file of it",
+        ),
+        (
+            "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you\n"
+            "    six==1.16.0 from file:///six.whl (from -r demo.txt (line 1)):\n"
+            "        Expected sha256 00\n             Got        11\n",
+            "six==1.16.0 of demo.txt was not installed: its file is not the one of the lock",
+        ),
+        ("boom\n", "demo.txt was not installed: boom."),
+    ],
+)
+def test_what_pip_could_not_install_is_named(output: str, said: str) -> None:
+    assert INSTALL.explain(output, Path("demo.txt")).startswith(said)
+
+
+def test_a_half_made_environment_is_never_taken_for_ready(tmp_path: Path) -> None:
+    """The install fails on a hash, and the next one begins anew."""
+    wheel = tmp_path / "thing-1-py3-none-any.whl"
+    with ZipFile(wheel, "w") as file:
+        file.writestr("thing.py", "")
+        file.writestr(
+            "thing-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: thing\nVersion: 1\n"
+        )
+        file.writestr("thing-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        file.writestr("thing-1.dist-info/RECORD", "")
+    folder = tmp_path / "requirements"
+    folder.mkdir()
+    copied = shutil.copy(REQUIREMENTS / "install.py", folder)
+    environment = {"PATH": os.environ["PATH"], "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
+
+    def install(digest: str) -> subprocess.CompletedProcess[str]:
+        (folder / "demo.txt").write_text(f"thing==1 --hash=sha256:{digest}\n", encoding="utf-8")
+        return subprocess.run(
+            [sys.executable, copied, ".venv", "demo"],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    done = install("0" * 64)
+    assert done.returncode == 1
+    assert "thing==1" in done.stderr and "another hash" in done.stderr
+    assert (tmp_path / ".venv" / INSTALL.UNFINISHED).exists()
+    (tmp_path / ".venv" / "left").touch()
+    done = install(sha256(wheel.read_bytes()).hexdigest())
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / ".venv" / INSTALL.UNFINISHED).exists()
+    assert not (tmp_path / ".venv" / "left").exists()

@@ -26,7 +26,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
         with shell_image(tmp_path_factory.mktemp("podman")) as image:
             yield Settings(2, 120, 1 << 30, isolation="podman", image=image)
     except NoEngineError as error:
-        pytest.skip(f"No containers here: {error}")
+        pytest.skip(f"needs Podman: {error}")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -41,6 +42,8 @@ class IsolatedEnv:
     """Where it lives in the user's cache if nothing says so."""
     proof: str
     """A pattern of a file of its environment that is there where a user installed it."""
+    newest_python: tuple[int, int]
+    """The newest Python for which all its packages have wheels."""
 
     def default_place(self, environment: Mapping[str, str]) -> Path:
         """Return where it is installed: what the variable says, else in the user's cache."""
@@ -62,6 +65,13 @@ class IsolatedEnv:
         """
         if self.is_installed(directory):
             return
+        if sys.version_info[:2] > self.newest_python:
+            newest = ".".join(map(str, self.newest_python))
+            raise GoldpanError(
+                f"{self.name} cannot be installed with Python {platform.python_version()}",
+                f"Run this with Python {newest} or earlier, or set {self.variable} to the "
+                "directory of an environment that has it",
+            )
         reporter.note(f"Installing {self.name} into {directory}")
         try:
             directory.mkdir(parents=True, exist_ok=True)

@@ -38,6 +38,7 @@ TRAINER = IsolatedEnv(
     variable="GOLDPAN_FASTTEXT_VENV",
     folder="fasttext-0.9.2",
     proof="lib/python*/site-packages/fasttext/__init__.py",
+    newest_python=(3, 12),
 )
 """It has the import name of the predictor that tells languages apart, so both cannot share one
 environment. Later builds for numpy 2, and 0.9.3, end some trainings with NaN."""
