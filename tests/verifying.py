@@ -18,5 +18,7 @@ def is_isolated() -> bool:
 
 
 needs_isolation = pytest.mark.skipif(
+    not is_isolated(), reason="needs bubblewrap, a package of most Linux distributions"
+)
     not is_isolated(), reason="needs bubblewrap (a package of most Linux distributions)"
 )
