@@ -1,15 +1,20 @@
-"""Whether this machine can isolate foreign code, for tests that run some."""
+"""What isolates foreign code on this machine, for tests that run some.
+
+A program `bwrap` that fails, in a folder before others on `PATH`, hides bubblewrap: then tests of
+whatever can run without isolation run so.
+"""
 
 from __future__ import annotations
+
+from typing import Final
 
 import pytest
 
 from goldpan.execution.command import IsolationError
-from goldpan.execution.isolation import find_isolation
+from goldpan.execution.isolation import IsolationName, find_isolation
 
 
-def is_isolated() -> bool:
-    """Tell whether bubblewrap works here."""
+def _is_isolated() -> bool:
     try:
         find_isolation("bubblewrap")
     except IsolationError:
@@ -17,8 +22,10 @@ def is_isolated() -> bool:
     return True
 
 
-needs_isolation = pytest.mark.skipif(
-    not is_isolated(), reason="needs bubblewrap, a package of most Linux distributions"
+ISOLATIONS: Final[tuple[IsolationName, ...]] = (
+    ("bubblewrap", "none") if _is_isolated() else ("none",)
 )
-    not is_isolated(), reason="needs bubblewrap (a package of most Linux distributions)"
+"""What can run foreign code here without an image, the best first."""
+needs_isolation = pytest.mark.skipif(
+    ISOLATIONS == ("none",), reason="needs bubblewrap, a package of most Linux distributions"
 )

@@ -39,7 +39,7 @@ from tests.git_repositories import REPO, Content, Odd, Repository
 from tests.git_server import GitServer
 from tests.mining import Notes
 from tests.places import ROOT
-from tests.verifying import is_isolated, needs_isolation
+from tests.verifying import ISOLATIONS, needs_isolation
 
 RUNNER = b"""#!/bin/sh
 report=$1; shift
@@ -90,8 +90,8 @@ class Lab:
 
     def verify(self, instance: Instance, settings: Settings = QUICK, again: bool = False) -> Record:
         """Run one instance with the recipe of these repositories."""
-        if settings.isolation == "auto" and not is_isolated():
-            settings = replace(settings, isolation="none")
+        if settings.isolation == "auto":
+            settings = replace(settings, isolation=ISOLATIONS[0])
         return verify_all(
             self.workspace, [instance], settings, Notes(), recipes=[self.recipe], again=again
         ).records[0]
@@ -180,7 +180,7 @@ def test_a_lost_base_of_a_partial_clone_stops_no_other_row(lab: Lab) -> None:
     instance = lab.instance("grep -q 2 value")
     shutil.rmtree(lab.workspace.clone(REPO))
     lost = replace(instance, id="x:o/n#3+4", issue=3, pull=4, base_commit="f" * 40)
-    settings = QUICK if is_isolated() else replace(QUICK, isolation="none")
+    settings = replace(QUICK, isolation=ISOLATIONS[0])
     with GitServer(lab.repository.path.parent) as server:
         made = clone(lab.workspace, REPO, Notes(), source=server.url("source.git"))
         assert made.partial

@@ -81,8 +81,8 @@ def test_a_commits_date_is_the_same_in_all_time_zones(
 
 @pytest.fixture
 def trial(tmp_path: Path) -> Trial:
-    (tmp_path / "testbed" / "tests").mkdir(parents=True)
-    (tmp_path / "testbed" / "tests" / "old.sh").write_text("true\n")
+    (tmp_path / "base" / "tests").mkdir(parents=True)
+    (tmp_path / "base" / "tests" / "old.sh").write_text("true\n")
     job = Job(Workspace(tmp_path / "workspace"), instance_of(ROW), Settings())
     return Trial(job, NoIsolation(), tmp_path, tmp_path)
 

@@ -19,7 +19,7 @@ from goldpan.git.clone import clone
 from goldpan.git.patches import patches
 from tests.git_repositories import REPO, Repository
 from tests.mining import Notes
-from tests.verifying import is_isolated
+from tests.verifying import ISOLATIONS
 
 SETTINGS = Settings(repeats=1, seconds=400)
 
@@ -186,7 +186,7 @@ def test_a_fix_is_proved(tmp_path: Path, name: str, mirror: str) -> None:
     fix, test_patch = (patch.text or "" for patch in diffs)
     test = project.test.decode()
     instance = Instance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, (test,))
-    settings = SETTINGS if is_isolated() else replace(SETTINGS, isolation="none")
+    settings = replace(SETTINGS, isolation=ISOLATIONS[0])
     recipes = [tmp_path / "recipe" / f"{name}.toml"] if project.recipe else []
     for path in recipes:
         path.parent.mkdir()

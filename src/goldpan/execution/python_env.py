@@ -22,6 +22,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from goldpan.core.errors import GoldpanError
 from goldpan.core.extras import install_remedy
 from goldpan.execution.command import Command, Exceeded, Limits
+from goldpan.execution.imports import own_modules
 from goldpan.execution.interpreters import RELEASED, Finder, find_pythons
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.recipe import Recipe
@@ -73,8 +74,8 @@ class PythonEnv:
     """What is installed, as name==version, sorted."""
     readable: tuple[Path, ...]
     """What has to be seen to run it."""
-    is_copied: bool = False
-    """Whether the project is installed as a copy, so that its own files have to be found first."""
+    copied: frozenset[str] = frozenset()
+    """The project's files of which it holds a copy, as it could not be installed in place."""
 
 
 def find_uv() -> str:
@@ -172,8 +173,9 @@ def build_python_env(
     command = Command(freeze, testbed, (directory, cache), readable, {**settings, "UV_QUIET": "1"})
     listed = isolation.run(command, limits, listing).code == 0
     packages = _packages(listing) if listed else ()
+    copied = own_modules(directory) if is_copied else frozenset()
     return PythonEnv(
-        str(python), chosen_version, preferred, packages, (directory, *readable), is_copied
+        str(python), chosen_version, preferred, packages, (directory, *readable), copied
     )
 
 

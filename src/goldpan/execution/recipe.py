@@ -152,6 +152,11 @@ class Recipe:
         """Return what a command of the tests reports, by its place."""
         return self.fields.format[min(number, len(self.fields.format) - 1)]
 
+    @property
+    def is_python(self) -> bool:
+        """Whether it runs tests by an interpreter whose environment was built for the project."""
+        return self.fields.environment == "uv"
+
     def variables(self, home: str) -> dict[str, str]:
         """Return what is set for the commands, PATH with the folders of the programs."""
         folders = [str(path.parent) for path in self.program_paths]

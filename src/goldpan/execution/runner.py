@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from goldpan.execution.command import Command, Finished, Limits
+from goldpan.execution.imports import PROBE, VARIABLE, Imports, import_roots, read_imports
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.outcome import Run, Verdict
 from goldpan.execution.python_env import EnvironmentBuildError
@@ -43,6 +44,12 @@ class Runner:
         self.readable: tuple[Path, ...] = (*interpreter, *recipe.scripts, *recipe.readable)
         self.variables = {"HOME": str(self._home), **recipe.variables(str(self._home))}
         """What is set when tests run."""
+        self.files: frozenset[str] = frozenset()
+        """The project's Python files, as they were before anything was built."""
+        self.copied: frozenset[str] = frozenset()
+        """The project's files that its environment holds as a copy."""
+        self.imports = Imports((), ())
+        """What the last run imported of the project, where it is one of Python."""
         for path in (self._home, self._reports):
             path.mkdir()
 
@@ -94,12 +101,19 @@ class Runner:
             reports.mkdir()
             report = reports / "report"
             command = self._recipe.test_commands(self.python, str(report), present)[number]
-            writable = (reports, self._home)
+            writable, readable = (reports, self._home), self.readable
+            roots = import_roots(self.files, self.copied)
+            variables, inner = self.variables, self._isolation.testbed(testbed)
+            if self._recipe.is_python:
+                # A copy must not be found before the files under test.
+                first = [os.path.normpath(f"{inner}/{root}") for root in roots if self.copied]
+                readable = (*readable, PROBE)
+                path = ":".join((str(PROBE), *first))
+                variables = {**variables, "PYTHONPATH": path, VARIABLE: str(reports)}
             finished = self._isolation.run(
-                Command(command, testbed, writable, self.readable, self.variables),
-                self._limits,
-                log,
+                Command(command, testbed, writable, readable, variables), self._limits, log
             )
+            self.imports = read_imports(reports, inner, self.files, self.copied, roots)
             if finished.exceeded:
                 raise EndedError("limit-exceeded", f"{finished.exceeded}, {name}")
             form = self._recipe.format_of(number)

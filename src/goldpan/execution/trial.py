@@ -24,6 +24,7 @@ from goldpan.execution.checkout import (
     nearest_version,
 )
 from goldpan.execution.command import Limits
+from goldpan.execution.imports import Imports, python_files
 from goldpan.execution.isolation import Isolation, find_isolation
 from goldpan.execution.outcome import Run
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
@@ -63,7 +64,10 @@ class Trial:
         self._isolation = isolation
         self._scratch = scratch
         self._logs = logs
-        self._base = scratch / "testbed"
+        self._testbed = scratch / "testbed"
+        """Where all happens: what is installed refers to files by their whole path."""
+        self._base = scratch / "base"
+        """The base commit's files as building left them."""
         self._recipe: Recipe | None = None
         self._runner: Runner | None = None
         self.environment: dict[str, Any] = {}
@@ -78,16 +82,17 @@ class Trial:
         settings = self._settings
         limits = Limits(settings.seconds, settings.memory, settings.processes, settings.disk)
         runner = Runner(recipe, self._isolation, limits, self._logs, self._scratch)
+        runner.files = python_files(self._testbed)
         date = committed_at(self._clone, self._instance.base_commit)
         version = nearest_version(self._clone, self._instance.base_commit)
         log = self._logs / "build.log"
         is_fallback = False
         try:
-            if recipe.fields.environment == "uv":
+            if recipe.is_python:
                 python_env = build_python_env(
                     recipe,
                     self._isolation,
-                    self._base,
+                    self._testbed,
                     self._scratch / "environment",
                     self._cache,
                     date,
@@ -96,26 +101,25 @@ class Trial:
                     log,
                 )
                 runner.python, runner.readable = python_env.python, python_env.readable
-                if python_env.is_copied:
-                    base = self._isolation.testbed(self._base)
-                    runner.variables["PYTHONPATH"] = f"{base}/src:{base}"
+                runner.copied = python_env.copied
                 self.environment |= {
                     "python": python_env.version,
                     "python_wanted": python_env.requested_version,
                     "packages": list(python_env.packages),
-                    "in_place": not python_env.is_copied,
+                    "in_place": not python_env.copied,
                 }
             else:
-                is_fallback = runner.build(self._base, date, log)
+                is_fallback = runner.build(self._testbed, date, log)
         except EnvironmentBuildError as error:
             if error.exceeded:
                 raise EndedError("limit-exceeded", f"{error.exceeded}, build") from None
             raise EndedError("does-not-build", f"see {log.name}") from None
         finally:
-            make_accessible(self._base)
+            make_accessible(self._testbed)
             if log.exists():  # what builds sees the address of the index
                 write_whole(log, mask(log.read_bytes()))
         self._check_out()  # building may have written files of the commit, such as its README
+        self._testbed.rename(self._base)
         is_limited = recipe.is_dated and not is_fallback
         self.environment |= {"newest_packages": date if is_limited else "", "version": version}
         if is_fallback:
@@ -123,11 +127,17 @@ class Trial:
         self._runner = runner
 
     def run(self, name: str, change: Callable[[Path], None]) -> Run:
-        """Run the tests in a fresh copy of the base commit's files, changed as told."""
+        """Run the tests on the base commit's files, changed as told, where these were built."""
         assert self._runner is not None, "it is prepared"
-        with self._copy() as testbed:
-            change(testbed)
-            return self._runner.run(testbed, self._instance.test_files, name)
+        with _copy(self._base, self._testbed):
+            change(self._testbed)
+            return self._runner.run(self._testbed, self._instance.test_files, name)
+
+    @property
+    def imports(self) -> Imports:
+        """What the last run imported of the project."""
+        assert self._runner is not None, "it is prepared"
+        return self._runner.imports
 
     def restore_tests(self, testbed: Path, changed: Iterable[str]) -> tuple[str, ...]:
         """Give the tests the state that the fix brings, whatever a patch did to them.
@@ -165,19 +175,21 @@ class Trial:
     def _check_out(self) -> None:
         clone, commit = self._clone, self._instance.base_commit
         try:
-            check_out(clone, commit, self._base, self._scratch / "index")
+            check_out(clone, commit, self._testbed, self._scratch / "index")
         except GitError as error:
             raise EndedError("lost-base", error.problem) from None
 
     def _lay_out(self) -> Recipe:
         """Write the base commit, try the patches on a copy, and return the recipe that fits."""
-        self._base.mkdir()
+        self._testbed.mkdir()
         self._check_out()
         modules = submodules(self._clone, self._instance.repo, self._instance.base_commit)
-        without_submodules = lay_out_submodules(self._workspace, modules, self._base, self._scratch)
+        without_submodules = lay_out_submodules(
+            self._workspace, modules, self._testbed, self._scratch
+        )
         if without_submodules:
             self.environment["lacking_submodules"] = list(without_submodules)
-        names = {path.name for path in self._base.iterdir()}
+        names = {path.name for path in self._testbed.iterdir()}
         recipe = choose_recipe(self._recipes, names, self._instance.test_files)
         if recipe is None:
             raise EndedError("no-recipe")
@@ -187,22 +199,12 @@ class Trial:
         self._recipe = recipe
         self.environment |= {"recipe": recipe.name, "recipe_digest": recipe.digest}
         patches = {"the test patch": self._instance.test_patch, "the fix": self._instance.patch}
-        with self._copy() as trial:
+        with _copy(self._testbed, self._scratch / "trial") as trial:
             for kind, patch in patches.items():
                 apply_or_end(trial, patch, kind)
         if recipe.rebuilds(part.path for part in split_patch(self._instance.patch)):
             raise EndedError("needs-rebuild")
         return recipe
-
-    @contextmanager
-    def _copy(self) -> Iterator[Path]:
-        target = self._scratch / "copy"
-        copy_tree(self._base, target)
-        try:
-            yield target
-        finally:
-            make_accessible(target)
-            shutil.rmtree(target, ignore_errors=True)
 
 
 @contextmanager
@@ -218,6 +220,17 @@ def open_trial(job: Job, logs: Path) -> Iterator[Trial]:
             yield trial
         finally:
             make_accessible(scratch)
+
+
+@contextmanager
+def _copy(source: Path, target: Path) -> Iterator[Path]:
+    """Copy files for as long as they are needed."""
+    copy_tree(source, target)
+    try:
+        yield target
+    finally:
+        make_accessible(target)
+        shutil.rmtree(target, ignore_errors=True)
 
 
 def apply_or_end(testbed: Path, patch: str, kind: str = "what building left is in the way") -> None:

@@ -21,6 +21,8 @@ from goldpan.execution.records import (
 from goldpan.execution.runner import EndedError
 from goldpan.execution.trial import Job, Trial, apply_or_end, open_trial
 
+_MOST_IMPORTED = 1_000
+
 
 def verify_instance(job: Job) -> Record:
     """Prove one instance, or return the record of an earlier run with the same settings.
@@ -79,7 +81,12 @@ def _run(trial: Trial, job: Job, state: Literal["base", "before", "after"], numb
         for patch in patches:
             apply_or_end(testbed, patch)
 
-    return trial.run(f"{state}-{number}", change)
+    run = trial.run(f"{state}-{number}", change)
+    if trial.imports.outside:
+        raise EndedError("outside-checkout", trial.imports.outside[0])
+    if state == "after" and trial.imports.inside:
+        trial.environment["imported"] = list(trial.imports.inside[:_MOST_IMPORTED])
+    return run
 
 
 def _described(settings: Settings) -> dict[str, Any]:
