@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from goldpan.code.lexer import strip
 from goldpan.code.substance import LARGEST, Pair, compare
 from goldpan.code.workers import compare_all
 from goldpan.core.sandbox import _AHEAD
+from tests.processes import kill_workers, workers
 
 EASY = Pair(b"a = 1\n", b"a = 2\n", "a.py")
 HARD = Pair(b"a = 1\n", b"(" * 400_000, "a.py")
@@ -28,8 +28,8 @@ def test_verdicts_come_in_order_and_are_those_of_one_process() -> None:
     ]
     expected = [compare(pair.before, pair.after, pair.path) for pair in pairs]
     assert len({verdict.keep for verdict in expected}) == 3
-    for workers in (1, 3):
-        assert list(compare_all(pairs, workers=workers)) == expected
+    for number in (1, 3):
+        assert list(compare_all(pairs, workers=number)) == expected
 
 
 def test_a_hard_pair_is_given_up_and_the_rest_goes_on() -> None:
@@ -43,9 +43,7 @@ def test_a_hard_pair_is_given_up_and_the_rest_goes_on() -> None:
 def test_a_process_that_dies_costs_one_verdict() -> None:
     def pairs() -> Iterator[Pair]:
         yield EASY
-        for process in multiprocessing.active_children():
-            process.kill()
-            process.join()
+        kill_workers()
         yield EASY
         yield EASY
 
@@ -78,16 +76,16 @@ def test_pairs_are_drawn_as_needed_and_processes_end_with_the_reader() -> None:
     assert [verdict.keep for verdict in itertools.islice(verdicts, 4)] == [True, None, True, None]
     # A slow process may hold the first verdict back, while the other goes on up to a bound.
     assert drawn < 2 * _AHEAD
-    assert len(multiprocessing.active_children()) == 2
+    assert len(workers()) == 2
     verdicts.close()  # type: ignore[attr-defined]
-    assert multiprocessing.active_children() == []
+    assert workers() == []
 
 
 def test_no_process_where_nothing_is_read() -> None:
     pairs = (Pair(b"a", b"b", "a.md") for _ in range(5_000))
     verdicts = compare_all(pairs)
     assert next(verdicts).reason == "unknown-language"
-    assert multiprocessing.active_children() == []
+    assert workers() == []
     assert sum(1 for _ in verdicts) == 4_999
     assert list(compare_all([])) == []
 
@@ -99,19 +97,58 @@ def test_a_failure_of_the_reader_ends_the_processes() -> None:
 
     with pytest.raises(KeyError):
         list(compare_all(pairs()))
-    assert multiprocessing.active_children() == []
+    assert workers() == []
 
 
-def test_a_program_without_a_guarded_main_part_is_told(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(
-        "from goldpan.code.substance import Pair\n"
-        "from goldpan.code.workers import compare_all\n"
-        "list(compare_all([Pair(b'a = 1', b'a = 2', 'a.py')]))\n"
+READS_CODE = """\
+from goldpan.code.substance import Pair
+from goldpan.code.workers import compare_all
+print([verdict.keep for verdict in compare_all([Pair(b"a = 1", b"a = 2", "a.py")])])
+"""
+ANYWHERE = f"""\
+import multiprocessing, threading
+SOURCE = {READS_CODE!r}
+if __name__ == "__main__":
+    thread = threading.Thread(target=exec, args=(SOURCE, {{}}))
+    thread.start()
+    thread.join()
+    for method in ("spawn", "forkserver", "fork"):
+        process = multiprocessing.get_context(method).Process(
+            target=exec, args=(SOURCE, {{}}), daemon=True
+        )
+        process.start()
+        process.join()
+"""
+
+
+def test_a_script_reads_code_without_a_guarded_main_part(tmp_path: Path) -> None:
+    """As a file and from standard input, as in a notebook, which has no file either."""
+    file = tmp_path / "first.py"
+    file.write_text(READS_CODE)
+    for words, given in (([str(file)], ""), (["-"], READS_CODE)):
+        done = subprocess.run(
+            [sys.executable, *words], input=given, capture_output=True, text=True, check=False
+        )
+        assert (done.stdout, done.stderr) == ("[True]\n", "")
+
+
+def test_threads_and_processes_of_any_kind_read_code(tmp_path: Path) -> None:
+    file = tmp_path / "anywhere.py"
+    file.write_text(ANYWHERE)
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[True]\n" * 4, "")
+
+
+def test_what_a_script_defines_itself_is_told_to_live_in_a_module(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(
+        "from goldpan.core.sandbox import map_in_sandbox\n"
+        "def double(number): return 2 * number\n"
+        "print(list(map_in_sandbox(double, [1], 1, 5.0)))\n"
     )
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "GoldpanError: A process for reading code did not start" in done.stderr
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    assert "Can't get attribute 'double'" in done.stderr
+    assert "Put it into a module or a plugin's file" in done.stderr
 
 
 @pytest.mark.parametrize("language", [x for x in LANGUAGES if x.grammar], ids=lambda x: x.name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,22 @@ OFFLINE = re.compile(r"^(make|export)\b")
 
 def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
+def script(text: str, folder: Path, **environment: str) -> str:
+    """Run an example as its reader would, as a file in a process of its own; return its output."""
+    file = folder / "first.py"
+    file.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", file],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), f"{text}\n{done.stdout}{done.stderr}"
+    return done.stdout
 
 
 def page(name: str) -> str:
@@ -66,11 +84,7 @@ def test_every_example_runs(text: str, shown: str, tmp_path: Path) -> None:
             assert done.out.strip(), command
         (example,) = blocks("python", text)
         example = example.replace("numpy/numpy", "prospector/sluice")
-        answer = goldpan(
-            folder=tmp_path, environment={**os.environ, **environment}, program=example
-        )
-        assert answer.code == 0, f"{example}\n{answer.out}{answer.err}"
-        assert shown in answer.out
+        assert shown in script(example, tmp_path, **environment)
 
 
 def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
@@ -87,10 +101,7 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
             assert done.code == 0, f"{line}\n{done.err}"
             output = " ".join(done.out.split())
     (example,) = blocks("python", page("tutorial.md"))
-    assert (
-        "14 rows: id, repo"
-        in goldpan(folder=tmp_path, environment={**os.environ, **environment}, program=example).out
-    )
+    assert "14 rows: id, repo" in script(example, tmp_path, **environment)
 
 
 def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:
@@ -118,10 +129,7 @@ def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
     examples = blocks("python", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
     assert len(examples) >= 5
-    done = goldpan(folder=tmp_path, program="\nprint('---')\n".join(examples))
-    assert done.code == 0, done.err
-    assert not done.err
-    printed = done.out.split("---\n")
+    printed = script("\nprint('---')\n".join(examples), tmp_path).split("---\n")
     assert len(printed) == len(examples)
     assert all(output.strip() for output in printed)
     assert "Did you mean prospector/sluice" in printed[-1]

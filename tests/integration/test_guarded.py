@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ import pytest
 
 from goldpan.builders.code_comments.extract import FileRead, Source, read_file
 from goldpan.core.sandbox import _AHEAD, Failed, map_in_sandbox
+from tests.processes import workers
 
 EASY = Source("a.py", b'class A:\n    """Holds."""\n')
 HARD = Source("a.py", b"(" * 400_000)
@@ -65,16 +65,16 @@ def test_nothing_is_read_far_ahead() -> None:
     next(results)
     assert drawn < 2 * _AHEAD
     results.close()  # type: ignore[attr-defined]
-    assert multiprocessing.active_children() == []
+    assert workers() == []
 
 
 def test_what_needs_no_process_starts_none() -> None:
     results = map_in_sandbox(double, range(5), 2, 20.0, at_once=lambda number: -number or None)
     assert next(results) == 0
-    assert len(multiprocessing.active_children()) == 2
+    assert len(workers()) == 2
     assert list(results) == [-1, -2, -3, -4]
     assert list(map_in_sandbox(die, [1, 1], 1, 1.0, at_once=lambda number: number)) == [1, 1]
-    assert multiprocessing.active_children() == []
+    assert workers() == []
 
 
 def test_nothing_gives_nothing() -> None:

@@ -6,21 +6,16 @@ the same each time and appear by a rename, and the results that come back must b
 
 from __future__ import annotations
 
-import multiprocessing
-import multiprocessing.process
-import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Literal, Protocol, Self, TypeVar
 
 from goldpan.core.engine_units import AHEAD, Closing, EngineError, do, name_of
 from goldpan.core.errors import UsageError
 from goldpan.core.ray_cluster import RayCluster
+from goldpan.core.workers import WorkerEndedError, WorkerPool
 
 EngineName = Literal["local", "ray"]
 T = TypeVar("T")
@@ -90,11 +85,10 @@ class _Pool(Closing):
 
     def __init__(self, processes: int) -> None:
         self._processes = processes
-        context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(processes, context, initializer=_serve_the_parent)
+        self._pool = WorkerPool(processes)
 
     def close(self) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.close()
 
     def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
         waiting: deque[Future[R]] = deque()
@@ -106,26 +100,12 @@ class _Pool(Closing):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-        except BrokenProcessPool:
+        except WorkerEndedError:
             raise EngineError(
                 f"A process was killed, perhaps for lack of memory, at {name_of(at)} or one of "
                 f"the {AHEAD * self._processes} units before it",
-                "Give fewer processes and try again; in your own script, call Goldpan below "
-                "if __name__ == '__main__'",
+                "Give fewer processes and try again",
             ) from None
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def _serve_the_parent() -> None:
-    """Leave Ctrl-C to the parent, and end when it is gone: nobody else would end this process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
-    parent.join()
-    os._exit(1)

@@ -7,9 +7,9 @@ parsed in the process of the user.
 
 from __future__ import annotations
 
-import multiprocessing
 import resource
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from goldpan.core.errors import GoldpanError
+from goldpan.core.workers import WorkerProcess
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -89,11 +90,8 @@ class _Worker(Generic[T, R]):
     """A process that works on one item at a time."""
 
     def __init__(self, work: Callable[[T], R], timeout: float) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, work, timeout), daemon=True)
-        self.process.start()
-        theirs.close()
+        self._process = WorkerProcess(_work, work, timeout)
+        self.connection = self._process.connection
         self.number = -1
         self.busy = self.dead = self.greeted = False
 
@@ -101,12 +99,14 @@ class _Worker(Generic[T, R]):
         """Begin with an item; raises `GoldpanError` where the process did not start."""
         if not self.greeted:
             try:
-                self.connection.recv()
-            except EOFError:
+                greeting = self.connection.recv()
+            except (EOFError, OSError):
                 raise GoldpanError(
-                    "A process for reading code did not start",
-                    "Protect the main part of your program with if __name__ == '__main__'",
+                    f"A process for reading code did not start ({sys.executable})",
+                    "Try again; its own words are above, if it had any",
                 ) from None
+            if isinstance(greeting, GoldpanError):
+                raise greeting
             self.greeted = True
         self.number, self.busy = number, True
         with suppress(OSError):  # it died while idle, which `give` tells
@@ -119,22 +119,19 @@ class _Worker(Generic[T, R]):
             result: R | GoldpanError = self.connection.recv()
         except (EOFError, OSError):
             self.dead = True
-            self.end()
-            return Failed("timeout" if self.process.exitcode == -signal.SIGPROF else "crash")
+            self.connection.close()
+            return Failed("timeout" if self._process.wait() == -signal.SIGPROF else "crash")
         if isinstance(result, GoldpanError):
             raise result
         return result
 
     def end(self) -> None:
         """End the process, whatever it does."""
-        self.connection.close()
         if not self.dead:
-            self.process.kill()
-        self.process.join()
+            self._process.end()
 
 
-def _work(connection: Connection, work: Callable[[Any], Any], timeout: float) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
+def _work(connection: Connection[Any, Any], work: Callable[[Any], Any], timeout: float) -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     _bound_memory()
     with suppress(EOFError, OSError):

@@ -7,11 +7,9 @@ follows the chunk and the range, not the repository.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future, as_completed
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Self
@@ -24,6 +22,7 @@ from goldpan.core.parquet import count_rows
 from goldpan.core.progress import Reporter
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import MINED
+from goldpan.core.workers import WorkerEndedError, WorkerPool
 from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.tables.chunks import PARSED, Chunk, do_without_pandas, parse_chunk
@@ -82,7 +81,7 @@ class Parsing:
         self._workers = workers or os.cpu_count() or 1
         self._pulls = pulls
         self._stack = ExitStack()
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: WorkerPool | None = None
         self._batch: list[Record] = []
         self._bytes = self._index = self._count = 0
         self._waiting: list[Chunk] = []  # until there is work for more than one process
@@ -135,13 +134,9 @@ class Parsing:
         if self._workers < 2 or len(self._waiting) + len(self._running) < 2:
             return
         if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            pool = ProcessPoolExecutor(self._workers, context, do_without_pandas)
+            pool = WorkerPool(self._workers, do_without_pandas)
             self._pool = self._stack.enter_context(pool)
-        try:
-            self._running += [self._pool.submit(parse_chunk, chunk) for chunk in self._waiting]
-        except BrokenProcessPool:
-            raise _worker_ended() from None
+        self._running += [self._pool.submit(parse_chunk, chunk) for chunk in self._waiting]
         self._waiting.clear()
 
     def _finish(self, reporter: Reporter) -> None:
@@ -151,15 +146,10 @@ class Parsing:
             try:
                 for future in as_completed(self._running):
                     task.advance(future.result())
-            except BrokenProcessPool:
-                raise _worker_ended() from None
+            except WorkerEndedError:
+                raise WorkspaceError(
+                    "A process that parses replies was killed, perhaps for lack of memory",
+                    "Set workers = 1 in goldpan.toml and run goldpan normalize",
+                ) from None
         if self._pool is not None:
-            self._pool.shutdown()  # merging needs the memory
-
-
-def _worker_ended() -> WorkspaceError:
-    return WorkspaceError(
-        "A process that parses replies was killed, perhaps for lack of memory",
-        "Set workers = 1 in goldpan.toml and run goldpan normalize; in your own "
-        "script, call Goldpan below if __name__ == '__main__'",
-    )
+            self._pool.close()  # merging needs the memory
