@@ -1,67 +1,26 @@
-"""Ray on a real cluster of two nodes, one of which dies in each test and is replaced."""
+"""Ray on a real cluster of two nodes, one of which dies; tests/scale has what else may be lost."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import sys
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar
 
-import pyarrow as pa
 import pytest
-from rich.progress import TaskID
 
-import goldpan
-from goldpan.builders.issue_type.build import build_issue_types, make_request
-from goldpan.builders.issue_type.closings import EventSource
-from goldpan.builders.issue_type.profile import load_profile
-from goldpan.core.engine import Engine, EngineName, open_engine
+from goldpan.core.engine import open_engine
 from goldpan.core.engine_units import EngineError, UnitError
 from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter
-from goldpan.core.ray_cluster import RayCluster
-from goldpan.core.workspace import Workspace
-from goldpan.execution.outcome import Proof
-from goldpan.execution.verify_all import verify_all
-from goldpan.filters.duplicates import shuffle
-from goldpan.filters.duplicates.find import Source, find_duplicates
-from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.plan.cluster import PlanCluster, open_cluster
-from goldpan.plan.file import load_plan
 from tests.console import run
-from tests.engine_work import break_three, node_of, refuse_three, slow_line, square, take_gpus
-from tests.gharchive_hours import write_day
-from tests.integration.test_gharchive_mine import TEN, bring
-from tests.integration.test_gharchive_mine import files as shards
+from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
 from tests.integration.test_issue_type_build import files
-from tests.integration.test_issue_type_near import made_up_texts
-from tests.integration.test_verify import QUICK, Lab
 from tests.issue_hours import made_up_hours, write_hours
-from tests.mining import Notes
-from tests.planning import (
-    OTHER_FAMILIES,
-    PAN,
-    SLUICE,
-    local_github,
-    made,
-    run_json,
-    states,
-    write_tasks,
-)
 from tests.ray_cluster import TwoNodes, two_nodes
-from tests.verifying import needs_isolation
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @pytest.fixture(scope="module")
@@ -119,282 +78,9 @@ def attempts(directory: Path) -> list[tuple[str, str]]:
     return [(number, node) for number, node in map(str.split, lines)]
 
 
-def test_work_waits_for_the_gpus_that_it_asks_for(cluster: TwoNodes, tmp_path: Path) -> None:
-    """Nobody has these GPUs: a machine says that it has two, beside processors for three."""
-    with (
-        cluster.another(num_cpus=3, num_gpus=2),
-        open_engine("ray", 1, cluster.address) as engine,
-    ):
-        assert isinstance(engine, RayCluster)
-        assert engine.gpus == 2
-        work = partial(take_gpus, tmp_path)
-        submitted = [engine.submit(work, number, gpus=2) for number in range(3)]
-        assert [unit.result() for unit in submitted] == ["0,1"] * 3
-    lines = (tmp_path / "gpus").read_text(encoding="utf-8").split()
-    assert lines[::2] == ["begin"] * 3
-    assert lines[1::2] == ["end"] * 3
-
-
 def test_no_cluster_answers() -> None:
     with pytest.raises(EngineError, match=r"No Ray cluster answers at 127\.0\.0\.1:1 "):
         open_engine("ray", 1, "127.0.0.1:1")
-
-
-class Killer(Notes):
-    """Kills a node of a cluster when the third hour is done."""
-
-    def __init__(self, cluster: TwoNodes) -> None:
-        super().__init__()
-        self.cluster = cluster
-        self.killed = 0
-
-    def _update(self, task: TaskID | None, done: int, total: int) -> None:
-        if done == 3:
-            self.cluster.kill(min(self.cluster.names))
-            self.killed += 1
-
-
-def test_a_node_dies_while_hours_are_read(cluster: TwoNodes, tmp_path: Path) -> None:
-    write_day(tmp_path / "hours", TEN, 400)
-    assert bring(tmp_path / "here", tmp_path / "hours").complete
-    killer = Killer(cluster)
-    result = bring(
-        tmp_path / "there",
-        tmp_path / "hours",
-        engine="ray",
-        address=cluster.address,
-        notes=killer,
-    )
-    assert (result.complete, result.reused, killer.killed) == (True, 0, 1)
-    assert shards(tmp_path / "there") == shards(tmp_path / "here")
-
-
-WAITING = """
-import time
-from importlib import import_module
-from pathlib import Path
-import pyarrow as pa
-from goldpan.plugins import Criterion, NoSettings, register
-
-FOLDER = Path(__file__).parent
-
-def judge(repository, settings):
-    found = repository.sql("SELECT number AS issue FROM issues")
-    if not (FOLDER / "killed").exists():
-        node = import_module("ray").get_runtime_context().get_node_id()
-        (FOLDER / "attempt.new").write_text(f"{repository.repo} {node}")
-        (FOLDER / "attempt.new").rename(FOLDER / "attempt")
-        while not (FOLDER / "killed").exists():
-            time.sleep(0.02)
-    return pa.table({"issue": found["issue"], "keep": [True] * len(found)}).append_column(
-        "reason", pa.nulls(len(found), pa.string())
-    )
-
-register(Criterion("waiting", "issue", "Keeps all.", "A test", NoSettings, judge))
-"""
-"""A criterion that waits on a cluster until a node was killed."""
-PLAN = f"""
-workspace = "lab"
-[repositories]
-listed = ["{SLUICE}", "{PAN}"]
-[clone]
-source = "../{{name}}.git"
-[[dataset]]
-name = "questions"
-family = "qa"
-split = "random:0.4,0.3,0.3"
-{OTHER_FAMILIES}
-[[evaluation]]
-name = "baselines"
-datasets = ["questions"]
-models = ["majority"]
-seeds = [0, 1]
-gpus = 1
-"""
-
-
-def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> None:
-    on_cluster = ("--engine", "ray", "--address", cluster.address)
-    local, other = tmp_path / "here", tmp_path / "there"
-    write_tasks(local / "lab")
-    (local / "plan.toml").write_text(PLAN, encoding="utf-8")
-    (local / "waiting.py").write_text(WAITING, encoding="utf-8")
-    (local / "lab" / "goldpan.toml").write_text('plugins = ["../waiting.py"]', encoding="utf-8")
-    with local_github(tmp_path) as twin:
-        shutil.copytree(tmp_path / "sluice.git", tmp_path / "pan.git")  # of which little fits
-        mined = run_json(twin, local, "--only", "mine")
-        assert states(mined) == {f"mine/{SLUICE}": "done", f"mine/{PAN}": "done"}
-        shutil.copytree(local, other)
-        (local / "killed").touch()
-        expected = run_json(twin, local)
-        killer = threading.Thread(target=kill_at_work, args=(cluster, other))
-        killer.start()
-        result = run_json(twin, other, *on_cluster)
-        killer.join()
-        assert len(cluster.names) == 1
-        assert states(result) == states(expected)
-        assert made(other / "lab") == made(local / "lab")
-        scores = [sorted(lab.glob("lab/runs/**/result.json")) for lab in (local, other)]
-        assert len(scores[0]) == 2
-        names = {"questions", "types", "comments", "unseen"}
-        assert {path.split("/")[1] for path in made(local / "lab") if "datasets/" in path} > names
-        work_again(goldpan.Workspace(other / "lab"), cluster.address, tmp_path)
-        assert made(other / "lab") == made(local / "lab")
-        assert [path.relative_to(local) for path in scores[0]] == [
-            path.relative_to(other) for path in scores[1]
-        ]
-        requests = twin.count
-        again = run_json(twin, other)
-        assert (again["ran"], again["complete"], twin.count) == (0, True, requests)
-
-
-def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:
-    """Take the stages of two repositories one by one; nothing differs from what the plan made."""
-    (lab.path / "verdicts" / "duplicates.parquet").unlink()
-    source = str(sources / "{name}.git")
-    assert set(lab.normalize(engine="ray", address=address)) == {SLUICE, PAN}
-    paired = lab.pair(engine="ray", address=address)
-    assert {result.repo for result in paired} == {SLUICE, PAN}
-    histories = lab.clone(source=source, engine="ray", address=address)
-    assert {history.repo for _, history in histories} == {SLUICE, PAN}
-    judged = lab.filter(engine="ray", address=address)
-    assert [result.issues.rows > 0 for result in judged] == [True, True]
-    (lab.path / "verdicts" / "duplicates.parquet").unlink()  # which building finds anew
-    again = lab.build(
-        "qa",
-        split="random:0.4,0.3,0.3",
-        output=sources / "questions",
-        engine="ray",
-        address=address,
-    )
-    assert rows_of(again.path) == rows_of(lab.path / "datasets" / "questions")
-
-
-def rows_of(dataset: Path) -> dict[str, bytes]:
-    """Return the files of a dataset's rows."""
-    return {path.name: path.read_bytes() for path in sorted((dataset / "data").iterdir())}
-
-
-def test_a_machine_that_does_not_see_the_plan_is_named(cluster: TwoNodes, tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text(PLAN, encoding="utf-8")
-    file = load_plan(path)
-    path.unlink()
-    with open_cluster("ray", cluster.address) as ray:
-        assert ray is not None
-        machines = PlanCluster(ray, file, goldpan.Workspace(tmp_path / "lab"), Notes())
-        with pytest.raises(EngineError, match=r"machine 127.0.0.1 .* does not see the files in"):
-            machines.checked().__enter__()
-    assert not list(tmp_path.rglob("question"))
-
-
-def kill_at_work(cluster: TwoNodes, folder: Path) -> None:
-    """Kill the node on which the criterion waits."""
-    while not (folder / "attempt").exists():
-        time.sleep(0.02)
-    _, node = (folder / "attempt").read_text(encoding="utf-8").split()
-    cluster.kill(node)
-    (folder / "killed").touch()
-
-
-@needs_isolation
-def test_fixes_are_proved_on_two_nodes(cluster: TwoNodes, tmp_path: Path) -> None:
-    lab = Lab(tmp_path)
-    instances = [
-        replace(lab.instance(test), issue=number, id=f"x:o/n#{number}+2")
-        for number, test in enumerate(("grep -q 2 value", "grep -q 3 value"), 1)
-    ]
-
-    def prove(engine: EngineName, address: str) -> list[Proof]:
-        proved = verify_all(
-            lab.workspace,
-            instances,
-            QUICK,
-            Notes(),
-            recipes=(lab.recipe,),
-            engine=engine,
-            address=address,
-            again=True,
-        )
-        return [record.proof for record in proved.records]
-
-    expected = prove("local", "")
-    assert expected[0].verdict == "verified"
-    assert prove("ray", cluster.address) == expected
-
-
-class LosingANode:
-    """An engine under which a node dies after so many results."""
-
-    def __init__(self, engine: Engine, cluster: TwoNodes, results: int = 3) -> None:
-        self._engine = engine
-        self._cluster = cluster
-        self._left = results
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return
-
-    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
-        for result in self._engine.map(work, units):
-            self._left -= 1
-            if not self._left:
-                self._cluster.kill(min(self._cluster.names))
-            yield result
-
-
-def test_a_node_dies_while_near_duplicates_are_found(
-    cluster: TwoNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It dies while partitions of a band are searched, after portions and their shuffle."""
-    monkeypatch.setattr(shuffle, "_TEXTS", 100)
-    texts = made_up_texts(500, seed=1)
-    rows = pa.table({"repo": ["o/r"] * 500, "number": range(500), "text": texts})
-    sources: list[Source] = [partial(list, [batch]) for batch in rows.to_batches(max_chunksize=100)]
-    expected = find_duplicates(sources, DuplicateSettings(), scratch=tmp_path)
-    assert len(expected) > 100
-    with open_engine("ray", 1, cluster.address) as engine:
-        losing = LosingANode(engine, cluster, len(sources) + 12)
-        answer = find_duplicates(sources, DuplicateSettings(), scratch=tmp_path, engine=losing)
-        assert len(cluster.names) == 1
-    assert answer.equals(expected)
-    assert list(tmp_path.iterdir()) == []
-
-
-def build(root: Path, engine: Engine, directory: str) -> Path:
-    request = make_request(
-        EventSource(Workspace(root), "gharchive", ()),
-        load_profile("default"),
-        balance="project:25",
-        directory=root / directory,
-    )
-    (written,) = build_issue_types(request, engine, Reporter(quiet=True)).written
-    return written.directory
-
-
-def test_a_node_dies_while_issue_types_are_built(cluster: TwoNodes, tmp_path: Path) -> None:
-    write_hours(tmp_path, made_up_hours(14, 50))
-    with open_engine("local", 1) as engine:
-        expected = files(build(tmp_path, engine, "local"))
-    with open_engine("ray", 1, cluster.address) as engine:
-        actual = files(build(tmp_path, LosingANode(engine, cluster), "ray"))
-        assert len(cluster.names) == 1
-    assert actual == expected
-    assert sorted(actual) == [
-        "README.md",
-        "croissant.json",
-        "data/test-00000-of-00001.parquet",
-        "data/train-00000-of-00001.parquet",
-        "data/validation-00000-of-00001.parquet",
-        "provenance.json",
-    ]
 
 
 def test_the_command_makes_a_cluster_of_its_own(tmp_path: Path) -> None:
