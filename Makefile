@@ -10,7 +10,7 @@ DOCS_READY := $(VENV)-docs/ready
 # From locks that list every file's hash, so nothing has to be resolved.
 INSTALL := $(PYTHON) $(LOCKS)/install.py
 # A file goes to one process, as its tests share what is dear; files start in the order given.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadfile \
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile \
 	--no-loadscope-reorder
 
 # Hundreds of processes would compile all that they import, each anew.
@@ -30,10 +30,10 @@ demo-annotate: demo  ## open the demo's code edits in a Label Studio of one's ow
 	$(BIN)/goldpan annotate serve --install --workspace demo-workspace --dataset demo-workspace/datasets/code-edit
 
 quick: $(TEST_READY)  ## run the tests to run while working
-	$(PYTEST) --numprocesses 2 tests/unit
+	$(PYTEST) --numprocesses 2 -m "not nightly" tests/unit
 
 test: $(TEST_READY)  ## run all tests but those of scale, or those CHOSEN by their marks
-	$(PYTEST) tests/integration tests/servers tests/unit $(if $(CHOSEN),-m "$(CHOSEN)")
+	$(PYTEST) -m "not nightly$(if $(CHOSEN), and ($(CHOSEN)))" tests/integration tests/servers tests/unit
 
 scale: $(TEST_READY)  ## run the tests of memory, clocks, speed and whole repositories; takes long
 	$(PYTEST) --timeout 1800 tests/scale

@@ -10,6 +10,8 @@ from tests import program
 from tests.program import Done
 from tests.shared_folder import made_once
 
+_WORKSPACE = "work space"
+
 
 def goldpan(*arguments: str, cwd: Path | None = None, **environment: str) -> str:
     """Run the program where every request would fail; return what it prints."""
@@ -31,5 +33,15 @@ def offline(**environment: str) -> dict[str, str]:
 
 def make_demo(root: Path) -> Path:
     """Make a directory the workspace of a demo, which runs once for all tests; return it."""
-    made = made_once("demo", lambda folder: goldpan("demo", "--workspace", str(folder)))
-    return shutil.copytree(made, root, dirs_exist_ok=True)
+    return shutil.copytree(run_demo()[0], root, dirs_exist_ok=True)
+
+
+def run_demo() -> tuple[Path, str]:
+    """Return the workspace in which the demo ran, not to be changed, and what it printed."""
+    made = made_once("demo", _run_demo)
+    return made / _WORKSPACE, (made / "printed.txt").read_text(encoding="utf-8")
+
+
+def _run_demo(folder: Path) -> None:
+    printed = goldpan("demo", "--workspace", str(folder / _WORKSPACE))
+    (folder / "printed.txt").write_text(printed, encoding="utf-8")

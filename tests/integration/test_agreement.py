@@ -171,6 +171,7 @@ def test_alpha_is_fleiss_kappa_corrected_for_small_samples(rows: list[str]) -> N
         assert alpha == pytest.approx(kappa + (1 - kappa) / counts.sum())
 
 
+@pytest.mark.nightly
 def test_five_thousand_items_take_seconds() -> None:
     rng = np.random.default_rng(0)
     rows = ["".join(rng.choice(list("abcde"), 5_000)) for _ in range(2)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.demo import pipeline as demo
 from goldpan.miners.journal import Journal
 from tests.console import NOWHERE
+from tests.demo_workspace import make_demo, run_demo
 from tests.program import Done, goldpan
 from tests.twin.history import changed_files, git
 from tests.twin.ship import ship
@@ -26,11 +28,6 @@ from tests.twin.ship import ship
 _SHIPPED = Path(str(files("goldpan.demo")))
 _LOST = 33
 _CLIMBING = "../../etc/passwd"
-
-
-def _demo(workspace: Path, **environment: str) -> Done:
-    """Run the demo where every request would fail."""
-    return _goldpan("demo", "--workspace", workspace, **environment)
 
 
 def _goldpan(*arguments: str | Path, **environment: str) -> Done:
@@ -42,23 +39,22 @@ def _goldpan(*arguments: str | Path, **environment: str) -> Done:
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return the workspace of a demo that ran."""
-    root = tmp_path_factory.mktemp("demo") / "work space"
-    done = _demo(root)
-    assert done.code == 0, done.err
-    assert "32 fix pairs by rules default" in done.out
-    assert "Nothing is missing." in done.out
-    assert "issues: 68 in, 16 kept" in done.out
-    assert "fix pairs: 32 in, 9 kept" in done.out
-    assert "0 requests sent, 25 answered from the archive" in done.out
+    made, printed = run_demo()
+    root = make_demo(tmp_path_factory.mktemp("demo") / "lab")
+    assert "32 fix pairs by rules default" in printed
+    assert "Nothing is missing." in printed
+    assert "issues: 68 in, 16 kept" in printed
+    assert "fix pairs: 32 in, 9 kept" in printed
+    assert "0 requests sent, 25 answered from the archive" in printed
     for built in ("qa: 14", "fault-localization: 8", "code-edit: 9"):
-        assert f"{built} examples" in done.out
-    assert "issue-resolution: 9 examples" in done.out
-    assert re.search(r"verified +8", done.out) or "No tests were run." in done.out
-    assert f"Open {root / 'report.html'} in a browser" in done.out
-    assert "issue #1 fixed by prospector/sluice#2" in done.out
-    assert f"goldpan status --workspace '{root}'" in done.out
-    assert "nlbse23_issue_type by tfidf-xgboost, seed 0, protocol default" in done.out
-    assert "cannot be told apart from" in " ".join(done.out.split())
+        assert f"{built} examples" in printed
+    assert "issue-resolution: 9 examples" in printed
+    assert re.search(r"verified +8", printed) or "No tests were run." in printed
+    assert f"Open {made / 'report.html'} in a browser" in printed
+    assert "issue #1 fixed by prospector/sluice#2" in printed
+    assert f"goldpan status --workspace '{made}'" in printed
+    assert "nlbse23_issue_type by tfidf-xgboost, seed 0, protocol default" in printed
+    assert "cannot be told apart from" in " ".join(printed.split())
     assert "The ten steps of ECSER" in (root / demo.COMPARISON).read_text(encoding="utf-8")
     return Workspace(root)
 
@@ -83,10 +79,17 @@ def _exists(clone: Path, sha: str) -> bool:
     return answer.split()[1:2] == [b"commit"]
 
 
-def test_runs_again_with_the_same_tables(workspace: Workspace) -> None:
+def test_runs_again_with_the_same_tables_and_keeps_the_reviews_of_others(tmp_path: Path) -> None:
+    workspace = Workspace(make_demo(tmp_path / "lab"))
     before = _tables(workspace)
-    done = _demo(workspace.root)
+    shutil.rmtree(workspace.root / "reviews")
+    with Archive(workspace.root / "reviews") as archive:
+        archive.begin(resume=False)
+    reviews = (workspace.root / demo.ANSWERS).read_bytes()
+    done = _goldpan("demo", "--workspace", workspace.root)
     assert done.code == 0, done.err
+    assert "No review: " in done.out
+    assert (workspace.root / demo.ANSWERS).read_bytes() == reviews
     assert len(before) == 15  # twelve tables; three files say what they were made of, and which
     assert _tables(workspace) == before
     assert not list((workspace.root / "tmp").iterdir())
@@ -103,16 +106,6 @@ def test_the_report_passes_over_imported_tasks(workspace: Workspace, tmp_path: P
     done = _goldpan("report", "--workspace", str(workspace.root), "--output", page)
     assert done.code == 0, done.err
     assert "code-edit" in page.read_text(encoding="utf-8")
-
-
-def test_keeps_the_reviews_of_others(tmp_path: Path) -> None:
-    with Archive(tmp_path / "reviews") as archive:
-        archive.begin(resume=False)
-    before = (tmp_path / demo.ANSWERS).read_bytes()
-    done = _demo(tmp_path)
-    assert done.code == 0, done.err
-    assert "No review: " in done.out
-    assert (tmp_path / demo.ANSWERS).read_bytes() == before
 
 
 def test_each_criterion_drops_something(workspace: Workspace) -> None:
@@ -224,7 +217,7 @@ def test_refuses_tables_without_replies(tmp_path: Path) -> None:
 
 
 def test_says_that_git_is_missing(tmp_path: Path) -> None:
-    done = _demo(tmp_path / "w", PATH=str(tmp_path))
+    done = _goldpan("demo", "--workspace", tmp_path / "w", PATH=str(tmp_path))
     assert done.code == 1
     assert done.err == "Error: git is not installed. Install git and run it again.\n"
     assert not (tmp_path / "w").exists()

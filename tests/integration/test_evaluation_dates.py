@@ -119,6 +119,7 @@ def test_the_date_alone_is_a_baseline(tmp_path: Path) -> None:
     assert _value(_run(tmp_path, collected(apart=False), "dates")) < 0.6
 
 
+@pytest.mark.nightly
 def test_the_ensemble_reads_dates_only_where_asked(tmp_path: Path) -> None:
     weights = str(bert(tmp_path / "tiny"))
     settings = {"weights": weights, "tokens": 16, "layers": 1, "folds": 1}

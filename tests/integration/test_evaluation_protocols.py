@@ -44,6 +44,7 @@ def test_the_protocol_alone_is_the_papers_grid_and_choice(tmp_path: Path) -> Non
     assert other.model.settings["grid"] == "small"
 
 
+@pytest.mark.nightly
 def test_fine_tuning_under_the_protocol_is_the_papers_recipe() -> None:
     weights = {"weights": str(tiny("bert"))}
     model = finetuned(settings_for(SELU, "finetuned", weights))

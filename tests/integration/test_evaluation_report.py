@@ -292,6 +292,7 @@ def test_cost_stands_against_score(report: Report) -> None:
     assert [row[0] for row in tables(report, "cost")["Costs"].rows][-1] == "bad"
 
 
+@pytest.mark.nightly
 def test_the_same_runs_give_the_same_bytes(six: Workspace, tmp_path: Path) -> None:
     made = []
     for name in "ab":

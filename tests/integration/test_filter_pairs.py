@@ -146,6 +146,7 @@ def test_one_to_one(tmp_path: Path) -> None:
     assert dropped(judge(workspace, "one-to-one", merged=False))[5, 15] == "many-pulls"
 
 
+@pytest.mark.nightly
 def test_one_to_one_is_fast_where_one_pull_fixes_thousands(tmp_path: Path) -> None:
     pairs = [pair(n, 5_000) for n in range(1, 2_000)]
     workspace = build(tmp_path, [*map(issue, range(1, 2_000)), pull(5_000)], pairs=pairs)

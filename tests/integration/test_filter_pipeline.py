@@ -65,6 +65,7 @@ def profile(workspace: Workspace) -> str:
     return own_profile(workspace, f"decide = {json.dumps(DECIDE)}")
 
 
+@pytest.mark.nightly
 def test_repositories_judged_at_once_have_the_same_verdicts(
     workspace: Workspace, profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,7 @@ def test_bad_usage_is_told(tmp_path: Path) -> None:
         _say(tmp_path, "--weights", str(tiny("bert")), "--set", "epochs")
 
 
+@pytest.mark.nightly
 def test_two_runs_on_a_processor_store_the_same_bytes(tmp_path: Path) -> None:
     made = finetuned({**QUICK, "weights": str(tiny("gpt2"))})
     protocol, quiet = find_protocol("default"), Reporter(quiet=True)

@@ -81,6 +81,7 @@ def test_the_table_of_hours(plain: dict[str, bytes], source: Path, tmp_path: Pat
     assert set(rows["lines"].to_pylist()) == {120}
 
 
+@pytest.mark.nightly
 def test_processes_change_no_byte(plain: dict[str, bytes], source: Path, tmp_path: Path) -> None:
     bring(tmp_path, source, processes=2)
     assert files(tmp_path) == plain

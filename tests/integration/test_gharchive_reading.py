@@ -188,6 +188,7 @@ def test_objects_joined_on_a_line_are_read_one_by_one(world: Hours, tmp_path: Pa
     assert read.rows[3]["body"] == texts["payload"]["issue"]["body"]
 
 
+@pytest.mark.nightly
 def test_a_whole_hour_without_line_ends(tmp_path: Path) -> None:
     """20 MB on one line, which is more than a line may be."""
     world = Hours(1, people=10, repos=5)
@@ -322,6 +323,7 @@ print(report.lines, report.events, report.corrupt, peak)
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("filling", [b"[", b'{"a":[],'])
 def test_a_line_of_120_mb_takes_no_memory(filling: bytes, tmp_path: Path) -> None:
     path = tmp_path / "hour.json.gz"

@@ -42,6 +42,7 @@ def test_a_hard_file_is_given_up_and_the_rest_goes_on() -> None:
     assert isinstance(results[0], FileRead)
 
 
+@pytest.mark.nightly
 def test_a_file_that_takes_too_much_memory_is_given_up() -> None:
     results = list(map_in_sandbox(read_file, [HUNGRY, EASY], 1, 60.0))
     assert isinstance(results[0], Failed)

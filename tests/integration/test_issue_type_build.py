@@ -219,6 +219,7 @@ def test_hostile_texts(tmp_path: Path) -> None:
     assert hostile["text"].startswith(" = 1+1 </script> the window")
 
 
+@pytest.mark.nightly
 def test_the_bytes_depend_on_the_hours_alone(tmp_path: Path) -> None:
     write_hours(tmp_path, made_up_hours(5, 60))
     directory = tmp_path / "datasets" / "issue_type"

@@ -54,6 +54,7 @@ def test_programs_get_json(folder: Path) -> None:
         assert sum(dataset["splits"].values()) == dataset["examples"]
 
 
+@pytest.mark.nightly
 def test_every_setting_is_recorded(folder: Path) -> None:
     own = folder / "mine.toml"
     own.write_text('extends = "default"\n[labels]\nbug = ["p1"]', encoding="utf-8")

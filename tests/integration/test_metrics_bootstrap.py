@@ -93,6 +93,7 @@ def test_one_example_has_no_interval() -> None:
     assert metric.reason == "no interval: fewer than two units"
 
 
+@pytest.mark.nightly
 def test_ten_thousand_rows_take_seconds() -> None:
     generator = np.random.default_rng(0)
     names = [LABELS[number] for number in generator.integers(0, 3, 10_000)]

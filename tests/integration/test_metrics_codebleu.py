@@ -148,6 +148,7 @@ def test_nothing_depends_on_the_hash_seed() -> None:
     assert len(outputs) == 1
 
 
+@pytest.mark.nightly
 def test_an_answer_that_no_parser_survives_matches_nothing() -> None:
     pairs = [CodePair("x.py", ADD, "(" * 150_000), CodePair("x.py", ADD, ADD)]
     hard, easy = codebleu(pairs)

@@ -43,6 +43,7 @@ def assert_budget(entries: int, points: int, requests: int, workspace: Path) -> 
     assert mined.predicted.requests == pytest.approx(twin.count, rel=0.05)
 
 
+@pytest.mark.nightly
 def test_the_workload_fits_its_budget(tmp_path: Path) -> None:
     """In `tests/scale` with a thousand of each."""
     assert_budget(300, 80, 56, tmp_path)

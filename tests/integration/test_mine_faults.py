@@ -242,6 +242,7 @@ def test_secondary_limits(via: Via, status: int, retry_after: int | None, tmp_pa
     assert_same(table_bytes(tmp_path), undisturbed(via))
 
 
+@pytest.mark.nightly
 @both
 def test_never_more_at_once_than_was_said(via: Via, tmp_path: Path) -> None:
     limits = replace(SOFT, concurrency=3)

@@ -104,6 +104,7 @@ def test_killed_again_and_again(via: Via, tmp_path: Path) -> None:
     assert {record.run for record in archive(tmp_path).records} == {1}
 
 
+@pytest.mark.nightly
 def test_killed_while_tables_are_made(tmp_path: Path) -> None:
     """All is fetched by then; each start that follows is killed a little later than the last."""
     moments = ((1 if turn else 10, 0.001 * 1.5**turn) for turn in range(100))

@@ -318,6 +318,7 @@ def test_a_deleted_review_comment_vanishes(via: Via, tmp_path: Path) -> None:
         assert_current(table_bytes(tmp_path), fresh(twin, tmp_path, via))
 
 
+@pytest.mark.nightly
 def test_the_paths_in_turns_tell_what_both_see(tmp_path: Path) -> None:
     world = synthetic_world()
     steps: tuple[tuple[Via, tuple[Callable[[Editor], set[int]], ...]], ...] = (

@@ -116,6 +116,7 @@ def die(_: object) -> int:
     os._exit(1)
 
 
+@pytest.mark.nightly
 def test_a_worker_that_is_ended_is_told(
     mined: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -265,6 +265,7 @@ def test_a_rebuilt_dataset_tells_what_changed_since_the_last(folder: Path, twin:
     assert "0 added, 0 gone" in changes.read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_killed_again_and_again_it_goes_on_and_repeats_nothing(
     github: tuple[Twin, Path], tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ def test_they_are_built_once(github: tuple[Twin, Path]) -> None:
     assert {third["dataset/types"], third["dataset/unseen"]} == {"fresh"}
 
 
+@pytest.mark.nightly
 def test_a_repository_that_lacks_is_left_out_where_the_plan_says_so(
     github: tuple[Twin, Path], tmp_path: Path
 ) -> None:

@@ -300,6 +300,7 @@ def test_hostile_texts_take_little_time(piece: str) -> None:
 class TestRealTexts:
     pytestmark = needs_real_texts
 
+    @pytest.mark.nightly
     def test_all_findings_were_read_and_are_right(self) -> None:
         """Hashes, keys and signatures are everywhere here, and none passes for a secret."""
         texts = real_texts()

@@ -75,6 +75,7 @@ def files(mirror: Mirror) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.nightly
 def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
     s3: LocalS3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

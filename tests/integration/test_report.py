@@ -233,6 +233,7 @@ def test_the_policy_allows_the_style_sheet_alone(tmp_path: Path) -> None:
     assert "@import" not in style[1]
 
 
+@pytest.mark.nightly
 def test_large_texts_make_no_large_page(tmp_path: Path) -> None:
     long = "\u202e&<" * 300_000
     rows = [

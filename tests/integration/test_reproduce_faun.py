@@ -235,6 +235,7 @@ class Oracle:
         return Said(answers[0] if answers else "I cannot tell.")
 
 
+@pytest.mark.nightly
 def test_from_a_plan_on_github_to_the_papers_tables(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,7 @@ def test_published_results_stand_by_repository(tmp_path: Path) -> None:
     assert "holds no F1 of every repository" in tables["ranking"]["problems"][0]
 
 
+@pytest.mark.nightly
 @pytest.mark.real_data
 @needs_data
 def test_sentences_are_counted_as_printed(tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def test_the_newest_rules_are_taken_where_none_are_named(lab: Workspace) -> None
         assert (named.rules, named.newest) == (newest, False)
 
 
+@pytest.mark.nightly
 def test_every_command_says_what_stands_behind_it(lab: Workspace, tmp_path: Path) -> None:
     assert "Pairs by rules default\n" in program(lab, "pair")
     only = "Pairs by rules default; profile default\n"

@@ -168,6 +168,7 @@ def test_models_are_ranked_on_one_data_set() -> None:
     assert comparison.standings[0].low is None
 
 
+@pytest.mark.nightly
 def test_many_pairs_can_still_be_decided() -> None:
     """Of 561 pairs the surest wants a p below 0.05 / 561, which 10,000 rounds cannot give."""
     answers = {f"bad {at}": right(0.2, 200, at) for at in range(33)} | {

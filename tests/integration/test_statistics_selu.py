@@ -69,6 +69,7 @@ def test_table_3(model: str) -> None:
     assert MAGNITUDES[magnitude(effect)] == named
 
 
+@pytest.mark.nightly
 def test_its_intervals_are_wider_than_announced() -> None:
     """The paper says 95 % family-wise: that is one correction, and 0.69 of the printed width."""
     values = scores_of(MODELS[0])
@@ -131,6 +132,7 @@ def test_decisions_are_those_of_the_kit() -> None:
     assert len(fragile) == 5
 
 
+@pytest.mark.nightly
 def test_another_seed_changes_only_fragile_pairs_and_no_tier() -> None:
     first, other = ranking(), compare(kit_scores(), seed=1)
     changed = [
@@ -217,6 +219,7 @@ def test_codellama_is_the_best_on_four_tasks() -> None:
     assert winners.count("CodeLlama-7b-hf") == 4
 
 
+@pytest.mark.nightly
 def test_figure_5_is_drawn() -> None:
     drawn = posterior_plot(ranking())
     assert all(drawn.count(model) >= 2 for model in MODELS[1:-1])

@@ -406,6 +406,7 @@ def test_the_schema_is_part_of_githubs() -> None:
         assert validate(github, parse(document)) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.real_data
 def test_a_backup_is_served_whole() -> None:
     path = real_data("bitcoin-core__secp256k1/entries.jsonl.xz")

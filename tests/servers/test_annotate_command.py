@@ -68,6 +68,7 @@ def stored(*roots: Path, pattern: str = "*") -> dict[Path, str]:
     }
 
 
+@pytest.mark.nightly
 def test_a_third_person_decides_what_is_rebuilt(
     lab: Workspace, goldpan: Goldpan, studio: Annotators
 ) -> None:

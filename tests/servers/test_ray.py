@@ -83,6 +83,7 @@ def test_no_cluster_answers() -> None:
         open_engine("ray", 1, "127.0.0.1:1")
 
 
+@pytest.mark.nightly
 def test_the_command_makes_a_cluster_of_its_own(tmp_path: Path) -> None:
     write_hours(tmp_path, made_up_hours(2, 30))
     contents = []

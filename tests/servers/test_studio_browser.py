@@ -26,6 +26,12 @@ from tests.studio import QUIET, REPO, Annotators, fix_pairs
 
 pytestmark = needs_chromium
 
+EVERY_FORM = [
+    name
+    if name in ("fix-pair", "question-answer")
+    else pytest.param(name, marks=pytest.mark.nightly)
+    for name in FORMS
+]
 CHECKED = (
     "[...document.querySelectorAll('.gp-answer input:checked')]"
     ".map(one => one.closest('label').innerText.replace(/\\[.\\]$/, '').trim())"
@@ -185,7 +191,7 @@ def assert_stacked_where_narrow(ann: Desk) -> None:
         ann.until(f"new Set({lefts}).size === {columns}", 60)
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", EVERY_FORM)
 def test_every_form_fits_the_screen_and_texts_stay_texts(
     tmp_path: Path, studio: Annotators, ann: Desk, name: str
 ) -> None:
@@ -200,7 +206,7 @@ def test_every_form_fits_the_screen_and_texts_stay_texts(
     assert_stacked_where_narrow(ann)
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", EVERY_FORM)
 def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     tmp_path: Path, studio: Annotators, ann: Desk, name: str
 ) -> None:

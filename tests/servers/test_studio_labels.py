@@ -172,6 +172,7 @@ def toys(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.nightly
 def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotators) -> None:
     files, workspace = toys(tmp_path), Workspace(tmp_path / "place")
     built = workspace.dataset("toy_issues")

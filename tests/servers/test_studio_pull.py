@@ -271,6 +271,7 @@ push(Workspace(Path(sys.argv[1])), server, "kills", find_form("fix-pair"), fix_p
 """
 
 
+@pytest.mark.nightly
 def test_kills_leave_neither_gaps_nor_copies(tmp_path: Path, studio: Annotators) -> None:
     journal = tmp_path / "annotations" / "kills" / "tasks.jsonl"
     for size in (1, 20_000, 40_000):

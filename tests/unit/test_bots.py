@@ -146,6 +146,7 @@ def test_what_robots_say_and_open_is_marked(tmp_path: Path) -> None:
     assert people == {1: 2, 2: 0, 3: 0, 4: 1, 10: 2} | dict.fromkeys(range(11, 20), 1)
 
 
+@pytest.mark.nightly
 def test_repeated_texts_need_many_issues(tmp_path: Path) -> None:
     text = "Please attach the configuration and the log of the whole run. " * 2
     picture = "![picture](https://github.com/user-attachments/assets/" + "0a" * 20 + "{})"

@@ -221,6 +221,7 @@ NUMBERED = [f"{number}\n" for number in range(50_000)]
 SHUFFLED = ["".join(random.Random(seed).choices(["a\n", "b\n"], k=2_000)) for seed in (1, 2)]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("before", "after"),
     [

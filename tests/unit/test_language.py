@@ -280,6 +280,7 @@ def test_hostile_texts(text: str) -> None:
 class TestRealIssues:
     pytestmark = needs_real_texts
 
+    @pytest.mark.nightly
     def test_no_english_issue_passes_for_another_language(self) -> None:
         """One issue, an insult, is Spanish; the undecided have no sentence beside code."""
         issues = [entry for entry in real_entries() if entry.is_issue]

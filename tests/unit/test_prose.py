@@ -228,6 +228,7 @@ def test_hostile_texts_take_little_time(piece: str) -> None:
 class TestRealTexts:
     pytestmark = needs_real_texts
 
+    @pytest.mark.nightly
     def test_agrees_with_the_exact_reader(self) -> None:
         """What only the exact reader sees is logs and code that are not marked as such."""
         seen = missing = added = 0
