@@ -16,6 +16,7 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.query import open_tables
 from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace
+from goldpan.filters.basis import Basis, find_basis
 from goldpan.miners.sources import sources
 
 _REFERENCES = """
@@ -51,8 +52,8 @@ class Explanation:
     number: int
     entry: dict[str, Any] | None
     references: tuple[dict[str, Any], ...]
-    rules: str | None
-    """By which rules its pairs were made, and the verdicts on them; None without pairs."""
+    basis: Basis
+    """By which rules its pairs were made, and the verdicts on them."""
     pairs: tuple[dict[str, Any], ...]
     verdicts: tuple[dict[str, Any], ...]
     """What every criterion said of it and of its fix pairs, under each profile that was run."""
@@ -92,8 +93,8 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
             connection.register("verdicts", relation)
             verdicts += _rows(connection, _VERDICTS, values)
         pairs = []
-        rules = workspace.rules_of(repo)
-        if rules is not None:
+        (basis,) = find_basis(workspace, [repo], None)
+        if basis.rules is not None:
             pairs = _rows(
                 connection,
                 "FROM pairs WHERE issue = $number OR (pull_repo = $repo AND pull = $number)",
@@ -110,7 +111,7 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
         number,
         entries[0] if entries else None,
         tuple(references),
-        rules,
+        basis,
         tuple(pairs),
         tuple(verdicts),
         tuple(ledger),

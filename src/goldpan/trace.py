@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import duckdb
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.query import connect
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.datasets.provenance import (
     PROVENANCE,
     finished_datasets,
@@ -112,7 +112,7 @@ def _entries(
     sources = read_provenance(directory)["sources"] if (directory / PROVENANCE).exists() else ()
     rules = {source.get("rules") for source in sources if source["repo"].lower() == repo.lower()}
     rules_known = sorted(rules & set(workspace.paired_by(repo)))
-    paired = replace(workspace, rules=rules_known[0] if rules_known else None)
+    paired = workspace.by_rules(rules_known[0] if rules_known else UNPAIRED)
     return tuple(explain(paired, f"{repo}#{number}") for number in numbers)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from goldpan.builders import qa
 from goldpan.builders.recipes import Recipe
 from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
-from goldpan.builders.row_origins import described_rules
+from goldpan.builders.row_origins import stored_rules
 from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import read_lineage
@@ -161,12 +161,10 @@ def build(
                 replace(rows.source, rules=repository.rules)
                 for rows, repository in zip(built, basis, strict=True)
             ),
-            pairing=described_rules(
-                repository.rules for repository in basis if recipe.subject == "pair"
-            ),
+            pairing=stored_rules(workspace, repos if recipe.subject == "pair" else ()),
             reviews=_described(workspace, repos, profile, reviews),
             profile=chosen.plain(),
-            digests={name: chosen.digest(criterion) for name, criterion in criteria().items()},
+            digests={name: chosen.digest(name) for name in chosen.criteria()},
             settings={
                 "family": recipe.family.name,
                 "split": str(plan),
@@ -180,7 +178,7 @@ def build(
             versions={package: version(package) for package in _PACKAGES},
             counts=dropped,
             redactions=redacted,
-            plugins=_plugins(workspace, recipe, repos),
+            plugins=_plugins(workspace, recipe, repos, profile),
         )
         written = write_dataset(
             workspace,
@@ -222,10 +220,10 @@ def _card(
         funnel=tuple(
             FunnelStep(
                 step.criterion,
-                criteria()[step.criterion].definition,
+                profile.criteria()[step.criterion].definition,
                 step.out + step.undecided,
                 step.left,
-                asdict(profile.settings[step.criterion]),
+                profile.settings_of(step.criterion),
             )
             for step in funnel.steps
             if step.left is not None
@@ -241,15 +239,19 @@ def _card(
     )
 
 
-def _plugins(workspace: Workspace, recipe: Recipe, repos: Sequence[str]) -> dict[str, str]:
+def _plugins(
+    workspace: Workspace, recipe: Recipe, repos: Sequence[str], profile: Profile
+) -> dict[str, str]:
     """Return the digests of the plugins on which the rows depend."""
     plugins = digests(
         ("dataset", recipe.family.name), *(("criterion", name) for name in criteria())
     )
+    for stored in profile.stored.values():
+        plugins |= stored.plugins
     for repo in repos:
         stage = f"pair.{workspace.rules_of(repo)}"
         plugins |= read_lineage(workspace.tables(repo), stage).get("plugins", {})
-    return plugins
+    return dict(sorted(plugins.items()))
 
 
 def _described(

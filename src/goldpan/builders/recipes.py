@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
 from goldpan.builders.context import BuildContext
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UnknownNameError
 from goldpan.core.plugins import with_plugins
 from goldpan.core.suggest import choices, suggested
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
@@ -58,7 +58,7 @@ def find_recipe(name: str) -> Recipe:
     """Return the recipe of a family; raises `UsageError` that lists those there are."""
     recipes = with_plugins(RECIPES, "dataset")
     if name not in recipes:
-        raise UsageError(
+        raise UnknownNameError(
             f"There is no dataset {name!r}{suggested(name, recipes)}", f"Choose {choices(recipes)}"
         )
     return recipes[name]

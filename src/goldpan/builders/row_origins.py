@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from goldpan.core.archive import Archive
+from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import Source
@@ -58,10 +59,14 @@ def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None
     )
 
 
-def described_rules(names: Iterable[str | None]) -> dict[str, dict[str, Any]]:
-    """Return what pairing rules ask for, by name."""
-    rules = (find_rules(name) for name in sorted({name for name in names if name}))
-    return {
-        rule.name: {**asdict(rule), "signals": list(rule.signals), "texts": list(rule.texts)}
-        for rule in rules
-    }
+def stored_rules(workspace: Workspace, repos: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what the rules asked for that paired repositories, by name, as their pairs tell.
+
+    So those of a plugin need not be known here.
+    """
+    described = {}
+    for repo in repos:
+        if name := workspace.rules_of(repo):
+            stored = read_lineage(workspace.tables(repo), f"pair.{name}").get("rules")
+            described[name] = stored or find_rules(name).plain()
+    return dict(sorted(described.items()))

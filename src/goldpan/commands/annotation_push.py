@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
     Directory,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.studio.suspects import Selection
     from goldpan.api.workspace import Workspace as Ranking
     from goldpan.datasets.task import Task
+    from goldpan.filters.basis import Basis
 
 ProjectName = Annotated[str, typer.Option("--project", help="A name for this round of annotation.")]
 Url = Annotated[
@@ -80,7 +83,7 @@ def push(
         ),
     ] = False,
     profile: ProfileName = "default",
-    rules: RulesName = None,
+    rules: RulesName = "default",
     webhook: Annotated[
         str | None, typer.Option(help="An address that Label Studio calls after each answer.")
     ] = None,
@@ -97,10 +100,10 @@ def push(
     from goldpan.annotation.studio.forms import find_form, read_tasks
     from goldpan.annotation.studio.push import push as push_tasks
     from goldpan.annotation.studio.server_address import choose_server
-    from goldpan.annotation.studio.suggestions import find_suggestions
+    from goldpan.annotation.studio.suggestions import find_review_basis, find_suggestions
     from goldpan.annotation.studio.task_forms import task_form
     from goldpan.datasets.task_data import task_directory
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.stored import find_profile
 
     lab = layout_of(workspace, own)
     dataset_task = _task(lab, task, suspects)
@@ -118,9 +121,12 @@ def push(
     with reporting(json) as reporter:
         tasks = read_tasks(rows, asked_form, selection.ids if selection else None)
         suggest = None
+        bases: list[Basis] = []
         if not_blind:
-            ruled = replace(lab, rules=rules)
-            suggest = find_suggestions(ruled, asked_form, rows, load_profile(profile).name)
+            ruled = lab.by_rules(rules)
+            name = find_profile(ruled, lab.repositories("tables"), profile).name
+            suggest = find_suggestions(ruled, asked_form, rows, name)
+            bases = find_review_basis(ruled, asked_form, rows, name)
         pushed = push_tasks(
             lab,
             server,
@@ -133,10 +139,11 @@ def push(
             webhook=webhook,
             selection=selection,
         )
-    print_result(json, asdict(pushed), lambda: print_pushed(pushed))
+    value = {**asdict(pushed), "basis": [asdict(basis) for basis in bases]}
+    print_result(json, value, lambda: print_pushed(pushed, bases))
 
 
-def print_pushed(result: PushResult) -> None:
+def print_pushed(result: PushResult, bases: Sequence[Basis] = ()) -> None:
     """Show what a push added."""
     console = Terminal()
     console.print(
@@ -145,6 +152,7 @@ def print_pushed(result: PushResult) -> None:
     )
     if result.suggested:
         console.print(f"{result.suggested:,} of them are pre-filled")
+    print_basis(bases)
     console.print(clean(f"Annotators start at {result.page}"))
 
 

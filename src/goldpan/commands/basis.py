@@ -25,8 +25,6 @@ def print_basis(bases: Sequence[Basis]) -> None:
 
 def _line(basis: Basis) -> str:
     text = "Not paired" if basis.rules is None else f"Pairs by rules {basis.rules}"
-    if basis.newest:
-        text += ", the newest"
     text += _other_names(basis.other_rules, "--rules")
     if basis.profile is not None:
         text += f"; profile {basis.profile}{_other_names(basis.other_profiles, '--profile')}"

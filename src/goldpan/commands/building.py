@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from goldpan.commands import code_comments, crosscode, issue_type
 from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
+from goldpan.commands.misuse import MISUSE
 from goldpan.commands.shared import (
     Address,
     Directory,
@@ -25,6 +26,7 @@ from goldpan.commands.shared import (
     opened,
     print_result,
     use_plugins_early,
+    with_plugin,
 )
 from goldpan.core.plugins import registered
 from goldpan.core.terminal import Terminal, clean, titled
@@ -54,6 +56,13 @@ class _Datasets(TyperGroup):
             self._add_those_of_plugins()
         return super().get_command(ctx, cmd_name)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except MISUSE as error:
+            error.message += f" If a plugin brings it, run {with_plugin()}."
+            raise
+
     def _add_those_of_plugins(self) -> None:
         use_plugins_early()
         for name in registered("dataset"):
@@ -79,7 +88,7 @@ def kept_subjects(
     context: typer.Context,
     repo: Repos = None,
     profile: ProfileName = "default",
-    rules: RulesName = None,
+    rules: RulesName = "default",
     split: Annotated[
         str,
         typer.Option(

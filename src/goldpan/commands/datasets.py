@@ -121,7 +121,7 @@ def publish(
 def report(
     repo: Repos = None,
     profile: ProfileName = "default",
-    rules: RulesName = None,
+    rules: RulesName = "default",
     dataset: Datasets = None,
     runs: Annotated[
         bool,

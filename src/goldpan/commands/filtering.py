@@ -22,12 +22,14 @@ from goldpan.commands.shared import (
     Repos,
     opened,
     print_result,
+    settings_of,
 )
 from goldpan.core.terminal import Terminal, clean, titled
+from goldpan.core.workspace import Workspace as Layout
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.explain import Explanation
-    from goldpan.filters.criterion import AnyCriterion
+    from goldpan.filters.criterion import AnyCriterion, StoredCriterion
     from goldpan.filters.funnel import Funnel, Step
     from goldpan.filters.pipeline import FilterResult
 
@@ -41,17 +43,14 @@ _NUMBERS = ("out", "undecided", "only", "left")
 _PLURAL = {"issue": "issues", "pair": "fix pairs"}
 
 RulesName = Annotated[
-    str | None,
-    typer.Option(
-        "--rules", help="The rules whose pairs to use: default, faun-eval... (default: newest)"
-    ),
+    str, typer.Option("--rules", help="The rules whose pairs to use: default, faun-eval...")
 ]
 
 
 def filter(
     repo: Repos = None,
     profile: ProfileName = "default",
-    rules: RulesName = None,
+    rules: RulesName = "default",
     rejects: Annotated[
         Path | None,
         typer.Option(help="Also write what is dropped, to a .parquet, .jsonl or .csv file."),
@@ -70,12 +69,12 @@ def filter(
     """
     if only_list:
         from goldpan.core.config import use_plugins
-        from goldpan.filters.catalogue import criteria
-        from goldpan.filters.profile import load_profile
+        from goldpan.filters.stored import find_profile
 
         use_plugins(workspace)
-        chosen = load_profile(profile)
-        available = list(criteria().values())
+        layout = Layout(settings_of(workspace=workspace).workspace)
+        chosen = find_profile(layout, layout.repositories("tables"), profile)
+        available = list(chosen.criteria().values())
         print_result(json, chosen.plain(), lambda: print_criteria(available, chosen.decide))
         return
     names = repo or ()
@@ -92,7 +91,7 @@ def filter(
 def funnel(
     repo: Repos = None,
     profile: ProfileName = "default",
-    rules: RulesName = None,
+    rules: RulesName = "default",
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the funnel, to a .svg, .png or .html file.")
     ] = None,
@@ -121,7 +120,7 @@ def funnel(
 
 def why(
     subject: Annotated[str, typer.Argument(help="OWNER/NAME#NUMBER")],
-    rules: RulesName = None,
+    rules: RulesName = "default",
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -192,7 +191,9 @@ def _reason(step: Step) -> Text:
     return clean(reason) + clean(f" {count:,}")
 
 
-def print_criteria(any_criterions: Sequence[AnyCriterion], decide: Sequence[str]) -> None:
+def print_criteria(
+    any_criterions: Sequence[AnyCriterion | StoredCriterion], decide: Sequence[str]
+) -> None:
     """Show what each criterion means and whether it decides."""
     table = Table("criterion", "judges", "decides", "definition", "source", header_style="dim")
     for criterion in any_criterions:
@@ -225,8 +226,8 @@ def print_explanation(explanation: Explanation) -> None:
     console.print(titled("References", f" ({len(lines):,})"))
     for line in lines:
         console.print(clean(line))
-    by = f" by rules {explanation.rules}" if explanation.rules else ""
-    console.print(titled("Fix pairs", f"{by} ({len(explanation.pairs):,})"))
+    console.print(titled("Fix pairs", f" ({len(explanation.pairs):,})"))
+    print_basis([explanation.basis])
     for pair in explanation.pairs:
         console.print(
             f"  issue #{pair['issue']} {relation(pair)} {pair['pull_repo']}#{pair['pull']}: "

@@ -37,6 +37,8 @@ from goldpan.commands.shared import (
     print_result,
 )
 from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.terminal import Terminal
+from goldpan.core.workspace import DEFAULT_RULES
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.api.workspace import Workspace
@@ -219,15 +221,17 @@ def pair(
 ) -> None:
     """Find the pull requests that fix issues, with the evidence for each pair.
 
-    Pairs by other rules are kept; later stages use the newest, or those that --rules names.
+    Pairs by other rules are kept: later stages use those that --rules names, else the default's.
     """
     with opened(json, workspace=workspace) as lab:
         results = lab.pair(*(repo or ()), rules=rules, engine=engine.value, address=address)
-        bases = lab.basis(*(repo or ()))
+        bases = lab.basis(*(repo or ()), rules=rules)
 
     def for_people() -> None:
         print_pairs(results)
         print_basis(bases)
+        if rules != DEFAULT_RULES:
+            Terminal().print(f"Later commands use these pairs with --rules {rules}")
 
     described = [
         {**asdict(result), "other_rules": basis.other_rules}

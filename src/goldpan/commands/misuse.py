@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-_MISUSE: Any = typer.BadParameter.__base__
+MISUSE: Any = typer.BadParameter.__base__
 """What typer raises for a command line that it does not understand; its own module is private."""
 _BEFORE_COMMANDS = ("--log-file", "--log-format", "--plugin", "--quiet", "--verbose", "--version")
 """The options of `goldpan` itself."""
@@ -19,7 +19,7 @@ def run_program(program: Callable[..., Any]) -> int:
     """Run a program and return its exit code; what is wrong is JSON where that was asked for."""
     try:
         code = program(standalone_mode=False)
-    except _MISUSE as error:
+    except MISUSE as error:
         return _complain(error)
     except typer.Abort:
         return 1

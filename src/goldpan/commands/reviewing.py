@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from goldpan.api.repositories import known_repositories
+from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
     PARTIAL,
@@ -32,12 +33,13 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.annotation.review.settings import ReviewSettings
     from goldpan.core.proportions import Estimate
+    from goldpan.filters.basis import Basis
 
 
 def review(
     repo: Repos = None,
     profile: ProfileName = "default",
-    rules: RulesName = None,
+    rules: RulesName = "default",
     model: Annotated[
         list[str] | None, typer.Option(help="A model to ask; may be given several times.")
     ] = None,
@@ -83,7 +85,8 @@ def review(
     """
     from goldpan.annotation.review.run import estimate_review, run_review
     from goldpan.annotation.review.settings import load_review_settings
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.basis import find_basis
+    from goldpan.filters.stored import find_profile
 
     flags = {
         "models": model,
@@ -102,15 +105,19 @@ def review(
     if dataset is not None:
         _labels(lab, dataset, review_settings, dry_run, json)
         return
-    chosen = load_profile(profile)
     repos = known_repositories(lab, repo, "tables")
+    chosen = find_profile(lab, repos, profile)
+    bases = find_basis(lab, repos, chosen.name)
+    described = [asdict(basis) for basis in bases]
     with reporting(json) as reporter:
         if dry_run:
             estimate = estimate_review(lab, repos, chosen, review_settings, reporter)
-            print_result(json, asdict(estimate), lambda: print_estimate(estimate))
+            value = {**asdict(estimate), "basis": described}
+            print_result(json, value, lambda: print_estimate(estimate, bases))
             return
         result = run_review(lab, repos, chosen, review_settings, reporter)
-    print_result(json, asdict(result), lambda: print_reviewed(result))
+    value = {**asdict(result), "basis": described}
+    print_result(json, value, lambda: print_reviewed(result, bases))
     raise typer.Exit(0 if result.complete else PARTIAL)
 
 
@@ -134,27 +141,30 @@ def _calibrate(
     people: str,
     repo: list[str] | None,
     profile: str,
-    rules: str | None,
+    rules: str,
     workspace: Path | None,
     json: bool,
 ) -> None:
     """Show how models' verdicts fare beside people's, by language and by signal."""
     from goldpan.annotation.review.calibration import calibrate_reviews
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.basis import find_basis
+    from goldpan.filters.stored import find_profile
 
     lab = Workspace(settings_of(workspace=workspace).workspace, rules)
     repos = known_repositories(lab, repo, "tables")
     pulled = lab.root / "annotations" / people / "verdicts.parquet"
     file = pulled if pulled.exists() else Path(people)
-    calibrations = calibrate_reviews(lab, repos, load_profile(profile).name, file)
+    name = find_profile(lab, repos, profile).name
+    calibrations = calibrate_reviews(lab, repos, name, file)
+    bases = find_basis(lab, repos, name)
     print_result(
         json,
         [asdict(calibration) for calibration in calibrations],
-        lambda: print_calibrated(calibrations),
+        lambda: print_calibrated(calibrations, bases),
     )
 
 
-def print_estimate(planned: ReviewEstimate) -> None:
+def print_estimate(planned: ReviewEstimate, bases: Sequence[Basis] = ()) -> None:
     """Show what a review would send and cost."""
     console = Terminal()
     for prompt, count in planned.subjects.items():
@@ -168,9 +178,10 @@ def print_estimate(planned: ReviewEstimate) -> None:
     else:
         most = "" if planned.cost_at_most is None else f", at most {planned.cost_at_most:,.2f}"
         console.print(f"Cost: about {planned.cost:,.2f}{most}; {planned.cost_before:,.2f} before")
+    print_basis(bases)
 
 
-def print_reviewed(result: ReviewResult) -> None:
+def print_reviewed(result: ReviewResult, bases: Sequence[Basis] = ()) -> None:
     """Show the verdicts of a review, and what they cost."""
     console = Terminal()
     table = Table("prompt", "subjects", "keep", "drop", "people", box=None, header_style="dim")
@@ -187,11 +198,12 @@ def print_reviewed(result: ReviewResult) -> None:
         f"{result.usage.input:,} tokens read and {result.usage.output:,} written, cost "
         f"{result.cost:,.2f} ({result.cost_before:,.2f} before), {result.seconds:.1f} s"
     )
+    print_basis(bases)
     if not result.complete:
         console.print("Some requests remain: run the same command again")
 
 
-def print_calibrated(calibrations: Sequence[Calibration]) -> None:
+def print_calibrated(calibrations: Sequence[Calibration], bases: Sequence[Basis]) -> None:
     """Show how models' verdicts fare beside people's."""
     console = Terminal()
     for calibration in calibrations:
@@ -212,6 +224,7 @@ def print_calibrated(calibrations: Sequence[Calibration]) -> None:
             f"{calibration.only_model:,} only the model judged, "
             f"{calibration.only_people:,} only people"
         )
+    print_basis(bases)
 
 
 def _estimate(value: Estimate) -> str:

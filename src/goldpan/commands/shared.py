@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import typer
 
 from goldpan.api.workspace import Workspace
 from goldpan.core.config import Settings, load_settings, repository_name, use_plugins
-from goldpan.core.errors import GoldpanError, StoppedError, UsageError
+from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
 from goldpan.core.log import LOG, PARTS, is_json
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
@@ -140,8 +141,17 @@ def wants_json() -> bool:
     return is_json() or _JSON in sys.argv[1:]
 
 
+def with_plugin() -> str:
+    """Return this command as it is to be given for a plugin to be loaded."""
+    return shlex.join(["goldpan", "--plugin", "FILE.py", *sys.argv[1:]])
+
+
 def complain(error: GoldpanError) -> None:
     """Say on standard error what went wrong and what to do, as JSON where that was asked for."""
+    if isinstance(error, UnknownNameError):
+        error = UsageError(
+            error.problem, f"{error.remedy}; if a plugin brings it, run {with_plugin()}"
+        )
     parts = {"problem": error.problem, "remedy": error.remedy, "exit_code": error.exit_code}
     LOG.error(str(error), extra={PARTS: parts})
     if is_json():

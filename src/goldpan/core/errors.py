@@ -2,6 +2,7 @@
 
     GoldpanError
     ├── UsageError               the command line, a setting or an input file is wrong
+    │   └── UnknownNameError     a name is unknown, which a plugin may bring
     ├── WorkspaceError           the workspace is locked, damaged or holds something else
     ├── DatasetError             a dataset cannot be written, or is not what it should be
     ├── EditError                SEARCH/REPLACE blocks do not fit (`code/edits/edit.py`)
@@ -53,6 +54,10 @@ class UsageError(GoldpanError):
     """The command line, a setting or an input file is wrong."""
 
     exit_code = 2
+
+
+class UnknownNameError(UsageError):
+    """A name is of nothing that is known here; a plugin that is not loaded may bring it."""
 
 
 class WorkspaceError(GoldpanError):

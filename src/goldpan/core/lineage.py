@@ -27,13 +27,18 @@ def write_lineage(
     inputs: Mapping[str, Any],
     outputs: Sequence[Path],
     plugins: Mapping[str, str] | None = None,
+    rules: Mapping[str, Any] | None = None,
 ) -> None:
-    """Say what a stage made its tables of, by digest; `inputs`, files and plugins by names."""
+    """Say what a stage made its tables of, by digest; `inputs`, files and plugins by names.
+
+    `rules` are those that made pairs, with what they ask for.
+    """
     facts = {
         "format": _FORMAT,
         "inputs": dict(inputs),
         "outputs": {path.name: seal_of_parquet(path) for path in outputs},
         **({"plugins": dict(plugins)} if plugins else {}),
+        **({"rules": dict(rules)} if rules else {}),
     }
     unfinished = directory / f"{stage}.json.new"
     write_file(unfinished, sealed_json(facts))
@@ -48,7 +53,7 @@ def read_lineage(directory: Path, stage: str) -> dict[str, dict[str, Any]]:
     path = directory / f"{stage}.json"
     try:
         facts = read_json(path)
-        keys = ("inputs", "outputs", *(name for name in ("plugins",) if name in facts))
+        keys = ("inputs", "outputs", *(name for name in ("plugins", "rules") if name in facts))
         return {name: dict(facts[name]) for name in keys}
     except FileNotFoundError:
         return {"inputs": {}, "outputs": {}}

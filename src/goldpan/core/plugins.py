@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -143,6 +144,14 @@ def digests(*used: tuple[Kind, str]) -> dict[str, str]:
     return {
         plugin.name: plugin.sha256 for plugin in sorted(plugins, key=lambda plugin_: plugin_.name)
     }
+
+
+def plugin_command(plugins: Iterable[str], command: str) -> str:
+    """Return a whole command that loads plugins, of which the names are known that they stored."""
+    files = [f"--plugin {shlex.quote(name)} " for name in sorted(plugins) if name.endswith(".py")]
+    packages = [name for name in sorted(plugins) if not name.endswith(".py")]
+    where = f", where {' and '.join(packages)} is installed" if packages else ""
+    return f"goldpan {''.join(files)}{command}{where}"
 
 
 @contextmanager

@@ -34,17 +34,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import orjson
-
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.locks import hold_lock
-from goldpan.core.resources import write_file
-from goldpan.core.sealed import DamagedError, read_json, sealed_json
 
+DEFAULT_RULES = "default"
+"""The pairing rules of whoever names none, whatever was paired last."""
 UNPAIRED = "unpaired"
-"""The directory of the verdicts on a repository that was never paired."""
-_DEFAULT_RULES = "default"
-_NEWEST = "pair.newest.json"
+"""In the place of rules: without pairs. It is the directory of verdicts made so, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +48,10 @@ class Workspace:
     """A directory that holds what Goldpan mined and made."""
 
     root: Path
-    rules: str | None = None
-    """The pairing rules whose pairs and verdicts are read; None for the newest of a repository."""
+    rules: str = DEFAULT_RULES
+    """The pairing rules whose pairs and verdicts are read."""
 
-    def by_rules(self, rules: str | None) -> Workspace:
+    def by_rules(self, rules: str) -> Workspace:
         """Return the same directory, whose pairs and verdicts are those by these rules."""
         return replace(self, rules=rules)
 
@@ -70,7 +66,7 @@ class Workspace:
     def table(self, repo: str, name: str) -> Path:
         """Return the file of one table of a repository; of `pairs` the one by `rules_of`."""
         if name == "pairs":
-            return self.pairs(repo, self.rules_of(repo) or _DEFAULT_RULES)
+            return self.pairs(repo, self.rules_of(repo) or self.rules)
         return self.tables(repo) / f"{name}.parquet"
 
     def pairs(self, repo: str, rules: str) -> Path:
@@ -92,38 +88,22 @@ class Workspace:
         return tuple(sorted(path.stem.removeprefix("pairs.") for path in files))
 
     def rules_of(self, repo: str) -> str | None:
-        """Return the rules whose pairs are read: `rules`, else the newest; None without pairs.
+        """Return the rules whose pairs are read; None where there are no pairs at all.
 
-        Raises `WorkspaceError` where the repository was not paired by `rules`.
+        Raises `WorkspaceError` where the repository was paired by other rules alone.
         """
         rules = self.paired_by(repo)
-        if self.rules is not None:
-            if self.rules not in rules:
-                others = f", only by {' and '.join(rules)}" if rules else ""
-                raise WorkspaceError(
-                    f"{repo} was not paired by the rules {self.rules}{others}",
-                    f"Run goldpan pair --repo {repo} --rules {self.rules}",
-                )
+        if self.rules in rules:
             return self.rules
-        if len(rules) < 2:
-            return rules[0] if rules else None
-        path = self.tables(repo) / _NEWEST
-        try:
-            newest = str(read_json(path)["rules"])
-        except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
-            newest = ""
-        if newest not in rules:
-            raise WorkspaceError(
-                f"{path} does not tell which of {', '.join(rules)} is the newest",
-                f"Name one with --rules, or run goldpan pair --repo {repo} again",
-            )
-        return newest
-
-    def publish_pairs(self, repo: str, rules: str, path: Path) -> None:
-        """Move finished pairs into place, as the newest of the repository."""
-        newest = path.with_name(_NEWEST)
-        write_file(newest, sealed_json({"rules": rules}))
-        publish({path: self.pairs(repo, rules), newest: self.tables(repo) / _NEWEST})
+        if self.rules == UNPAIRED or (self.rules == DEFAULT_RULES and not rules):
+            return None
+        pair = f"un goldpan pair --repo {repo} --rules {self.rules}"
+        if not rules:
+            raise WorkspaceError(f"{repo} was not paired by the rules {self.rules}", f"R{pair}")
+        raise WorkspaceError(
+            f"{repo} was not paired by the rules {self.rules}, only by {' and '.join(rules)}",
+            f"Add --rules {' or --rules '.join(rules)}, or r{pair}",
+        )
 
     def clone(self, repo: str) -> Path:
         """Return the bare clone of a repository's history."""

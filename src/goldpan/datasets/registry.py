@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.plugins import with_plugins
 from goldpan.datasets.task import Task
@@ -55,7 +55,9 @@ def find_task(name: str, own: Path | None = None) -> Task:
         return tasks[name]
     near = get_close_matches(name.lower().replace("-", "_"), tasks, n=3)
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
-    raise UsageError(f"There is no task {name!r}", f"{hint}Run goldpan tasks list to see all tasks")
+    raise UnknownNameError(
+        f"There is no task {name!r}", f"{hint}Run goldpan tasks list to see all tasks"
+    )
 
 
 def tasks_of_family(family: str, tasks: Mapping[str, Task]) -> list[str]:

@@ -15,8 +15,6 @@ class Basis:
     repo: str
     rules: str | None
     """Of the pairs; None where the repository was not paired."""
-    newest: bool
-    """Whether these rules are taken because they paired last, others being there."""
     other_rules: tuple[str, ...]
     profile: str | None
     """Of the verdicts; None where none are taken."""
@@ -44,7 +42,6 @@ def _find(workspace: Workspace, repo: str, profile: str | None) -> Basis:
     return Basis(
         repo,
         rules,
-        workspace.rules is None and bool(others),
         others,
         profile,
         tuple(name for name in profiles if name != profile),

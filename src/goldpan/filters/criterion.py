@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -54,6 +54,26 @@ class Criterion(Generic[S]):
 
 
 AnyCriterion = Criterion[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCriterion:
+    """A plugin's criterion as its verdicts tell of it: whoever reads them needs no plugin."""
+
+    name: str
+    subject: Subject
+    definition: str
+    source: str
+    settings: Mapping[str, Any]
+    stated: Mapping[str, Any]
+    """Those of the settings that the profile states."""
+    digest: str
+    """The `Profile.digest` under which it judged."""
+    uses: Mapping[str, str]
+    """The digests of the criteria whose settings it reads, by their names."""
+    reusable: bool
+    plugins: Mapping[str, str]
+    """The SHA-256 of the plugin's file, by its name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,20 +17,27 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from goldpan import __version__
 from goldpan.core.engine import EngineName, open_engine
+from goldpan.core.errors import UsageError
 from goldpan.core.parquet import count_rows, read_metadata, read_table, write, writer
-from goldpan.core.plugins import blamed
+from goldpan.core.plugins import blamed, plugin_command
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.basis import Basis, find_basis
-from goldpan.filters.catalogue import criteria
 from goldpan.filters.clusters import workspace_duplicates
-from goldpan.filters.criterion import KEYS, AnyCriterion, Subject
+from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion, Subject
 from goldpan.filters.funnel import Funnel, count_funnel
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView, open_material
-from goldpan.filters.stored import INPUTS_KEY, inputs_digest
+from goldpan.filters.stored import (
+    INPUTS_KEY,
+    PROFILE_KEY,
+    inputs_digest,
+    read_stored_profile,
+    stored_profile,
+)
 
 _STAGE = "filter"
 _WORTH_PROCESSES = 10_000  # entries; starting processes takes as long as judging some thousands
@@ -130,16 +137,18 @@ def _filter(
     bots = profile.settings["bots"]
     with open_material(workspace, repo, bots, duplicates, workers) as view:
         tables = []
-        available = criteria()
+        available = profile.criteria()
         with reporter.task(f"{view.repo} filters", len(available)) as task:
             for criterion in available.values():
-                digest = profile.digest(criterion)
-                rows = earlier.rows(criterion, digest)
+                rows = earlier.rows(criterion, profile)
+                if rows is None and isinstance(criterion, StoredCriterion):
+                    _refuse_unloaded(criterion, repo, profile)
+                    continue  # what it said before holds no more, and nothing rests on it
                 (judged if rows is None else reused).append(criterion.name)
-                if rows is None:
+                if rows is None and isinstance(criterion, Criterion):
                     with blamed("criterion", criterion.name):
                         rows = _judge(view, criterion, profile.settings[criterion.name])
-                rows = _complete(rows, view.repo, criterion, profile, digest)
+                rows = _complete(rows, view.repo, criterion, profile)
                 tables.append(rows)
                 if criterion.subject == "issue":
                     _show_to_pairs(view, rows)
@@ -150,7 +159,8 @@ def _filter(
         with workspace.scratch() as scratch:
             path = scratch / "verdicts.parquet"
             with writer(path, VERDICTS) as target:
-                target.add_key_value_metadata({INPUTS_KEY: inputs.encode()})
+                told = stored_profile(profile, [*judged, *reused])
+                target.add_key_value_metadata({INPUTS_KEY: inputs.encode(), PROFILE_KEY: told})
                 write(target, VERDICTS, view.repo, verdicts)
             publish({path: workspace.verdicts(repo, profile.name)})
         return FilterResult(
@@ -190,8 +200,19 @@ def _judge(view: RepoView, criterion: AnyCriterion, settings: object) -> pa.Tabl
     return answer
 
 
+def _refuse_unloaded(criterion: StoredCriterion, repo: str, profile: Profile) -> None:
+    """Raise `UsageError` where a profile needs the verdicts that a plugin would give."""
+    if criterion.name in profile.decide or criterion.stated:
+        command = plugin_command(criterion.plugins, f"filter --repo {repo} {profile.option}")
+        raise UsageError(
+            f"The criterion {criterion.name} of the profile {profile.name} cannot judge {repo} "
+            f"anew: its plugin is not loaded",
+            f"Run {command}",
+        )
+
+
 def _complete(
-    rows: pa.Table, repo: str, criterion: AnyCriterion, profile: Profile, digest: str
+    rows: pa.Table, repo: str, criterion: AnyCriterion | StoredCriterion, profile: Profile
 ) -> pa.Table:
     """Return verdicts in the columns of the table."""
     arguments: dict[str, object] = {
@@ -201,7 +222,7 @@ def _complete(
         "criterion": criterion.name,
         "decides": criterion.name in profile.decide,
         "profile": profile.name,
-        "settings": digest,
+        "settings": profile.digest(criterion.name),
     }
     columns = []
     for field in VERDICTS.schema:
@@ -229,14 +250,21 @@ class _Earlier:
             metadata = read_metadata(path)
             if metadata.get(INPUTS_KEY) == inputs.encode():
                 self._verdicts = read_table(path)
+                self._profile = read_stored_profile(path)
 
-    def rows(self, criterion: AnyCriterion, digest: str) -> pa.Table | None:
+    def rows(self, criterion: AnyCriterion | StoredCriterion, profile: Profile) -> pa.Table | None:
         """Return what the criterion said with the same settings, if it did."""
         if self._verdicts is None or not criterion.reusable:
             return None
+        if isinstance(criterion, StoredCriterion):  # whose digest is not made anew
+            used = {name: profile.digest(name) for name in criterion.uses}
+            if self._profile is None or self._profile.version != __version__:
+                return None
+            if used != criterion.uses:
+                return None
         same = pc.and_(
             pc.equal(self._verdicts["criterion"], criterion.name),
-            pc.equal(self._verdicts["settings"], digest),
+            pc.equal(self._verdicts["settings"], profile.digest(criterion.name)),
         )
         rows = self._verdicts.filter(same)
         return rows if len(rows) else None

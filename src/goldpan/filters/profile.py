@@ -11,9 +11,10 @@ minimum = 200
 from __future__ import annotations
 
 import hashlib
+import shlex
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -21,11 +22,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import orjson
 
 from goldpan import __version__
-from goldpan.core.errors import UsageError
-from goldpan.core.plugins import digests
+from goldpan.core.errors import UnknownNameError, UsageError
+from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.suggest import choices, suggested
 from goldpan.filters.catalogue import criteria
-from goldpan.filters.criterion import AnyCriterion
+from goldpan.filters.criterion import AnyCriterion, StoredCriterion
 
 _SHIPPED = files("goldpan.filters") / "profiles"
 _KEYS = ("extends", "description", "decide")
@@ -46,17 +47,41 @@ class Profile:
     description: str
     decide: tuple[str, ...]
     settings: Mapping[str, Any]
-    """By criterion: an instance of its settings class."""
+    """By criterion: an instance of its settings class, of one in `stored` a mapping."""
     extends: tuple[str, ...] = ()
     """The profiles that it is built on, the nearest first."""
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    """What its file says, over what those say."""
+    stored: Mapping[str, StoredCriterion] = field(default_factory=dict)
+    """Criteria whose plugins are not loaded, as verdicts by this profile tell of them."""
+    given: str = ""
+    """What --profile takes for it where it is no name: the path of its file."""
 
-    def digest(self, criterion: AnyCriterion) -> str:
-        """Return what tells verdicts of other settings or another version apart."""
+    @property
+    def option(self) -> str:
+        """Return the option by which a command takes this profile."""
+        return f"--profile {shlex.quote(self.given or self.name)}"
+
+    def criteria(self) -> dict[str, AnyCriterion | StoredCriterion]:
+        """Return all criteria known here or from verdicts, those that judge issues first."""
+        by_name: dict[str, AnyCriterion | StoredCriterion] = {**criteria(), **self.stored}
+        return dict(sorted(by_name.items(), key=lambda item: item[1].subject))
+
+    def digest(self, name: str) -> str:
+        """Return what tells a criterion's verdicts of other settings or another version apart."""
+        criterion = self.stored.get(name) or criteria()[name]
+        if isinstance(criterion, StoredCriterion):
+            return criterion.digest
         parts = [__version__, criterion.name, criterion.version] + [
             asdict(self.settings[name]) for name in (criterion.name, *criterion.uses)
         ]
         parts += digests(("criterion", criterion.name)).values()
         return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+    def settings_of(self, name: str) -> dict[str, Any]:
+        """Return a criterion's settings as plain data."""
+        settings = self.settings[name]
+        return dict(settings) if isinstance(settings, Mapping) else asdict(settings)
 
     def plain(self) -> dict[str, Any]:
         """Return the whole profile as plain data, for provenance."""
@@ -65,8 +90,22 @@ class Profile:
             "description": self.description,
             **({"extends": list(self.extends)} if self.extends else {}),
             "decide": list(self.decide),
-            "settings": {name: asdict(value) for name, value in self.settings.items()},
+            "settings": {name: self.settings_of(name) for name in self.settings},
         }
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProfile:
+    """A profile as verdicts by it tell of it."""
+
+    stated: Mapping[str, Any]
+    extends: tuple[str, ...]
+    version: str
+    """Of the Goldpan that judged."""
+    judged: tuple[str, ...]
+    """All criteria that judged."""
+    criteria: Mapping[str, StoredCriterion]
+    """Those of plugins."""
 
 
 def shipped_profiles() -> list[str]:
@@ -83,13 +122,20 @@ def profile_text(name: str) -> str:
     return (_SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def load_profile(name: str) -> Profile:
-    """Load a shipped profile by name, or one's own from a path that ends in ``.toml``.
+def profile_name(name: str) -> str:
+    """Return the name under which verdicts by a profile are stored, given by name or path."""
+    return Path(name).stem if name.endswith(".toml") else name
+
+
+def load_profile(name: str, stored: StoredProfile | None = None) -> Profile:
+    """Load a shipped profile by name, one's own from a path that ends in ``.toml``, or `stored`.
 
     What a profile that it `extends` sets holds unless it sets that itself, setting by setting.
-    Raises `UsageError` for an unknown profile, criterion or setting, a value of another type, or
-    profiles that extend each other.
+    Criteria whose plugins are not loaded are those of `stored`. Raises `UsageError` for an unknown
+    profile, criterion or setting, a value of another type, or profiles that extend each other.
     """
+    if stored is not None and not name.endswith(".toml") and name not in shipped_profiles():
+        return _read(name, stored.stated, stored.extends, stored, "")
     label, values = _load(name)
     chain: dict[Path | str, str] = {_identity(name): name}
     while "extends" in values:
@@ -103,7 +149,8 @@ def load_profile(name: str) -> Profile:
             raise UsageError(f"Profiles extend each other: {circle}", "Remove one extends")
         chain[_identity(base)] = base
         values = _over(_load(base)[1], values)
-    return _read(label, values, tuple(Path(parent).stem for parent in list(chain.values())[1:]))
+    extends = tuple(Path(parent).stem for parent in list(chain.values())[1:])
+    return _read(label, values, extends, stored, name if name.endswith(".toml") else "")
 
 
 def _identity(name: str) -> Path | str:
@@ -124,9 +171,9 @@ def _over(base: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
 
 def _load(name: str) -> tuple[str, dict[str, Any]]:
     """Return the label of a profile and what its file says."""
+    label = profile_name(name)
     if name.endswith(".toml"):
         path = Path(name)
-        label = path.stem
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -141,7 +188,6 @@ def _load(name: str) -> tuple[str, dict[str, Any]]:
                 "Give the file another name",
             )
     elif name in shipped_profiles():
-        label = name
         text = profile_text(name)
     else:
         raise UsageError(
@@ -154,10 +200,20 @@ def _load(name: str) -> tuple[str, dict[str, Any]]:
         raise UsageError(f"The profile {name} is not valid TOML: {error}", "Correct it") from None
 
 
-def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profile:
-    available = criteria()
+def _read(
+    label: str,
+    stated: Mapping[str, Any],
+    extends: tuple[str, ...],
+    stored: StoredProfile | None,
+    given: str,
+) -> Profile:
+    known = criteria()
+    judged = stored.criteria if stored is not None else {}
+    elsewhere = {name: criterion for name, criterion in judged.items() if name not in known}
+    available = [*known, *elsewhere]
+    values = dict(stated)
     description = str(values.pop("description", ""))
-    decide = values.pop("decide", list(available))
+    decide = values.pop("decide", available)
     if not isinstance(decide, list):
         raise UsageError(f"Profile {label}: decide is not a list", 'Write decide = ["bots", ...]')
     if twice := sorted(
@@ -166,17 +222,27 @@ def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profi
         raise UsageError(f"Profile {label}: decide names {twice[0]} twice", "Name it once")
     for name in (*decide, *values):
         if name not in available:
-            raise UsageError(
+            raise UnknownNameError(
                 f"Profile {label}: there is no criterion {name!r}"
                 f"{suggested(str(name), [*available, *_KEYS])}",
-                "Run goldpan filter --list to see all criteria; one of a plugin needs goldpan "
-                "--plugin FILE.py, before the command",
+                "Run goldpan filter --list to see all criteria",
             )
-    settings = {
-        name: _settings(label, criterion, values.get(name, {}))
-        for name, criterion in available.items()
+    settings: dict[str, Any] = {
+        name: _settings(label, criterion, values.get(name, {})) for name, criterion in known.items()
     }
-    return Profile(label, description, tuple(decide), settings, extends)
+    for name, criterion in elsewhere.items():
+        if values.get(name, {}) != criterion.stated:
+            raise UsageError(
+                f"Profile {label} changed the settings of {name}, which a plugin judges by",
+                "Run "
+                + plugin_command(
+                    criterion.plugins, f"filter --profile {shlex.quote(given or label)}"
+                ),
+            )
+        settings[name] = criterion.settings
+    return Profile(
+        label, description, tuple(decide), settings, extends, dict(stated), elsewhere, given
+    )
 
 
 def _settings(label: str, criterion: AnyCriterion, stated: object) -> Any:

@@ -15,6 +15,7 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.query import open_tables
 from goldpan.core.resources import explain
 from goldpan.core.workspace import Workspace
+from goldpan.filters.profile import Profile
 from goldpan.filters.stored import read_verdicts
 
 _REJECTS = """
@@ -30,7 +31,9 @@ ORDER BY v.subject, v.issue, v.pull_repo, v.pull
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
-def write_rejects(workspace: Workspace, repos: Sequence[str], profile: str, target: Path) -> int:
+def write_rejects(
+    workspace: Workspace, repos: Sequence[str], profile: Profile, target: Path
+) -> int:
     """Write the dropped subjects of repositories as .parquet, .jsonl or .csv; return how many.
 
     In CSV lists are joined by ``; ``, and an apostrophe leads a text that a spreadsheet would
@@ -59,8 +62,8 @@ def write_rejects(workspace: Workspace, repos: Sequence[str], profile: str, targ
     return len(rejects)
 
 
-def _rejects(workspace: Workspace, repo: str, profile: str) -> pa.Table:
-    verdicts = read_verdicts(workspace, repo, profile)
+def _rejects(workspace: Workspace, repo: str, profile: Profile) -> pa.Table:
+    verdicts = read_verdicts(workspace, repo, profile.name, option=profile.option)
     with open_tables(workspace, repo, ["entries"]) as connection:
         connection.register("verdicts", verdicts)
         return connection.sql(_REJECTS).to_arrow_table()

@@ -1,22 +1,37 @@
-"""Reads stored verdicts, and knows whether they still hold."""
+"""Reads stored verdicts and the profiles that made them, and knows whether they still hold."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 
+import orjson
 import pyarrow as pa
 
-from goldpan.core.errors import WorkspaceError
+from goldpan import __version__
+from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import read_metadata, read_table
+from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.sealed import file_digest, verify_parquet
-from goldpan.core.workspace import Workspace
+from goldpan.core.suggest import choices, suggested
+from goldpan.core.workspace import DEFAULT_RULES, Workspace
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.catalogue import criteria
-from goldpan.filters.profile import Profile
+from goldpan.filters.criterion import StoredCriterion
+from goldpan.filters.profile import (
+    Profile,
+    StoredProfile,
+    load_profile,
+    profile_name,
+    shipped_profiles,
+)
 
 INPUTS_KEY = b"goldpan.inputs"
 """The key in the file's metadata under which the digest of the tables stands."""
+PROFILE_KEY = b"goldpan.profile"
+"""The key under which the profile stands that judged, with what plugins' criteria are."""
 
 _INPUTS = (
     "repositories",
@@ -30,27 +45,112 @@ _INPUTS = (
 )
 
 
+def find_profile(workspace: Workspace, repos: Sequence[str], name: str) -> Profile:
+    """Return a profile by the path of its file, or by its name: a shipped or a stored one.
+
+    Criteria whose plugins are not loaded are those that verdicts on the repositories tell of.
+    Raises `UsageError` as `load_profile` does.
+    """
+    label = profile_name(name)
+    paths = [path for repo in repos for path in _verdict_files(workspace, repo)]
+    own = [path for path in paths if path.stem == label]
+    own.sort(key=lambda path: path.parent.name != workspace.rules)
+    stored = next(filter(None, map(read_stored_profile, own)), None)
+    if stored is not None or name.endswith(".toml") or name in shipped_profiles():
+        return load_profile(name, stored)
+    known = list(dict.fromkeys([*shipped_profiles(), *sorted(path.stem for path in paths)]))
+    raise UsageError(
+        f"There is no profile {name!r}{suggested(name, known)}",
+        f"Choose {choices(known)}, or give a path that ends in .toml",
+    )
+
+
+def _verdict_files(workspace: Workspace, repo: str) -> list[Path]:
+    """Return the files of a repository's verdicts by filters, of all rules."""
+    folder = workspace.root / "verdicts" / repo.lower()
+    return [path for path in sorted(folder.glob("*/*.parquet")) if "." not in path.stem]
+
+
+def read_stored_profile(path: Path) -> StoredProfile | None:
+    """Return what a file of verdicts tells of the profile by which they were made, if it does."""
+    try:
+        text = read_metadata(path).get(PROFILE_KEY) if path.exists() else None
+    except (OSError, pa.ArrowException):  # whoever reads the verdicts tells of the damage
+        return None
+    if text is None:
+        return None
+    facts = orjson.loads(text)
+    return StoredProfile(
+        facts["stated"],
+        tuple(facts["extends"]),
+        facts["version"],
+        tuple(facts["judged"]),
+        {name: StoredCriterion(name=name, **criterion) for name, criterion in facts["criteria"]},
+    )
+
+
+def stored_profile(profile: Profile, judged: Sequence[str]) -> bytes:
+    """Return what a file of verdicts is to tell of the profile by which these criteria judged."""
+    criteria = []
+    for name in judged:
+        criterion = profile.stored.get(name) or _as_stored(profile, name)
+        if criterion.plugins:
+            facts = asdict(criterion)
+            criteria.append((facts.pop("name"), facts))
+    told = {
+        "stated": dict(profile.stated),
+        "extends": profile.extends,
+        "version": __version__,
+        "judged": judged,
+        "criteria": criteria,
+    }
+    return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
+
+
+def _as_stored(profile: Profile, name: str) -> StoredCriterion:
+    criterion = criteria()[name]
+    return StoredCriterion(
+        name,
+        criterion.subject,
+        criterion.definition,
+        criterion.source,
+        profile.settings_of(name),
+        profile.stated.get(name, {}),
+        profile.digest(name),
+        {used: profile.digest(used) for used in criterion.uses},
+        criterion.reusable,
+        digests(("criterion", name)),
+    )
+
+
 def read_verdicts(
-    workspace: Workspace, repo: str, profile: str, columns: Sequence[str] | None = None
+    workspace: Workspace,
+    repo: str,
+    profile: str,
+    columns: Sequence[str] | None = None,
+    *,
+    option: str = "",
 ) -> pa.Table:
     """Return a repository's verdicts under a profile, or some of their columns.
 
-    Raises `WorkspaceError` where there are none or their file is damaged.
+    `option` is how a command takes the profile, where that is not by its name. Raises
+    `WorkspaceError` where there are none or their file is damaged.
     """
     path = workspace.verdicts(repo, profile)
+    again = _command(workspace, repo, option or f"--profile {profile}")
     if not path.exists():
-        others = " and ".join(filtered_by(workspace, repo))
+        others = filtered_by(workspace, repo)
         raise WorkspaceError(
             f"{repo} was not filtered by the profile {profile}"
-            + (f", only by {others}" if others else ""),
-            f"Run {_command(workspace, repo, profile)}",
+            + (f", only by {' and '.join(others)}" if others else ""),
+            (f"Add --profile {' or --profile '.join(others)}, or r" if others else "R")
+            + f"un {again}",
         )
     try:
         return read_table(path, columns)
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})",
-            f"Remove it and run {_command(workspace, repo, profile)}",
+            f"{path} cannot be read ({str(error).splitlines()[0]})", f"Remove it and run {again}"
         ) from error
 
 
@@ -62,13 +162,15 @@ def profile_verdicts(
     Of some `columns`, `criterion` and `decides` have to be two. Raises `WorkspaceError` where there
     are none, or others decided when they were made.
     """
-    verdicts = read_verdicts(workspace, repo, profile.name, columns)
+    verdicts = read_verdicts(workspace, repo, profile.name, columns, option=profile.option)
     decided = set(verdicts.filter(verdicts["decides"])["criterion"].unique().to_pylist())
     others = set(verdicts["criterion"].unique().to_pylist()) - decided
-    if not decided <= set(profile.decide) or others & set(profile.decide):
+    stored = read_stored_profile(workspace.verdicts(repo, profile.name))
+    lacking = set(profile.decide) - set(stored.judged) if stored else set()
+    if not decided <= set(profile.decide) or others & set(profile.decide) or lacking:
         raise WorkspaceError(
             f"The profile {profile.name} changed since {repo} was filtered",
-            f"Run {_command(workspace, repo, profile.name)} again",
+            f"Run {_command(workspace, repo, profile.option, _plugins(profile))} again",
         )
     return verdicts
 
@@ -76,32 +178,33 @@ def profile_verdicts(
 def current_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Table:
     """Return a repository's verdicts, made of today's tables with today's settings.
 
-    Raises `WorkspaceError` where they are older than the tables or the profile.
+    Of a criterion whose plugin is not loaded, they are those that it gave when it was. Raises
+    `WorkspaceError` where they are older than the tables or the profile.
     """
     verdicts = profile_verdicts(workspace, repo, profile)
     metadata = read_metadata(workspace.verdicts(repo, profile.name))
-    remedy = f"Run {_command(workspace, repo, profile.name)} again"
+    available = profile.criteria()
+    remedy = f"Run {_command(workspace, repo, profile.option, _plugins(profile))} again"
     if metadata.get(INPUTS_KEY) != inputs_digest(workspace, repo).encode():
         raise WorkspaceError(f"The tables of {repo} changed since they were filtered", remedy)
     stored = verdicts.group_by(["criterion", "settings"]).aggregate([]).to_pylist()
     for row in stored:
-        criterion = criteria().get(row["criterion"])
-        if criterion is None:
-            raise WorkspaceError(
-                f"{repo} was filtered with the criterion {row['criterion']}, which is not known",
-                "Give the --plugin that brings it, or run goldpan filter again without it",
-            )
-        if profile.digest(criterion) != row["settings"]:
-            raise WorkspaceError(
-                f"The criterion {row['criterion']} changed since {repo} was filtered", remedy
-            )
+        name = row["criterion"]
+        if name not in available or profile.digest(name) != row["settings"]:
+            raise WorkspaceError(f"The criterion {name} changed since {repo} was filtered", remedy)
     return verdicts
 
 
-def _command(workspace: Workspace, repo: str, profile: str) -> str:
+def _plugins(profile: Profile) -> list[str]:
+    """Return the plugins without which a profile cannot judge anew."""
+    deciding = [profile.stored[name] for name in profile.decide if name in profile.stored]
+    return sorted({plugin for criterion in deciding for plugin in criterion.plugins})
+
+
+def _command(workspace: Workspace, repo: str, option: str, plugins: Sequence[str] = ()) -> str:
     rules = workspace.rules_of(repo)
-    command = f"goldpan filter --repo {repo} --profile {profile}"
-    return command if rules is None else f"{command} --rules {rules}"
+    by = "" if rules in (None, DEFAULT_RULES) else f" --rules {rules}"
+    return plugin_command(plugins, f"filter --repo {repo} {option}{by}")
 
 
 def inputs_digest(workspace: Workspace, repo: str) -> str:

@@ -17,13 +17,13 @@ connected           somebody linked the two by hand, and nobody undid it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import write, writer
 from goldpan.core.plugins import blamed, digests, with_plugins
@@ -31,7 +31,7 @@ from goldpan.core.query import open_tables
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.suggest import choices, suggested
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import Workspace, publish
 from goldpan.text.keywords import STANCES
 
 SIGNALS = (
@@ -59,6 +59,10 @@ class Rules:
     """A keyword counts only beside a cross reference from the pull on the issue's timeline."""
     same_repository: bool = False
     default_branch: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """Return what the rules ask for as plain data."""
+        return {**asdict(self), "signals": list(self.signals), "texts": list(self.texts)}
 
 
 RULES: Mapping[str, Rules] = {
@@ -227,10 +231,8 @@ def find_rules(name: str) -> Rules:
     """Return the named rules; raises `UsageError` that lists those there are."""
     available = with_plugins(RULES, "rules")
     if name not in available:
-        raise UsageError(
-            f"--rules {name} is unknown{suggested(name, available)}",
-            f"Choose {choices(available)}; those of a plugin need goldpan --plugin FILE.py, before "
-            "the command",
+        raise UnknownNameError(
+            f"--rules {name} is unknown{suggested(name, available)}", f"Choose {choices(available)}"
         )
     return available[name]
 
@@ -262,14 +264,15 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
         path = scratch / "pairs.parquet"
         with writer(path, PAIRS) as target:
             write(target, PAIRS, str(name), pairs)
-        workspace.publish_pairs(repo, rules.name, path)
+        publish({path: workspace.pairs(repo, rules.name)})
         read = {f"{table}.parquet": workspace.table(repo, table) for table in tables}
         seals = {table: seal_of_parquet(path) for table, path in read.items()}
         plugins = digests(
             ("rules", rules.name), *(("signal", signal_name) for signal_name in rules.signals)
         )
         outputs = [workspace.pairs(repo, rules.name)]
-        write_lineage(workspace.tables(repo), f"pair.{rules.name}", seals, outputs, plugins)
+        stage = f"pair.{rules.name}"
+        write_lineage(workspace.tables(repo), stage, seals, outputs, plugins, rules.plain())
         by_signal = dict.fromkeys(rules.signals, 0)
         for signals in pairs["signals"].to_pylist():
             for signal in signals:

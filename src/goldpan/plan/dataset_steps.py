@@ -143,7 +143,6 @@ class DatasetStep(Step):
     def settings(self) -> Mapping[str, Any]:
         """Return how it is built, with its profile."""
         from goldpan.core.plugins import digests
-        from goldpan.filters.catalogue import criteria
 
         section, profile = self.section, self.setting.profile(self.section.profile)
         return {
@@ -151,9 +150,7 @@ class DatasetStep(Step):
             "repositories": sorted(map(str.lower, self._present())),
             "rules": self._rules,
             "profile": profile.plain(),
-            "criteria": {
-                criterion.name: profile.digest(criterion) for criterion in criteria().values()
-            },
+            "criteria": {name: profile.digest(name) for name in profile.criteria()},
             "split": section.split,
             "seed": section.seed,
             **({} if section.limit is None else {"limit": section.limit}),

@@ -181,7 +181,7 @@ def _check_key(file: PlanFile, key: str, find: Any, *arguments: object) -> None:
     try:
         find(*arguments)
     except UsageError as error:
-        raise UsageError(f"{file.path}: {key}: {error.problem}", error.remedy) from None
+        raise type(error)(f"{file.path}: {key}: {error.problem}", error.remedy) from None
 
 
 def _refused(file: Path, error: ValidationError) -> UsageError:

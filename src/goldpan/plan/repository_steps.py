@@ -126,7 +126,6 @@ class PairStep(Step):
 
     def settings(self) -> Mapping[str, Any]:
         """Return the rules with what they ask for, and the plugins behind them."""
-        from goldpan.builders.row_origins import described_rules
         from goldpan.core.plugins import digests
         from goldpan.miners.pairing import find_rules
 
@@ -136,8 +135,7 @@ class PairStep(Step):
             *(("rules", rules.name) for rules in found_rules),
             *(("signal", name) for name in signals),
         )
-        described = described_rules(self.setting.rules)
-        values = {f"rules {name}": what for name, what in described.items()}
+        values = {f"rules {rules.name}": rules.plain() for rules in found_rules}
         return {"rules": ", ".join(self.setting.rules), **values, "plugins": plugins}
 
     def inputs(self) -> Mapping[str, str]:
@@ -148,9 +146,9 @@ class PairStep(Step):
         """Pair them."""
         repo = self.setting.repository(self.unit.subject)
         summary: list[str] = []
-        for rules in reversed(self.setting.rules):  # the first are then the newest
+        for rules in self.setting.rules:
             (result,) = self.setting.lab.pair(repo, rules=rules)
-            summary.insert(0, f"{result.pairs:,} fix pairs by {rules}")
+            summary.append(f"{result.pairs:,} fix pairs by {rules}")
         return Outcome("; ".join(summary), made=tuple(self.setting.pairs(repo).values()))
 
 
@@ -241,16 +239,11 @@ class FilterStep(Step):
 
 def told_profiles(profiles: Iterable[Profile]) -> dict[str, Any]:
     """Return what verdicts depend on of profiles, by dotted key."""
-    from goldpan.filters.catalogue import criteria
-
-    available = criteria()
     described = {
         f"profile {profile.name}": {
             "decide": list(profile.decide),
             **profile.plain()["settings"],
-            "criteria": {
-                criterion: profile.digest(available[criterion]) for criterion in available
-            },
+            "criteria": {name: profile.digest(name) for name in profile.criteria()},
         }
         for profile in profiles
     }

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -17,7 +17,6 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.core.workspace import Workspace, make_directory
 from goldpan.filters.basis import Basis, find_basis
-from goldpan.filters.catalogue import criteria
 from goldpan.filters.funnel import Funnel, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.report import charts
@@ -217,12 +216,12 @@ def _groups(
     dropped: Mapping[tuple[str, str], Sequence[Dropped]],
 ) -> list[_Group]:
     """Return all criteria of the verdicts in the order of the funnels."""
-    available = criteria()
+    available = profile.criteria()
     groups = []
     for funnel in funnels:
         for step in funnel.steps:
             criterion = available.get(step.criterion)
-            settings = asdict(profile.settings[step.criterion]) if criterion else {}
+            settings = profile.settings_of(step.criterion) if criterion else {}
             groups.append(
                 _Group(
                     step.criterion,

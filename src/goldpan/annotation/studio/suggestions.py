@@ -23,6 +23,7 @@ from goldpan.core.query import connect
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import shard_paths
 from goldpan.filters.answers import named_comment
+from goldpan.filters.basis import Basis, find_basis
 
 VERSION = "suggestion"
 """What Label Studio calls the model. It shows the suggestions of one alone in a project."""
@@ -92,6 +93,12 @@ def find_suggestions(workspace: Workspace, form: Form, dataset: Path, profile: s
         return lambda task: _dataset_suggestion(form, task)
     reviewed = review_suggestions(workspace, form, _repositories(dataset), profile)
     return lambda task: _of_reply(task, reviewed.get(task.subject_id))
+
+
+def find_review_basis(workspace: Workspace, form: Form, dataset: Path, profile: str) -> list[Basis]:
+    """Return which pairs and verdicts stand behind the suggestions, where those are reviews."""
+    repos = _repositories(dataset) if form.name in _REVIEWS else []
+    return find_basis(workspace, repos, profile)
 
 
 def review_suggestions(

@@ -20,7 +20,7 @@ def build(
     family: str,
     *repos: str,
     profile: str | Path = "default",
-    rules: str | None = None,
+    rules: str = "default",
     split: str = "none",
     seed: int = 0,
     require: Sequence[str] = (),
@@ -50,14 +50,14 @@ def build(
     from goldpan.builders.recipes import find_recipe
     from goldpan.datasets.gold import read_gold
     from goldpan.datasets.splits import SplitPlan
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.stored import find_profile
 
     recipe, plan = find_recipe(family), SplitPlan.parse(split, seed)
     older = load(since) if isinstance(since, (str, Path)) else since
-    chosen = load_profile(str(profile))
     names = known_repositories(self.layout, repos, "tables")
-    directory = Path(output) if output else self.layout.dataset(family)
     layout = self.layout.by_rules(rules)
+    chosen = find_profile(layout, names, str(profile))
+    directory = Path(output) if output else self.layout.dataset(family)
     with self.reporting() as reporter:
         built = build(
             layout,

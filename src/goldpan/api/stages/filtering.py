@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 
 def basis(
-    self: Workspace, *repos: str, profile: str | Path | None = None, rules: str | None = None
+    self: Workspace, *repos: str, profile: str | Path | None = None, rules: str = "default"
 ) -> list[Basis]:
     """Return which rules and which profile stand behind what the methods below take."""
     from goldpan.filters.basis import find_basis
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.stored import find_profile
 
     names = known_repositories(self.layout, repos, "tables")
-    chosen = None if profile is None else load_profile(str(profile)).name
-    return find_basis(self.layout.by_rules(rules), names, chosen)
+    layout = self.layout.by_rules(rules)
+    chosen = None if profile is None else find_profile(layout, names, str(profile)).name
+    return find_basis(layout, names, chosen)
 
 
 def near_duplicates(
@@ -42,12 +43,14 @@ def near_duplicates(
     changed. The engine ``ray`` searches on the cluster at `address` (docs/clusters.md).
     """
     from goldpan.filters.clusters import workspace_duplicates
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.stored import find_profile
 
-    settings = load_profile(str(profile)).settings["near-duplicates"]
+    layout = existing_layout(self.layout)
+    chosen = find_profile(layout, layout.repositories("tables"), str(profile))
+    settings = chosen.settings["near-duplicates"]
     with self.reporting() as reporter:
         return workspace_duplicates(
-            existing_layout(self.layout),
+            layout,
             settings,
             reporter,
             workers=self.settings.processes,
@@ -60,7 +63,7 @@ def filter(
     self: Workspace,
     *repos: str,
     profile: str | Path = "default",
-    rules: str | None = None,
+    rules: str = "default",
     engine: EngineName = "local",
     address: str = "",
 ) -> list[FilterResult]:
@@ -70,13 +73,14 @@ def filter(
     ``ray`` does a repository a processor of the cluster at `address` (docs/clusters.md).
     """
     from goldpan.filters.pipeline import run_filters
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.stored import find_profile
 
-    chosen = load_profile(str(profile))
     names = known_repositories(self.layout, repos, "tables")
+    layout = self.layout.by_rules(rules)
+    chosen = find_profile(layout, names, str(profile))
     with self.reporting() as reporter:
         return run_filters(
-            self.layout.by_rules(rules),
+            layout,
             names,
             chosen,
             reporter,
@@ -91,25 +95,24 @@ def rejects(
     output: str | Path,
     *repos: str,
     profile: str | Path = "default",
-    rules: str | None = None,
+    rules: str = "default",
 ) -> int:
     """Write what a profile drops as .parquet, .jsonl or .csv; return the number of subjects."""
-    from goldpan.filters.profile import load_profile
     from goldpan.filters.rejects import write_rejects
+    from goldpan.filters.stored import find_profile
 
     names = known_repositories(self.layout, repos, "tables")
-    return write_rejects(
-        self.layout.by_rules(rules), names, load_profile(str(profile)).name, Path(output)
-    )
+    layout = self.layout.by_rules(rules)
+    return write_rejects(layout, names, find_profile(layout, names, str(profile)), Path(output))
 
 
 def funnel(
-    self: Workspace, *repos: str, profile: str | Path = "default", rules: str | None = None
+    self: Workspace, *repos: str, profile: str | Path = "default", rules: str = "default"
 ) -> tuple[Funnel, Funnel]:
     """Count the issues and the fix pairs that each criterion drops."""
     from goldpan.filters.funnel import read_funnels
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.stored import find_profile
 
-    chosen = load_profile(str(profile))
     names = known_repositories(self.layout, repos, "tables")
-    return read_funnels(self.layout.by_rules(rules), names, chosen)
+    layout = self.layout.by_rules(rules)
+    return read_funnels(layout, names, find_profile(layout, names, str(profile)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from goldpan.trace import Trace
 
 
-def why(self: Workspace, subject: str, rules: str | None = None) -> Explanation:
+def why(self: Workspace, subject: str, rules: str = "default") -> Explanation:
     """Explain one entry, ``OWNER/NAME#NUMBER``: references, pairs, verdicts, raw replies."""
     from goldpan.explain import explain
 
@@ -62,7 +62,7 @@ def report(
     output: str | Path,
     *repos: str,
     profile: str | Path = "default",
-    rules: str | None = None,
+    rules: str = "default",
     datasets: Sequence[str | Path | Dataset] | None = None,
 ) -> ReportFacts:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
@@ -72,7 +72,7 @@ def report(
     from goldpan.api.dataset import Dataset
     from goldpan.datasets.examples import FAMILIES
     from goldpan.datasets.provenance import finished_datasets, read_provenance
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.stored import find_profile
     from goldpan.report.page import write_report
 
     names = known_repositories(self.layout, repos, "tables")
@@ -84,4 +84,5 @@ def report(
             dataset.path if isinstance(dataset, Dataset) else Path(dataset) for dataset in datasets
         ]
     layout = self.layout.by_rules(rules)
-    return write_report(layout, names, load_profile(str(profile)), paths, Path(output))
+    chosen = find_profile(layout, names, str(profile))
+    return write_report(layout, names, chosen, paths, Path(output))

@@ -179,8 +179,8 @@ def pair(
 ) -> list[PairResult]:
     """Find the pull requests that fix issues, with the evidence for each pair.
 
-    Pairs by other rules stay beside these. The methods below take those by `rules`, by default
-    the newest, and `basis` tells which these are. The engine ``ray`` does a repository a processor
+    Pairs by other rules stay beside these. The methods below take those by their own `rules`,
+    and `basis` tells which others are stored. The engine ``ray`` does a repository a processor
     of the cluster at `address` (docs/clusters.md).
     """
     from goldpan.miners.pairing import find_rules

@@ -20,7 +20,7 @@ def review(
     *repos: str,
     models: Sequence[str] = (),
     profile: str | Path = "default",
-    rules: str | None = None,
+    rules: str = "default",
     settings: str | Path | None = None,
     **options: Any,
 ) -> ReviewResult:
@@ -30,13 +30,14 @@ def review(
     with all of them is `settings`.
     """
     from goldpan.annotation.review.run import run_review
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.stored import find_profile
 
     review_settings = _review_settings(models, settings, options)
-    chosen = load_profile(str(profile))
     names = known_repositories(self.layout, repos, "tables")
+    layout = self.layout.by_rules(rules)
+    chosen = find_profile(layout, names, str(profile))
     with self.reporting() as reporter:
-        return run_review(self.layout.by_rules(rules), names, chosen, review_settings, reporter)
+        return run_review(layout, names, chosen, review_settings, reporter)
 
 
 def predict_review(
@@ -44,21 +45,20 @@ def predict_review(
     *repos: str,
     models: Sequence[str] = (),
     profile: str | Path = "default",
-    rules: str | None = None,
+    rules: str = "default",
     settings: str | Path | None = None,
     **options: Any,
 ) -> ReviewEstimate:
     """Return what `review` would send and cost; nothing is sent and nothing is written."""
     from goldpan.annotation.review.run import estimate_review
-    from goldpan.filters.profile import load_profile
+    from goldpan.filters.stored import find_profile
 
     review_settings = _review_settings(models, settings, options)
-    chosen = load_profile(str(profile))
     names = known_repositories(self.layout, repos, "tables")
+    layout = self.layout.by_rules(rules)
+    chosen = find_profile(layout, names, str(profile))
     with self.reporting() as reporter:
-        return estimate_review(
-            self.layout.by_rules(rules), names, chosen, review_settings, reporter
-        )
+        return estimate_review(layout, names, chosen, review_settings, reporter)
 
 
 def _review_settings(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_metadata
 from goldpan.core.query import connect
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.datasets.diff.rows import parquet_scan
 from goldpan.datasets.diff.version import Version
 from goldpan.filters.stored import INPUTS_KEY
@@ -83,7 +83,7 @@ def _verdicts(workspace: Workspace | None, version: Version) -> Iterator[tuple[s
         return
     for repo, source in version.sources.items():
         try:
-            path = replace(workspace, rules=source.get("rules")).verdicts(repo, str(profile))
+            path = workspace.by_rules(source.get("rules") or UNPAIRED).verdicts(repo, str(profile))
             if path.exists() and _fits(path, version, source.get("inputs", {}).get("tables")):
                 yield repo, path
         except (WorkspaceError, OSError, pa.ArrowException, duckdb.Error):

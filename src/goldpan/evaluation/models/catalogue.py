@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.plugins import blamed, with_plugins
 from goldpan.core.suggest import suggested
 from goldpan.evaluation.dates import CUTOFF, read_cutoff
@@ -60,7 +60,7 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
     if name not in entries:
         near = get_close_matches(name, entries, n=3)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""
-        raise UsageError(f"There is no model {name!r}", f"{hint}Choose {', '.join(entries)}")
+        raise UnknownNameError(f"There is no model {name!r}", f"{hint}Choose {', '.join(entries)}")
     with blamed("model", name):
         model = entries[name].make({key: settings[key] for key in settings if key != CUTOFF})
     if CUTOFF not in settings:
