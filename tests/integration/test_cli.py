@@ -70,7 +70,7 @@ def test_status_and_why(home: Path) -> None:
     parts = (
         "pull, closed, merged, by marlow-k",
         "\n\nReferences (",
-        "\n\nFix pairs by rules default (1)\n",
+        "\n\nFix pairs (1)\nPairs by rules default\n",
         "keyword: prospector/sluice#23 -> prospector/sluice#22 (fix, negated, in body, line 1)",
         "issue #22 closed, though its text says not fixed, by prospector/sluice#23",
         "body: This does not fix #22, but it helps.",
@@ -163,13 +163,14 @@ def test_hostile_text_is_printed_not_obeyed(tmp_path: Path) -> None:
     assert (done.code, "Nothing is missing." in done.out) == (0, True)
     run("pair", "--rules", "unconfirmed", folder=tmp_path)
     for number in (1, 2):
-        done = run("why", f"a/b#{number}", folder=tmp_path)
+        done = run("why", f"a/b#{number}", "--rules", "unconfirmed", folder=tmp_path)
         assert done.code == 0
         red = "⟨U+001B⟩[31mred ⟨U+009B⟩1m [bold]loud[/bold] [/nope] ⟨U+0007⟩"
         assert red in done.out
         assert "Fixes #1 [red]⟨U+001B⟩]0;own⟨U+0007⟩[/red]" in done.out
         assert not set("\x1b\x07\x9b\u202e") & set(done.out)
-        plain = run("why", f"a/b#{number}", "--json", folder=tmp_path)
+        words = ("why", f"a/b#{number}", "--rules", "unconfirmed", "--json")
+        plain = run(*words, folder=tmp_path)
         assert json.loads(plain.out)["number"] == number
         assert not set("\x1b\x07\x9b\u202e") & set(plain.out)
     assert "by eve⟨U+001B⟩[2J⟨U+202E⟩ Nothing is missing., 2024" in done.out

@@ -67,7 +67,7 @@ def counted(coverage: Coverage) -> dict[str, tuple[int | None, int]]:
 
 
 def shown(coverage: Coverage, capsys: pytest.CaptureFixture[str]) -> str:
-    print_status([coverage])
+    print_status([coverage], {coverage.repo: {}})
     return " ".join(capsys.readouterr().out.split())
 
 

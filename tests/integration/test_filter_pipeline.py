@@ -253,7 +253,7 @@ def test_why_tells_what_people_said(workspace: Workspace, profile: str) -> None:
 def test_rejects_come_with_every_reason(workspace: Workspace, profile: str, suffix: str) -> None:
     run(workspace, profile)
     target = workspace.root / f"rejects.{suffix}"
-    assert write_rejects(workspace, [REPO], "own", target) == 4
+    assert write_rejects(workspace, [REPO], load_profile(profile), target) == 4
     if suffix == "parquet":
         rows = pq.read_table(target).to_pylist()
     elif suffix == "jsonl":
@@ -271,9 +271,9 @@ def test_rejects_come_with_every_reason(workspace: Workspace, profile: str, suff
 def test_rejects_cannot_command_a_spreadsheet(workspace: Workspace, profile: str) -> None:
     run(workspace, profile)
     target = workspace.root / "rejects.csv"
-    write_rejects(workspace, [REPO], "own", target)
+    write_rejects(workspace, [REPO], load_profile(profile), target)
     with target.open(encoding="utf-8", newline="") as file:
         titles = [row["title"] for row in csv.DictReader(file)]
     assert "'=cmd|' /C calc'!A0" in titles
     with pytest.raises(UsageError, match=r"\.xlsx has no known format"):
-        write_rejects(workspace, [REPO], "own", workspace.root / "rejects.xlsx")
+        write_rejects(workspace, [REPO], load_profile(profile), workspace.root / "rejects.xlsx")

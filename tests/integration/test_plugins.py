@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -54,21 +55,96 @@ def test_a_criterion_decides_and_a_changed_one_judges_anew(root: Path, tmp_path:
     again = json.loads(goldpan(*command, "--workspace", str(root)))[0]
     assert "has-code" in again["judged"]
     build = ("build", "qa", "--profile", profile, "--workspace", str(root))
-    done = attempt(*build)
-    assert done.code == 2
-    assert "there is no criterion 'has-code'" in done.err
     goldpan("--plugin", str(plugin), *build)
     provenance = json.loads((root / "datasets" / "qa" / "provenance.json").read_text())
     assert provenance["plugins"] == digest(plugin)
 
 
-def test_a_build_without_the_plugin_of_the_filter_is_refused(root: Path) -> None:
+def test_verdicts_of_a_plugin_are_read_without_it(root: Path, tmp_path: Path) -> None:
     plugin = str(PLUGINS / "code_blocks.py")
-    goldpan("--plugin", plugin, "filter", "--workspace", str(root))
-    done = attempt("build", "qa", "--workspace", str(root))
-    assert done.code == 1
-    assert "filtered with the criterion has-code, which is not known" in done.err
-    goldpan("build", "qa", "--workspace", str(root), GOLDPAN_PLUGINS=plugin)
+    profile = write(tmp_path / "with_code.toml", 'decide = ["has-code"]\n[has-code]\nlines = 2\n')
+    common = ("--workspace", str(root))
+    qa = root / "datasets" / "qa"
+    for choice in ((), ("--profile", profile)):
+        goldpan("--plugin", plugin, "filter", *choice, *common)
+        made = {}
+        for words in (("--plugin", plugin), ()):
+            goldpan(*words, "build", "qa", *choice, *common)
+            made[words] = {
+                path.relative_to(qa): path.read_bytes() for path in qa.rglob("*") if path.is_file()
+            }
+        assert made["--plugin", plugin] == made[()]
+        provenance = json.loads((qa / "provenance.json").read_text())
+        assert provenance["plugins"] == digest(PLUGINS / "code_blocks.py")
+        page = tmp_path / "report.html"
+        goldpan("report", "--output", str(page), *choice, *common)
+        goldpan("review", "--model", "any", "--dry-run", *choice, *common)
+        for command in (("funnel",), ("filter",)):
+            assert "has-code" in goldpan(*command, *choice, *common)
+        assert "Keeps issues whose first text shows a block of code." in page.read_text()
+    assert goldpan("build", "qa", "--profile", "with_code", *common)
+    again = json.loads(goldpan("filter", "--profile", "with_code", "--json", *common))[0]
+    assert "has-code" in again["reused"]
+
+
+def test_where_a_plugin_is_needed_the_whole_command_is_told(root: Path, tmp_path: Path) -> None:
+    plugin = PLUGINS / "code_blocks.py"
+    path = tmp_path / "with_code.toml"
+    profile = write(path, 'decide = ["has-code"]\n[has-code]\nlines = 2\n')
+    common = ("--workspace", str(root))
+    filtered = ("filter", "--profile", profile, *common)
+    done = attempt(*filtered)
+    assert done.code == 2
+    assert "there is no criterion 'has-code'" in done.err
+    assert f"if a plugin brings it, run goldpan --plugin FILE.py {' '.join(filtered)}." in done.err
+    goldpan("--plugin", str(plugin), *filtered)
+    write(path, 'decide = ["has-code"]\n[has-code]\nlines = 3\n')
+    for command in (("filter",), ("build", "qa"), ("funnel",), ("report",)):
+        done = attempt(*command, "--profile", profile, *common)
+        assert "Profile with_code changed the settings of has-code, which a plugin" in done.err
+        assert f"Run goldpan --plugin code_blocks.py filter --profile {profile}." in done.err
+    write(path, 'decide = ["has-code"]\n[has-code]\nlines = 2\n')
+    license = ("normalize", "--license", "MIT", *common)
+    goldpan(*license)  # which changes the tables
+    goldpan("pair", *common)
+    for command in (("filter",), ("build", "qa")):
+        done = attempt(*command, "--profile", profile, *common)
+        assert f"Run goldpan --plugin code_blocks.py filter --repo {REPO} --profile" in done.err
+    goldpan("--plugin", str(plugin), *filtered)
+    goldpan("build", "qa", "--profile", profile, *common)
+    for command, part in (
+        (("pair", "--rules", "with-branches"), "pair --rules with-branches"),
+        (("evaluate", "run", "--task", "issue_titles", "--model", "majority"), "evaluate run --"),
+        (("evaluate", "run", "--task", "nlbse23_issue_type", "--model", "label-words"), "evaluate"),
+    ):
+        done = attempt(*command, *common)
+        assert f"if a plugin brings it, run goldpan --plugin FILE.py {part}" in done.err
+
+
+def test_the_page_can_be_followed_in_its_order(root: Path) -> None:
+    for file in PLUGINS.iterdir():
+        shutil.copy(file, root)
+    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    (profile,) = re.findall(r"^```toml\n(decide.*?)^```", page, re.M | re.S)
+    write(root / "with_code.toml", profile)
+    commands = re.findall(r"(?:^\$ |`)(goldpan [^`\n]+)", page, re.M)
+    ran = 0
+    for command in commands:
+        words = command.replace("TASK", "nlbse23_issue_type").split()[1:]
+        if words[-1] in ("init", "evaluate") or words[0] == "trust":
+            continue
+        goldpan(*words, cwd=root, GOLDPAN_WORKSPACE=str(root))
+        ran += 1
+        for plain in (
+            ("build", "qa"),
+            ("build", "code-edit"),
+            ("funnel",),
+            ("report",),
+            ("why", f"{REPO}#1"),
+            ("check",),
+        ):
+            goldpan(*plain, cwd=root, GOLDPAN_WORKSPACE=str(root))
+    assert ran >= 7
 
 
 def test_a_model_is_run_and_another_version_is_another_run(root: Path, tmp_path: Path) -> None:
@@ -116,11 +192,16 @@ def test_a_pairing_signal(root: Path) -> None:
     assert output["pairs"] == 32
     lineage = json.loads((root / "tables" / REPO / "pair.with-branches.json").read_text())
     assert lineage["plugins"] == digest(plugin)
-    assert "branch_name" in goldpan("why", f"{REPO}#1", "--workspace", str(root))
-    goldpan("filter", "--workspace", str(root))
-    goldpan("build", "qa", "--workspace", str(root))
-    provenance = json.loads((root / "datasets" / "qa" / "provenance.json").read_text())
+    common = ("--rules", "with-branches", "--workspace", str(root))
+    assert "branch_name" in goldpan("why", f"{REPO}#1", *common)
+    goldpan("filter", *common)
+    goldpan("build", "code-edit", *common)
+    provenance = json.loads((root / "datasets" / "code-edit" / "provenance.json").read_text())
     assert provenance["plugins"] == digest(plugin)
+    assert "branch_name" in provenance["pairing"]["with-branches"]["signals"]
+    goldpan("build", "code-edit", "--workspace", str(root))
+    provenance = json.loads((root / "datasets" / "code-edit" / "provenance.json").read_text())
+    assert [source["rules"] for source in provenance["sources"]] == ["default"]
     assert "--rules with-branches is unknown" in attempt(*command).err
 
 
@@ -332,7 +413,10 @@ def test_a_profile_names_what_it_probably_means(root: Path, tmp_path: Path) -> N
         ('decid = ["bots"]', "'decid' (did you mean decide?)"),
         ('decide = ["botts"]', "'botts' (did you mean bots?)"),
         ("[comment-scale]\nminimum = 'x'", "comment-scale.minimum = 'x' is not an integer"),
-        ('decide = ["has-code"]', "needs goldpan --plugin FILE.py, before the command"),
+        (
+            'decide = ["has-code"]',
+            "if a plugin brings it, run goldpan --plugin FILE.py filter --profile",
+        ),
     ):
         profile = write(tmp_path / "mine.toml", text)
         assert message in attempt("filter", "--profile", profile, "--workspace", str(root)).err

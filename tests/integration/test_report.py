@@ -91,7 +91,7 @@ def test_facts_say_what_was_written(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     facts = write_report(workspace, [REPO], PROFILE, make_datasets(tmp_path), output)
     names = ("qa", "fault-localization", "code-edit")
-    basis = (Basis(REPO, "default", False, (), PROFILE.name, ()),)
+    basis = (Basis(REPO, "default", (), PROFILE.name, ()),)
     assert facts == ReportFacts(output, output.stat().st_size, (REPO,), names, 9, 9, basis)
 
 

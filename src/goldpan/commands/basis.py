@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from goldpan.core.terminal import Terminal, clean
+from goldpan.core.workspace import UNPAIRED
 
 if TYPE_CHECKING:
     from goldpan.filters.basis import Basis
@@ -21,6 +22,17 @@ def print_basis(bases: Sequence[Basis]) -> None:
     for basis, names in repos.items():
         line = _line(basis)
         console.print(clean(f"{', '.join(names)}: {line}" if len(repos) > 1 else line))
+
+
+def print_stored(stored: Mapping[str, Sequence[str]]) -> None:
+    """Show by which rules and profiles a repository was paired and filtered."""
+    parts = []
+    for rules, profiles in stored.items():
+        pairs = "without pairs" if rules == UNPAIRED else f"--rules {rules}"
+        by = ", ".join(f"--profile {name}" for name in profiles)
+        parts.append(f"{pairs} ({by or 'not filtered'})")
+    if parts:
+        Terminal().print(clean(f"Stored: {', '.join(parts)}"))
 
 
 def _line(basis: Basis) -> str:

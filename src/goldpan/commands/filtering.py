@@ -40,7 +40,6 @@ _BAR = 24
 _WIDE = 100
 _COLUMNS = ("criterion", "out", "undecided", "only", "left", "bar", "most frequent reason")
 _NUMBERS = ("out", "undecided", "only", "left")
-_PLURAL = {"issue": "issues", "pair": "fix pairs"}
 
 RulesName = Annotated[
     str, typer.Option("--rules", help="The rules whose pairs to use: default, faun-eval...")
@@ -154,8 +153,10 @@ def print_filtered(filter_results: Sequence[FilterResult]) -> None:
 
 def print_funnel(counted: Funnel) -> None:
     """Show one funnel as a table with bars."""
+    from goldpan.filters.funnel import PLURAL
+
     console = Terminal(soft_wrap=False)
-    console.print(f"\n{_PLURAL[counted.subject]}: {counted.rows:,} in, {counted.kept:,} kept")
+    console.print(f"\n{PLURAL[counted.subject]}: {counted.rows:,} in, {counted.kept:,} kept")
     if not counted.rows:
         return
     wide = console.width >= _WIDE

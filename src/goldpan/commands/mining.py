@@ -253,6 +253,8 @@ def status(
     json: Json = False,
 ) -> None:
     """Compare announced with stored counts, and list what is missing and why."""
+    from goldpan.filters.basis import stored_profiles
+
     if html is not None and html.suffix != ".html":
         raise UsageError(f"--html {html} is not an HTML file", "End it in .html")
     if plan is not None:
@@ -262,9 +264,9 @@ def status(
         return
     with opened(json, workspace=workspace) as lab:
         coverages = lab.status(*(repo or ()))
+        stored = {item.repo: stored_profiles(lab.layout, item.repo) for item in coverages}
         if html is not None:
             write_overview(lab.path, html, coverages=coverages)
-    print_result(
-        json, [asdict(coverage) for coverage in coverages], lambda: print_status(coverages)
-    )
+    described = [{**asdict(item), "stored": stored[item.repo]} for item in coverages]
+    print_result(json, described, lambda: print_status(coverages, stored))
     finish([coverage.complete for coverage in coverages])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from goldpan.commands.basis import print_stored
 from goldpan.core.errors import GoldpanError
 from goldpan.core.terminal import Terminal, clean, titled
 
@@ -74,10 +75,13 @@ def print_estimates(costs: Mapping[str, Estimate]) -> None:
     Terminal(soft_wrap=False).print(table)
 
 
-def print_status(coverages: Sequence[Coverage]) -> None:
-    """Show the coverage of several repositories."""
+def print_status(
+    coverages: Sequence[Coverage], stored: Mapping[str, Mapping[str, Sequence[str]]]
+) -> None:
+    """Show the coverage of several repositories, and by what they were paired and filtered."""
     for coverage in coverages:
         print_coverage(coverage)
+        print_stored(stored[coverage.repo])
 
 
 def print_coverage(coverage: Coverage, *, title: bool = True) -> None:

@@ -93,7 +93,7 @@ def verify(
             address=address,
             again=again,
         )
-    print_result(json, _plain(result), lambda: print_verified(result))
+    print_result(json, _plain(result), lambda: print_verified(result, dataset))
 
 
 def resolved(
@@ -155,11 +155,14 @@ def _plain(result: Verification) -> dict[str, Any]:
     }
 
 
-def print_verified(result: Verification) -> None:
-    """Show what running the tests proved."""
+def print_verified(result: Verification, dataset: Path) -> None:
+    """Show what running the tests of a dataset proved."""
+    from goldpan.datasets.earlier_build import read_choice, read_made
     from goldpan.execution.outcome import EXPLAINED
 
     console = Terminal()
+    if made := read_made(dataset):
+        console.print(clean(f"{dataset}: {made}"))
     table = Table("verdict", "rows", "meaning", box=None, header_style="dim")
     for verdict, count in result.counts.items():
         table.add_row(verdict, f"{count:,}", EXPLAINED[verdict])
@@ -171,7 +174,8 @@ def print_verified(result: Verification) -> None:
             "cannot be installed (build.log says why)"
         )
     if result.counts.get("verified"):
-        console.print("Next: goldpan build issue-resolution --profile verified --verified")
+        choice = read_choice(dataset)
+        console.print(clean(f"Next: goldpan build issue-resolution{choice} --verified"))
 
 
 def _plain_resolved(result: ResolvedResult) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def _verify(workspace: Workspace, reporter: Reporter, console: Terminal) -> None
             console.print(f"No tests were run. {error}")
             return
     console.print()
-    verifying.print_verified(proved)
+    verifying.print_verified(proved, dataset)
 
 
 def _evaluate(workspace: Workspace, reporter: Reporter, console: Terminal) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import UNPAIRED, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,18 @@ def filtered_by(workspace: Workspace, repo: str) -> list[str]:
     """Return the profiles that filtered a repository's pairs, sorted."""
     folder = workspace.verdicts(repo, "any").parent
     return sorted(path.stem for path in folder.glob("*.parquet") if "." not in path.stem)
+
+
+def stored_profiles(workspace: Workspace, repo: str) -> dict[str, list[str]]:
+    """Return by which profiles a repository was filtered, by the rules of its pairs.
+
+    `UNPAIRED` stands for what was filtered without pairs.
+    """
+    stored = {
+        rules: filtered_by(workspace.by_rules(rules), repo)
+        for rules in (*workspace.paired_by(repo), UNPAIRED)
+    }
+    return {rules: profiles for rules, profiles in stored.items() if rules != UNPAIRED or profiles}
 
 
 def _find(workspace: Workspace, repo: str, profile: str | None) -> Basis:

@@ -15,6 +15,8 @@ from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import profile_verdicts, read_verdicts
 
+PLURAL: Mapping[Subject, str] = {"issue": "issues", "pair": "fix pairs"}
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

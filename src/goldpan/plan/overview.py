@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from goldpan.core.errors import GoldpanError
 from goldpan.core.parquet import count_rows
 from goldpan.core.query import read_tables
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import DEFAULT_RULES, Workspace
 from goldpan.datasets.provenance import finished_datasets, read_provenance
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.funnel import count_kept
@@ -94,7 +94,7 @@ def _repository_counts(
         facts.get("license") or "",
         kinds.get("issue", 0),
         kinds.get("pull", 0),
-        count_rows(workspace.table(repo, "pairs")) if rules else 0,
+        count_rows(workspace.pairs(repo, DEFAULT_RULES)) if DEFAULT_RULES in rules else 0,
         "" if last is None else f"{last:%Y-%m-%d}",
         _missing(workspace, repo, coverage),
         size_of([workspace.raw(repo), workspace.tables(repo), workspace.clone(repo)]),
@@ -116,7 +116,7 @@ def _profile_counts(
     workspace: Workspace, repo: str, rules: Sequence[str]
 ) -> Iterator[ProfileCounts]:
     for name in rules:
-        layout = Workspace(workspace.root, name)
+        layout = workspace.by_rules(name)
         for profile in filtered_by(layout, repo):
             counts = count_kept(layout, repo, profile)
             yield ProfileCounts(name, profile, counts["issue"], counts["pair"])
@@ -146,7 +146,7 @@ def _report(
             (f"{len(held):,}", "repositories"),
             (f"{sum(item.issues for item in held):,}", "issues"),
             (f"{sum(item.pulls for item in held):,}", "pull requests"),
-            (f"{sum(item.pairs for item in held):,}", "fix pairs"),
+            (f"{sum(item.pairs for item in held):,}", "fix pairs by default rules"),
         ),
         tuple(_sentences(held, entries, judged)),
         tuple(warnings),
@@ -174,7 +174,7 @@ def _repositories(held: list[RepositoryCounts]) -> Content:
         "license",
         "issues",
         "pull requests",
-        "fix pairs",
+        "fix pairs by default rules",
         "last change",
         "MB",
         "missing",

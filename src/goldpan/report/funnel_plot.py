@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.extras import load
 from goldpan.core.workspace import make_directory
-from goldpan.filters.funnel import Funnel
-from goldpan.report.funnels import PLURAL, Level, levels
+from goldpan.filters.funnel import PLURAL, Funnel
+from goldpan.report.funnels import Level, levels
 from goldpan.report.plot_style import GOLD, INK, PALE, SOFT, STYLE
 
 if TYPE_CHECKING:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from goldpan.filters.funnel import Funnel, Step
 
-PLURAL = {"issue": "issues", "pair": "fix pairs"}
-
 
 @dataclass(frozen=True, slots=True)
 class Level:

@@ -17,13 +17,13 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.core.workspace import Workspace, make_directory
 from goldpan.filters.basis import Basis, find_basis
-from goldpan.filters.funnel import Funnel, read_funnels, sum_funnels
+from goldpan.filters.funnel import PLURAL, Funnel, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.report import charts
 from goldpan.report.distributions import measure
 from goldpan.report.dropped_samples import Dropped, draw_dropped
 from goldpan.report.examples import draw_examples
-from goldpan.report.funnels import PLURAL, frequent, levels
+from goldpan.report.funnels import frequent, levels
 from goldpan.report.overview import Overview, overview, total
 from goldpan.report.tables import open_repositories
 

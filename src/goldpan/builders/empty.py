@@ -1,0 +1,79 @@
+"""Says why a dataset would be empty, and by which stored profiles it would not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from goldpan.builders.recipes import Recipe
+from goldpan.core.errors import DatasetError, GoldpanError
+from goldpan.filters.basis import Basis
+from goldpan.filters.funnel import PLURAL, Funnel
+from goldpan.filters.profile import Profile
+
+_MOST = 3
+"""Reasons that are told."""
+
+
+def empty_dataset(
+    recipe: Recipe,
+    profile: Profile,
+    funnel: Funnel,
+    dropped: Counter[str],
+    explained: Mapping[str, str],
+    basis: Sequence[Basis],
+    count: Callable[[str], int],
+) -> DatasetError:
+    """Return the error that names what emptied a dataset.
+
+    `count` tells how many rows another profile gives that filtered all of the repositories.
+    """
+    others = set(basis[0].other_profiles).intersection(*(item.other_profiles for item in basis))
+    fuller = [(name, rows) for name in sorted(others) if (rows := _count(name, count))]
+    why = _why(recipe, profile, funnel, dropped, explained)
+    problem = f"The dataset {recipe.family.name} would be empty: {why}"
+    if fuller:
+        given = " or ".join(f"--profile {name} ({rows:,} rows)" for name, rows in fuller)
+        return DatasetError(problem, f"Give {given}")
+    if others:
+        problem += f"; by {' and '.join(sorted(others))} it would be empty, too"
+    rules = "".join({f" --rules {item.rules}" for item in basis if item.rules})
+    return DatasetError(
+        problem, f"Run goldpan funnel {profile.option}{rules} to see what is dropped"
+    )
+
+
+def _why(
+    recipe: Recipe,
+    profile: Profile,
+    funnel: Funnel,
+    dropped: Counter[str],
+    explained: Mapping[str, str],
+) -> str:
+    subjects = PLURAL[recipe.subject]
+    if not funnel.rows:
+        return f"there are no {subjects}"
+    if not funnel.kept:
+        before = funnel.rows
+        for step in funnel.steps:
+            if step.left == 0:
+                return (
+                    f"of {funnel.rows:,} {subjects} the profile {profile.name} keeps none; "
+                    f"the criterion {step.criterion} drops the last {before:,}"
+                )
+            before = before if step.left is None else step.left
+    reasons = ", ".join(
+        f"{number:,} {reason}" + (f" ({explained[reason]})" if reason in explained else "")
+        for reason, number in dropped.most_common(_MOST)
+    )
+    return (
+        f"the profile {profile.name} keeps {funnel.kept:,} of {funnel.rows:,} {subjects}, "
+        f"none of which gives a row: {reasons}"
+    )
+
+
+def _count(name: str, count: Callable[[str], int]) -> int:
+    try:
+        return count(name)
+    except GoldpanError:  # its verdicts are older than the tables, or not reviewed
+        return 0
