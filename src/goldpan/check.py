@@ -226,6 +226,8 @@ def _pack(root: Path, path: Path) -> list[Damage]:
 
 def _remedy(root: Path, path: Path) -> str:
     """Say which command makes a file anew."""
+    from goldpan.filters.profile import shipped_profiles
+
     stage, *rest = path.relative_to(root).parts
     repo = "/".join(rest[:2]).removesuffix(".git")
     match stage:
@@ -241,6 +243,8 @@ def _remedy(root: Path, path: Path) -> str:
             profile, _, reviewed = path.stem.partition(".")
             command = f"goldpan {'review' if reviewed else 'filter'} --repo {repo}"
             rules = "" if path.parent.name == UNPAIRED else f" --rules {path.parent.name}"
+            if not reviewed and profile not in shipped_profiles():  # its name goes with the file
+                profile += ".toml"
             return f"Delete it and run {command} --profile {profile}{rules}"
         case "annotations":
             return f"Run goldpan annotate pull --project {rest[0]}"

@@ -112,12 +112,13 @@ def test_where_a_plugin_is_needed_the_whole_command_is_told(root: Path, tmp_path
         assert f"Run goldpan --plugin code_blocks.py filter --repo {REPO} --profile" in done.err
     goldpan("--plugin", str(plugin), *filtered)
     goldpan("build", "qa", "--profile", profile, *common)
-    for command, part in (
+    unknown: tuple[tuple[tuple[str, ...], str], ...] = (
         (("pair", "--rules", "with-branches"), "pair --rules with-branches"),
         (("evaluate", "run", "--task", "issue_titles", "--model", "majority"), "evaluate run --"),
         (("evaluate", "run", "--task", "nlbse23_issue_type", "--model", "label-words"), "evaluate"),
-    ):
-        done = attempt(*command, *common)
+    )
+    for words, part in unknown:
+        done = attempt(*words, *common)
         assert f"if a plugin brings it, run goldpan --plugin FILE.py {part}" in done.err
 
 

@@ -206,7 +206,7 @@ def _refuse_unloaded(criterion: StoredCriterion, repo: str, profile: Profile) ->
         command = plugin_command(criterion.plugins, f"filter --repo {repo} {profile.option}")
         raise UsageError(
             f"The criterion {criterion.name} of the profile {profile.name} cannot judge {repo} "
-            f"anew: its plugin is not loaded",
+            "anew: its plugin is not loaded",
             f"Run {command}",
         )
 
