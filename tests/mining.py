@@ -159,9 +159,9 @@ def table_bytes(workspace: Path, repo: str = SLUICE) -> Tables:
     return {table.name: lab.table(repo, table.name).read_bytes() for table in MINED}
 
 
-def rows(workspace: Path, table: str, repo: str = SLUICE) -> list[Row]:
-    """Return a table's rows, times as texts."""
-    records = pq.read_table(Workspace(workspace).table(repo, table)).to_pylist()
+def rows(workspace: Path, table: str, repo: str = SLUICE, rules: str = "default") -> list[Row]:
+    """Return a table's rows, times as texts; of pairs those by `rules`."""
+    records = pq.read_table(Workspace(workspace, rules).table(repo, table)).to_pylist()
     return [{name: _plain(value) for name, value in row.items()} for row in records]
 
 

@@ -58,9 +58,9 @@ def find(workspace: Workspace, repo: str, rules: str = "default") -> Paired:
     result = pair(workspace, repo, RULES[rules])
     pairs = {
         (row["issue"], row["pull_repo"], row["pull"]): row
-        for row in rows(workspace.root, "pairs", repo)
+        for row in rows(workspace.root, "pairs", repo, rules)
     }
-    return Paired(result, pairs, workspace.table(repo, "pairs").read_bytes())
+    return Paired(result, pairs, workspace.pairs(repo, rules).read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -170,10 +170,11 @@ def test_table_is_as_promised_and_stays(workspace: Workspace, results: dict[str,
         again = find(workspace, SLUICE, rules)
         assert again.data == results[rules].data
         assert list(again.pairs) == sorted(again.pairs)
-        table = pq.read_table(workspace.table(SLUICE, "pairs"))
+        by_rules = workspace.by_rules(rules)
+        table = pq.read_table(by_rules.table(SLUICE, "pairs"))
         assert table.schema.equals(PAIRS.schema)
         assert len(table) == len(again.pairs) == again.result.pairs
-        assert workspace.rules_of(SLUICE) == rules
+        assert by_rules.rules_of(SLUICE) == rules
     assert not list((workspace.root / "tmp").iterdir())
 
 
@@ -259,7 +260,7 @@ def test_case_of_the_name_does_not_matter(tmp_path: Path) -> None:
     workspace = build(tmp_path, [CROSSED, keyword()])
     for name in (GEM, "octo/gem", "OCTO/GEM"):
         assert find(workspace, name, "faun-eval").result.repo == GEM
-        assert [row["repo"] for row in rows(workspace.root, "pairs", name)] == [GEM]
+        assert [row["repo"] for row in rows(workspace.root, "pairs", name, "faun-eval")] == [GEM]
 
 
 @pytest.mark.parametrize(
@@ -291,8 +292,8 @@ def test_issue_as_source_or_pull_as_target_is_no_pair(tmp_path: Path) -> None:
     links += [link("closed_by", None, 3, commit_sha=SHA)]
     workspace = build(tmp_path, links, pulls=[{"number": 2, "merge_sha": SHA}, {"number": 3}])
     assert find(workspace, GEM, "unconfirmed").pairs == {}
-    assert pq.read_table(workspace.table(GEM, "pairs")).schema.equals(PAIRS.schema)
-    assert workspace.rules_of(GEM) == "unconfirmed"
+    assert pq.read_table(workspace.pairs(GEM, "unconfirmed")).schema.equals(PAIRS.schema)
+    assert workspace.paired_by(GEM) == ("unconfirmed",)
 
 
 def test_rules_differ_as_they_say(tmp_path: Path) -> None:

@@ -11,7 +11,16 @@ import pytest
 
 from tests.places import ROOT
 
-_ALL = ("matplotlib", "openai", "sklearn", "xgboost", "torch", "transformers", "deepspeed", "ray")
+_ALL: tuple[str, ...] = (
+    "matplotlib",
+    "openai",
+    "sklearn",
+    "xgboost",
+    "torch",
+    "transformers",
+    "deepspeed",
+    "ray",
+)
 _ALL += ("obstore", "spacy", "openpyxl", "uv", "tree_sitter_kotlin")
 
 

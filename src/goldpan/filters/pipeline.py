@@ -159,7 +159,7 @@ def _filter(
         with workspace.scratch() as scratch:
             path = scratch / "verdicts.parquet"
             with writer(path, VERDICTS) as target:
-                told = stored_profile(profile, [*judged, *reused])
+                told = stored_profile(profile, sorted([*judged, *reused]))
                 target.add_key_value_metadata({INPUTS_KEY: inputs.encode(), PROFILE_KEY: told})
                 write(target, VERDICTS, view.repo, verdicts)
             publish({path: workspace.verdicts(repo, profile.name)})

@@ -64,8 +64,7 @@ class Profile:
 
     def criteria(self) -> dict[str, AnyCriterion | StoredCriterion]:
         """Return all criteria known here or from verdicts, those that judge issues first."""
-        by_name: dict[str, AnyCriterion | StoredCriterion] = {**criteria(), **self.stored}
-        return dict(sorted(by_name.items(), key=lambda item: item[1].subject))
+        return _in_order({**criteria(), **self.stored})
 
     def digest(self, name: str) -> str:
         """Return what tells a criterion's verdicts of other settings or another version apart."""
@@ -153,6 +152,12 @@ def load_profile(name: str, stored: StoredProfile | None = None) -> Profile:
     return _read(label, values, extends, stored, name if name.endswith(".toml") else "")
 
 
+def _in_order(
+    by_name: Mapping[str, AnyCriterion | StoredCriterion],
+) -> dict[str, AnyCriterion | StoredCriterion]:
+    return dict(sorted(by_name.items(), key=lambda item: item[1].subject))
+
+
 def _identity(name: str) -> Path | str:
     return Path(name).resolve() if name.endswith(".toml") else name
 
@@ -210,7 +215,7 @@ def _read(
     known = criteria()
     judged = stored.criteria if stored is not None else {}
     elsewhere = {name: criterion for name, criterion in judged.items() if name not in known}
-    available = [*known, *elsewhere]
+    available = list(_in_order({**known, **elsewhere}))
     values = dict(stated)
     description = str(values.pop("description", ""))
     decide = values.pop("decide", available)
