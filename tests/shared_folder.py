@@ -11,6 +11,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from goldpan.core.trust import HOME
+
 _VARIABLE = "GOLDPAN_TESTS_SHARED"
 
 
@@ -22,10 +24,11 @@ def shared_folder() -> Iterator[None]:
         return
     with tempfile.TemporaryDirectory(prefix="goldpan-tests-") as folder:
         os.environ[_VARIABLE] = folder
+        os.environ[HOME] = str(Path(folder) / "config")
         try:
             yield
         finally:
-            del os.environ[_VARIABLE]
+            del os.environ[_VARIABLE], os.environ[HOME]
 
 
 def made_once(name: str, make: Callable[[Path], object]) -> Path:

@@ -39,6 +39,11 @@ class _Pipeline(LazyGroup):
             _START,
             "Create a workspace with a commented settings file.",
         ),
+        "trust": Entry(
+            "commands.starting.trust",
+            _START,
+            "Let the plugins and the server count that a workspace's goldpan.toml names.",
+        ),
         "doctor": Entry(
             "commands.starting.doctor",
             _START,

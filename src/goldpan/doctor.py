@@ -19,7 +19,7 @@ import httpx
 from goldpan import __version__
 from goldpan.annotation.studio.serve import SERVER
 from goldpan.core.config import PUBLIC_API, Settings
-from goldpan.core.errors import GoldpanError
+from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.extras import EXTRAS, install_remedy
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
@@ -49,11 +49,17 @@ def examine(settings: Settings, environment: Mapping[str, str] | None = None) ->
         Finding("Goldpan", "ok", f"{__version__} on Python {platform.python_version()}"),
         _git(),
         _disk(settings.workspace),
+        *_trust(settings),
         *_github(settings),
         *_extras(),
         _label_studio(environment),
         _models(environment),
     ]
+
+
+def _trust(settings: Settings) -> Iterator[Finding]:
+    if not settings.trust.given:
+        yield Finding("Settings file", "note", settings.trust.problem(), settings.trust.remedy)
 
 
 def _git() -> Finding:
@@ -87,12 +93,17 @@ def _disk(workspace: Path) -> Finding:
 
 def _github(settings: Settings) -> Iterator[Finding]:
     """Ask for each token's limits, which costs nothing of them."""
+    try:
+        settings.trust.require("api_url")
+    except UsageError as error:
+        yield Finding("GitHub", "fail", error.problem, error.remedy)
+        return
     if not settings.tokens:
         yield Finding(
             "GitHub token",
             "note",
             "none: 60 requests an hour, and REST alone",
-            "Set GITHUB_TOKEN, or log in with gh auth login",
+            settings.withheld or "Set GITHUB_TOKEN, or log in with gh auth login",
         )
     tokens: tuple[str | None, ...] = settings.tokens or (None,)
     with httpx.Client(timeout=_TIMEOUT, follow_redirects=False, verify=shared_context()) as client:

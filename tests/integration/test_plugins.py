@@ -96,7 +96,7 @@ def test_where_a_plugin_is_needed_the_whole_command_is_told(root: Path, tmp_path
     done = attempt(*filtered)
     assert done.code == 2
     assert "there is no criterion 'has-code'" in done.err
-    assert f"if a plugin brings it, run goldpan --plugin FILE.py {' '.join(filtered)}." in done.err
+    assert f"If a plugin brings it, run goldpan --plugin FILE.py {' '.join(filtered)}." in done.err
     goldpan("--plugin", str(plugin), *filtered)
     write(path, 'decide = ["has-code"]\n[has-code]\nlines = 3\n')
     for command in (("filter",), ("build", "qa"), ("funnel",), ("report",)):
@@ -119,7 +119,7 @@ def test_where_a_plugin_is_needed_the_whole_command_is_told(root: Path, tmp_path
     )
     for words, part in unknown:
         done = attempt(*words, *common)
-        assert f"if a plugin brings it, run goldpan --plugin FILE.py {part}" in done.err
+        assert f"If a plugin brings it, run goldpan --plugin FILE.py {part}" in done.err
 
 
 def test_the_page_can_be_followed_in_its_order(root: Path) -> None:
@@ -276,6 +276,7 @@ def test_the_settings_file_names_plugins_for_every_command(root: Path) -> None:
     shutil.copytree(PLUGINS, root / "plugins")
     shutil.copy(PLUGINS / "code_blocks.py", root)
     common = ("--workspace", str(root))
+    goldpan("trust", str(root))
     assert "label-words" in goldpan("evaluate", "models", *common)
     assert "issue-titles" in goldpan("build", "--help", GOLDPAN_WORKSPACE=str(root))
     assert "issue-titles" not in goldpan("build", "--help")
@@ -287,6 +288,7 @@ def test_the_settings_file_names_plugins_for_every_command(root: Path) -> None:
     shown = json.loads(goldpan("config", "show", "--json", *common))
     assert shown["plugins"]["source"] == str(root / "goldpan.toml")
     write(root / "goldpan.toml", 'plugins = ["code_blocks.py"]')
+    goldpan("trust", str(root))
     assert "has-code" in goldpan("filter", "--list", *common)
 
 
@@ -296,7 +298,7 @@ def test_a_settings_file_that_names_no_plugin_is_told(root: Path) -> None:
         ('plugins = "gone.py"', "is not a list of files. Write plugins ="),
     ):
         write(root / "goldpan.toml", text)
-        done = attempt("pair", "--workspace", str(root))
+        done = attempt("pair", "--workspace", str(root), GOLDPAN_TRUST=str(root))
         assert done.code == 2
         assert message in done.err
 
@@ -416,7 +418,7 @@ def test_a_profile_names_what_it_probably_means(root: Path, tmp_path: Path) -> N
         ("[comment-scale]\nminimum = 'x'", "comment-scale.minimum = 'x' is not an integer"),
         (
             'decide = ["has-code"]',
-            "if a plugin brings it, run goldpan --plugin FILE.py filter --profile",
+            "If a plugin brings it, run goldpan --plugin FILE.py filter --profile",
         ),
     ):
         profile = write(tmp_path / "mine.toml", text)

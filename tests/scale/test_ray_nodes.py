@@ -150,9 +150,12 @@ gpus = 1
 """
 
 
-def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> None:
+def test_a_node_dies_while_a_plan_is_run(
+    cluster: TwoNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     on_cluster = ("--engine", "ray", "--address", cluster.address)
     local, other = tmp_path / "here", tmp_path / "there"
+    monkeypatch.setenv("GOLDPAN_TRUST", f"{local / 'lab'},{other / 'lab'}")
     write_tasks(local / "lab")
     (local / "plan.toml").write_text(PLAN, encoding="utf-8")
     (local / "waiting.py").write_text(WAITING, encoding="utf-8")

@@ -127,7 +127,43 @@ def test_gh_is_asked_for_the_host_of_the_api(
     monkeypatch.setenv("KNOWN_TOKEN", FIRST)
     assert load_settings({"api_url": api_url}, {}).tokens == (FIRST,)
     assert load_settings({"api_url": "https://other.example"}, {}).tokens == ()
-    assert load_settings({"api_url": api_url}, {"GH_TOKEN": SECOND}).tokens == (SECOND,)
+    name = "GH_TOKEN" if host == "github.com" else "GH_ENTERPRISE_TOKEN"
+    assert load_settings({"api_url": api_url}, {name: SECOND}).tokens == (SECOND,)
+
+
+OURS = {"GITHUB_TOKEN": FIRST}
+ENTERPRISE = {"GITHUB_ENTERPRISE_TOKEN": SECOND}
+
+
+@pytest.mark.parametrize(
+    ("api_url", "environment", "tokens", "withheld"),
+    [
+        ("https://api.github.com", OURS | ENTERPRISE, (FIRST,), ""),
+        ("https://api.acme.ghe.com", OURS | ENTERPRISE, (FIRST,), ""),
+        ("https://ghe.example/api/v3", OURS | ENTERPRISE, (SECOND,), ""),
+        ("https://ghe.example/api/v3", {"GH_ENTERPRISE_TOKEN": SECOND}, (SECOND,), ""),
+        ("https://ghe.example/api/v3", OURS, (), "GITHUB_TOKEN is not for ghe.example: set GH_E"),
+        ("https://github.com.example", OURS, (), "GITHUB_TOKEN is not for github.com.example"),
+        ("https://api.github.com", ENTERPRISE, (), "GITHUB_ENTERPRISE_TOKEN is not for github.c"),
+        ("http://ghe.example/api/v3", ENTERPRISE, (), "Tokens are not sent to ghe.example over"),
+        ("http://api.github.com", OURS, (), "Tokens are not sent to github.com over http"),
+        ("http://127.0.0.1:8080", OURS, (FIRST,), ""),
+        ("http://localhost:8080", OURS | ENTERPRISE, (SECOND,), ""),
+        ("http://[::1]:8080", OURS, (FIRST,), ""),
+    ],
+)
+def test_tokens_go_where_gh_sends_them(
+    api_url: str, environment: dict[str, str], tokens: tuple[str, ...], withheld: str
+) -> None:
+    settings = load_settings({"api_url": api_url}, environment)
+    assert settings.tokens == tokens
+    assert settings.withheld.startswith(withheld)
+    assert bool(settings.withheld) == bool(withheld)
+
+
+def test_no_command_is_asked_for_a_token_that_may_not_be_sent() -> None:
+    command = {"GOLDPAN_TOKEN_COMMAND": "no-such-program"}
+    assert load_settings({"api_url": "http://ghe.example/api/v3"}, command).token_command == ""
 
 
 def test_a_gh_that_does_not_run_is_no_token(programs: Path) -> None:

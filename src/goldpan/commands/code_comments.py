@@ -111,6 +111,7 @@ def build(
 
     plan = SplitPlan.parse(split, seed)
     settings = settings_of(workspace=workspace)
+    settings.trust.require("plugins")
     lab = layout_of(workspace, own)
     reading = Reading(
         find_languages(language or ()),

@@ -55,6 +55,7 @@ def print_estimate(task: str, model: str, seed: int, estimate: Estimate | None) 
         f"{text}{estimate.requests:,} requests to send, about {estimate.input_tokens:,} tokens; "
         f"{estimate.answered:,} are answered already"
     )
+    console.print(clean(f"  They go to {estimate.host}, with OPENAI_API_KEY if that is set"))
     if estimate.cost is None:
         console.print("  The cost is unknown: give --set prices=FILE")
     else:

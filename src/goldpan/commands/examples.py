@@ -9,6 +9,7 @@ import typer
 EXAMPLES: Mapping[str, str] = {
     "demo": "goldpan demo",
     "init": "goldpan init lab",
+    "trust": "goldpan trust lab",
     "doctor": "goldpan doctor",
     "run": "goldpan run plan.toml --dry-run",
     "mine": "goldpan mine --repo numpy/numpy",

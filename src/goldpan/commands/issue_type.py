@@ -82,6 +82,7 @@ def issue_type(
 
     chosen = load_profile(profile)
     settings = settings_of(workspace=workspace)
+    settings.trust.require("plugins")
     lab = Workspace(settings.workspace)
     repos = known_repositories(lab, repo, "tables") if origin == "mined" else names_of(repo, None)
     request = make_request(

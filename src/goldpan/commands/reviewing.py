@@ -24,7 +24,7 @@ from goldpan.commands.shared import (
     settings_of,
 )
 from goldpan.core.own_tasks import use_tasks
-from goldpan.core.terminal import Terminal, titled
+from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
@@ -100,7 +100,9 @@ def review(
         _calibrate(calibrate, repo, profile, rules, workspace, json)
         return
     review_settings = load_review_settings(settings, flags)
-    lab = Workspace(settings_of(workspace=workspace).workspace, rules)
+    own_settings = settings_of(workspace=workspace)
+    own_settings.trust.require("plugins")
+    lab = Workspace(own_settings.workspace, rules)
     use_tasks(lab.root, own)
     if dataset is not None:
         _labels(lab, dataset, review_settings, dry_run, json)
@@ -173,6 +175,7 @@ def print_estimate(planned: ReviewEstimate, bases: Sequence[Basis] = ()) -> None
         f"{planned.requests:,} requests to send, about {planned.input_tokens:,} tokens; "
         f"{planned.answered:,} are answered from the archive"
     )
+    console.print(clean(f"They go to {planned.host}, with OPENAI_API_KEY if that is set"))
     if planned.cost is None:
         console.print("The cost is unknown: give [prices] in the settings file", markup=False)
     else:

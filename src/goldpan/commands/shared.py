@@ -19,6 +19,7 @@ from goldpan.core.config import Settings, load_settings, repository_name, use_pl
 from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
 from goldpan.core.log import LOG, PARTS, is_json
 from goldpan.core.own_tasks import use_tasks
+from goldpan.core.plugins import left_out
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
@@ -149,9 +150,8 @@ def with_plugin() -> str:
 def complain(error: GoldpanError) -> None:
     """Say on standard error what went wrong and what to do, as JSON where that was asked for."""
     if isinstance(error, UnknownNameError):
-        error = UsageError(
-            error.problem, f"{error.remedy}; if a plugin brings it, run {with_plugin()}"
-        )
+        hints = left_out() or (f"If a plugin brings it, run {with_plugin()}",)
+        error = UsageError(error.problem, ". ".join((error.remedy, *hints)))
     parts = {"problem": error.problem, "remedy": error.remedy, "exit_code": error.exit_code}
     LOG.error(str(error), extra={PARTS: parts})
     if is_json():

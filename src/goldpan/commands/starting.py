@@ -12,11 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from goldpan.commands.shared import Directory, Json, print_result, settings_of
-from goldpan.core.config import CONFIG_FILE, Settings
+from goldpan.core.config import CONFIG_FILE, Settings, find_trust
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.resources import named
 from goldpan.core.terminal import Terminal, clean
+from goldpan.core.trust import record_trust
 
 _MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "fail": ("FAIL", "red")}
 _REPORTS = ("goldpan-report.html", "*.html")
@@ -37,9 +38,35 @@ def init(
     with named(file):
         root.mkdir(parents=True, exist_ok=True)
         file.write_text(_template(), encoding="utf-8")
+    record_trust(root, [file], os.environ)
     console = Terminal()
     console.print(clean(f"{file} lists all settings with their defaults."))
     console.print(f"Next: goldpan mine --workspace {workspace} --repo OWNER/NAME")
+
+
+def trust(
+    workspace: Annotated[
+        str, typer.Argument(help="A workspace whose goldpan.toml you have read.")
+    ] = "goldpan-workspace",
+    json: Json = False,
+) -> None:
+    """Let the plugins and the server count that a workspace's goldpan.toml names.
+
+    Plugins are programs, and a server gets your tokens. Both count as they are now: where the file
+    or a plugin beside it changes, they wait until you trust the workspace again.
+    """
+    found, files = find_trust(workspace)
+    if not found.workspace.is_dir():
+        raise UsageError(f"There is no workspace {workspace}", "Give its directory")
+    path = record_trust(found.workspace, files, os.environ)
+
+    def show() -> None:
+        console = Terminal()
+        for text in found.asks or ("nothing that takes your consent",):
+            console.print(clean(f"Trusted: {text}"))
+        console.print(clean(f"{path} remembers {found.workspace} as it is now."))
+
+    print_result(json, {"workspace": str(found.workspace), "trusted": list(found.asks)}, show)
 
 
 def _template() -> str:
@@ -116,18 +143,21 @@ def _settings_and_sources(
 
     file = read_settings_file(settings.workspace)
     sources: dict[str, tuple[Any, str]] = {}
-    for name in (field.name for field in fields(Settings) if field.name != "token_command"):
+    shown = [field.name for field in fields(Settings) if field.repr or field.name == "tokens"]
+    for name in shown:
         value = getattr(settings, name)
         source = f"{settings.workspace / CONFIG_FILE}" if name in file else "default"
         if name == "tokens":
             value = f"{len(settings.tokens)} token{'s' if len(settings.tokens) != 1 else ''}"
-            source = "GITHUB_TOKEN, GH_TOKEN, GOLDPAN_TOKEN_COMMAND or gh"
+            source = settings.withheld or "the environment, GOLDPAN_TOKEN_COMMAND or gh"
         elif name == "api_url" and (
             environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL")
         ):
             source = "environment"
         elif name == "plugins":
             value = ", ".join(map(str, settings.plugins))
+            if not settings.trust.given:
+                source += ", not trusted"
         elif name == "workspace" and value != Settings().workspace:
             source = "--workspace or GOLDPAN_WORKSPACE"
         sources[name] = (str(value) if value is not None else "", source)

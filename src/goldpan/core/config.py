@@ -11,14 +11,16 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from goldpan.core.errors import UsageError
-from goldpan.core.plugins import use
+from goldpan.core.plugins import leave_out, use
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.secrets import register, register_environment
+from goldpan.core.trust import Trust, trust_of
 
 Via = Literal["auto", "graphql", "rest"]
 
@@ -63,6 +65,10 @@ class Settings:
     """Processes that turn raw replies into tables; 0 is one per core."""
     plugins: tuple[Path, ...] = ()
     """Python files to load as `--plugin` does; in ``goldpan.toml``, relative to that file."""
+    trust: Trust = field(default=Trust(DEFAULT_WORKSPACE, (), given=True), repr=False)
+    """What `goldpan.toml` says that counts only in a workspace that the user trusts."""
+    withheld: str = field(default="", repr=False)
+    """Why a token that is there is not for this server; empty where none is withheld."""
 
     @property
     def processes(self) -> int:
@@ -114,32 +120,71 @@ def load_settings(
     environment = os.environ if environment is None else environment
     register_environment(environment)
     chosen = {key: value for key, value in flags.items() if value is not None}
-    workspace = _workspace(chosen.pop("workspace", None), environment)
+    named = chosen.pop("workspace", None)
+    workspace = _workspace(named, environment)
     values = read_settings_file(workspace)
-    values["plugins"] = use_plugins(workspace)
+    trust = _trust(workspace, str(named or ""), values, environment)
+    values["plugins"] = _use_plugins(workspace, values, trust)
+    of_file = "api_url" in values
     if url := environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL"):
         values["api_url"] = url
+        of_file = False
     values |= chosen
+    of_file = of_file and "api_url" not in chosen and not _is_host_of_gh(values, environment)
     values["since"] = _time(values.get("since"))
     if "patience" in values:
         values["patience"] = _duration(values["patience"])
-    settings = replace(Settings(workspace=workspace), **values)
+    if not of_file:  # another server is asked, by the user's own word
+        asks = tuple(text for text in trust.asks if not text.startswith("api_url"))
+        trust = replace(trust, asks=asks)
+    settings = replace(Settings(workspace=workspace), **values, trust=trust)
     _check(settings)
+    if of_file and not trust.given:
+        return settings
     command = environment.get("GOLDPAN_TOKEN_COMMAND", "")
-    tokens = _tokens(environment, settings.api_url, command)
-    return replace(settings, tokens=tokens, token_command=command)
+    tokens, withheld = _tokens(environment, settings.api_url, command)
+    return replace(
+        settings,
+        tokens=tokens,
+        token_command="" if withheld else command,
+        withheld=withheld,
+    )
 
 
-def use_plugins(workspace: str | Path | None = None) -> tuple[Path, ...]:
-    """Load the plugins that a workspace's settings file names, and return their paths."""
+def find_trust(workspace: str | Path | None = None) -> tuple[Trust, tuple[Path, ...]]:
+    """Return what a workspace's settings file asks for, and the files that decide about it."""
     root = _workspace(workspace, os.environ)
-    names = read_settings_file(root).get("plugins", [])
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise UsageError(
-            f"plugins = {names!r} in {root / CONFIG_FILE} is not a list of files",
-            'Write plugins = ["my_criterion.py"]',
-        )
-    paths = tuple(root / name for name in names)
+    values = read_settings_file(root)
+    return _trust(root, str(workspace or ""), values, os.environ), _deciding(root, values)
+
+
+def _trust(
+    root: Path, named: str, values: Mapping[str, Any], environment: Mapping[str, str]
+) -> Trust:
+    plugins = ", ".join(path.name for path in _plugin_paths(root, values))
+    asks = [f"plugins = {plugins}"] if plugins else []
+    if url := values.get("api_url"):
+        asks.append(f"api_url = {url}")
+    named = named or environment.get("GOLDPAN_WORKSPACE", "")
+    return trust_of(root, named, asks, _deciding(root, values), environment)
+
+
+def _deciding(root: Path, values: Mapping[str, Any]) -> tuple[Path, ...]:
+    return (root / CONFIG_FILE, *_plugin_paths(root, values))
+
+
+def use_plugins(workspace: str | Path | None = None) -> None:
+    """Load the plugins that a trusted workspace's settings file names."""
+    trust, _ = find_trust(workspace)
+    _use_plugins(trust.workspace, read_settings_file(trust.workspace), trust)
+
+
+def _use_plugins(root: Path, values: Mapping[str, Any], trust: Trust) -> tuple[Path, ...]:
+    paths = _plugin_paths(root, values)
+    if not trust.given:
+        if paths:
+            leave_out(f"{trust.problem()}, so that its plugins were left out. {trust.remedy}")
+        return ()
     for path in paths:
         try:
             use(path)
@@ -147,6 +192,16 @@ def use_plugins(workspace: str | Path | None = None) -> tuple[Path, ...]:
             problem = f"{root / CONFIG_FILE}: {error.problem}"
             raise UsageError(problem, error.remedy) from None
     return paths
+
+
+def _plugin_paths(root: Path, values: Mapping[str, Any]) -> tuple[Path, ...]:
+    names = values.get("plugins", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise UsageError(
+            f"plugins = {names!r} in {root / CONFIG_FILE} is not a list of files",
+            'Write plugins = ["my_criterion.py"]',
+        )
+    return tuple(root / name for name in names)
 
 
 def _workspace(named: object, environment: Mapping[str, str]) -> Path:
@@ -245,11 +300,46 @@ def _check(settings: Settings) -> None:
         )
 
 
-def _tokens(environment: Mapping[str, str], api_url: str, command: str) -> tuple[str, ...]:
-    text = environment.get("GITHUB_TOKEN") or environment.get("GH_TOKEN")
-    if text is None and command:
-        return tokens_of_command(command)
-    return _split_tokens(text or _gh_token(api_url), "GITHUB_TOKEN")
+_OURS = ("GITHUB_TOKEN", "GH_TOKEN")
+_ENTERPRISE = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
+
+
+def _tokens(
+    environment: Mapping[str, str], api_url: str, command: str
+) -> tuple[tuple[str, ...], str]:
+    """Return the tokens for a server, and why those that are there are not for it.
+
+    They go where gh sends them: those of GitHub to GitHub, those of a server of one's own to that,
+    and none over a connection that others can read. This machine gets whichever there are.
+    """
+    address = urlsplit(api_url)
+    host = (address.hostname or "").removeprefix("api.")
+    public = host == "github.com" or host.endswith(".ghe.com")
+    local = _is_loopback(host)
+    names = (*_ENTERPRISE, *_OURS) if local else _OURS if public else _ENTERPRISE
+    name = next((name for name in names if environment.get(name)), "")
+    if address.scheme == "http" and not local:
+        return (), f"Tokens are not sent to {host} over http: write https"
+    if name:
+        return _split_tokens(environment[name], name), ""
+    if command:
+        return tokens_of_command(command), ""
+    if tokens := _split_tokens(_gh_token(host), "the output of gh"):
+        return tokens, ""
+    other = next((name for name in (*_OURS, *_ENTERPRISE) if environment.get(name)), "")
+    return (), f"{other} is not for {host}: set {names[0]}" if other else ""
+
+
+def _is_host_of_gh(values: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+    host = environment.get("GH_HOST")
+    return bool(host) and urlsplit(str(values["api_url"])).hostname == host
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _split_tokens(text: str, origin: str) -> tuple[str, ...]:
@@ -288,12 +378,11 @@ def tokens_of_command(command: str) -> tuple[str, ...]:
     return tokens
 
 
-def _gh_token(api_url: str) -> str:
+def _gh_token(host: str) -> str:
     """Ask GitHub's own command line for its token, if it is installed and logged in."""
     gh = shutil.which("gh")
     if gh is None:
         return ""
-    host = (urlsplit(api_url).hostname or "").removeprefix("api.")
     try:
         process = subprocess.run(  # noqa: S603 - the arguments are a program on PATH and a host name
             [gh, "auth", "token", "--hostname", host],

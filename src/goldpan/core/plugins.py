@@ -51,6 +51,8 @@ class Plugin:
 _registered: dict[tuple[Kind, str], tuple[Plugin, object]] = {}
 _sought: set[str] = set()
 """Where plugins were looked for: the entry points, files by their paths."""
+_left_out: dict[str, None] = {}
+"""Why plugins that a workspace names were not loaded."""
 
 
 def add(kind: Kind, name: str, thing: object, module: Mapping[str, Any]) -> None:
@@ -105,6 +107,16 @@ def use(file: str | Path) -> None:
         raise UsageError(
             f"The plugin {file} registers nothing", "Call goldpan.register in it with what it adds"
         )
+
+
+def leave_out(reason: str) -> None:
+    """Remember why plugins that a workspace names are not loaded, for who looks for a name."""
+    _left_out[reason] = None
+
+
+def left_out() -> tuple[str, ...]:
+    """Return why plugins were not loaded that workspaces name."""
+    return tuple(_left_out)
 
 
 def named_files() -> tuple[str, ...]:

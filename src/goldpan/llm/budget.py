@@ -33,6 +33,8 @@ class Estimate:
     """Whatever the texts are: a token for each byte."""
     cost_before: float
     """What those that are answered cost."""
+    host: str
+    """The server that gets the requests, and OPENAI_API_KEY where that is set."""
 
 
 def cost_of(usage: Usage, price: Price, *, batch: bool) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+from urllib.parse import urlsplit
 
 from goldpan.core.progress import Reporter
 from goldpan.llm.budget import BYTES_A_TOKEN, Budget, Estimate
@@ -101,6 +102,7 @@ class Planner(Generic[ShownT, AnswerT]):
             expected if priced else None,
             at_most if priced else None,
             budget.paid_before,
+            urlsplit(self._settings.base_url).netloc,
         )
 
     def ask(self, budget: Budget, reporter: Reporter) -> SentRequest:

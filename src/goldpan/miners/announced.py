@@ -39,7 +39,7 @@ def chosen_path(settings: Settings) -> Path:
     if settings.via == "graphql" and not settings.tokens:
         raise UsageError(
             "GitHub's GraphQL API cannot be used without a token",
-            "Put one in GITHUB_TOKEN, or mine with --via rest",
+            f"{settings.withheld or 'Put one in GITHUB_TOKEN'}, or mine with --via rest",
         )
     if settings.via == "auto":
         return "graphql" if settings.tokens else "rest"

@@ -125,8 +125,8 @@ async def mine_with(
     repo = announced.repo
     if path == "rest" and not settings.tokens:
         reporter.note(
-            "No token: GitHub allows 60 requests an hour. With GITHUB_TOKEN set it allows "
-            "5,000. Stop at any time; the same command resumes"
+            f"{settings.withheld or 'No token'}: GitHub allows 60 requests an hour. With a token "
+            "it allows 5,000. Stop at any time; the same command resumes"
         )
     tables = partial(normalize, workspace, repo, reporter, workers=settings.workers)
     failure, estimate = None, Estimate(0, 0, 0.0)

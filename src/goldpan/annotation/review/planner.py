@@ -64,6 +64,7 @@ class ReviewPlanner(Planner[Texts, Answer]):
             planned.cost,
             planned.cost_at_most,
             planned.cost_before,
+            planned.host,
             dict(sorted(subjects.items())),
             None if pace is None or self._review.batch else planned.requests * pace,
         )

@@ -52,6 +52,7 @@ def build(
     from goldpan.datasets.splits import SplitPlan
     from goldpan.filters.stored import find_profile
 
+    self.settings.trust.require("plugins")
     recipe, plan = find_recipe(family), SplitPlan.parse(split, seed)
     older = load(since) if isinstance(since, (str, Path)) else since
     names = known_repositories(self.layout, repos, "tables")

@@ -67,6 +67,7 @@ def plan(
     """
     from goldpan.api.evaluation import make_plan
 
+    self.settings.trust.require("plugins")
     return make_plan(
         self,
         data,

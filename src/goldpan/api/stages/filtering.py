@@ -75,6 +75,7 @@ def filter(
     from goldpan.filters.pipeline import run_filters
     from goldpan.filters.stored import find_profile
 
+    self.settings.trust.require("plugins")
     names = known_repositories(self.layout, repos, "tables")
     layout = self.layout.by_rules(rules)
     chosen = find_profile(layout, names, str(profile))

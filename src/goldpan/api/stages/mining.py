@@ -185,6 +185,7 @@ def pair(
     """
     from goldpan.miners.pairing import find_rules
 
+    self.settings.trust.require("plugins")
     find_rules(rules)  # what is unknown is told before anything is begun
     names = known_repositories(self.layout, repos, "tables")
     work = partial(_pair, absolute_layout(self.layout), rules)

@@ -33,6 +33,7 @@ def review(
     from goldpan.filters.stored import find_profile
 
     review_settings = _review_settings(models, settings, options)
+    self.settings.trust.require("plugins")
     names = known_repositories(self.layout, repos, "tables")
     layout = self.layout.by_rules(rules)
     chosen = find_profile(layout, names, str(profile))

@@ -11,7 +11,11 @@ from goldpan.miners.github.limits import Pace, TokenPool
 
 
 def connect(settings: Settings, reporter: Reporter, pace: Pace | None = None) -> GitHub:
-    """Return a client; it says by the reporter what it waits for."""
+    """Return a client; it says by the reporter what it waits for.
+
+    Raises `UsageError` where the server is the word of a workspace that is not trusted.
+    """
+    settings.trust.require("api_url")
     pace = pace or replace(Pace(), patience=settings.patience)
     command = settings.token_command
     return GitHub(

@@ -59,6 +59,8 @@ def fetch_history(
     """
     token = settings.tokens[0] if settings.tokens else None
     host = settings.git_host
+    if source is None:
+        settings.trust.require("api_url")
     if network is None:
         network = not find_remote(repo, source, token, host).is_local
     client = partial(connect, settings, reporter) if network else None
