@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.suggest import question
 from goldpan.core.workspace import Workspace as Layout
 
 if TYPE_CHECKING:  # it takes long to import
@@ -21,9 +21,10 @@ R = TypeVar("R")
 def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) -> list[str]:
     """Return the named repositories, else all of the workspace; `below` is raw or tables.
 
-    Raises `UsageError` for a name that is none, `WorkspaceError` for one that is not there.
+    Raises `UsageError` for a name that is none and a workspace that is missing, `WorkspaceError`
+    for a repository that is not there.
     """
-    held = layout.repositories(below)
+    held = existing_layout(layout).repositories(below)
     names = list(dict.fromkeys(map(repository_name, repos or ()))) or held
     if not names:
         raise WorkspaceError(
@@ -38,7 +39,10 @@ def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) 
 def existing_layout(layout: Layout) -> Layout:
     """Return the layout of a workspace that is there; raises `UsageError` where there is none."""
     if not layout.root.is_dir():
-        raise UsageError(f"There is no workspace {layout.root}", "Give its directory")
+        raise UsageError(
+            f"There is no workspace {layout.root}",
+            "Give its directory, or make it with goldpan mine --repo OWNER/NAME",
+        )
     return layout
 
 
@@ -65,5 +69,4 @@ def map_repositories(
 
 
 def _how_to_get(name: str, held: list[str]) -> str:
-    near = get_close_matches(name.lower(), held, n=1)
-    return f"Did you mean {near[0]}" if near else f"Run goldpan mine --repo {name}"
+    return question(name, held) or f"Run goldpan mine --repo {name}"

@@ -211,6 +211,8 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 if not isinstance(row, dict):
                     raise EvaluationError(f"{path}:{number} is not a JSON object", _REMEDY)
                 yield number, row
+    except FileNotFoundError:
+        raise UsageError(f"There is no file {path}", _REMEDY) from None
     except OSError as error:
         raise EvaluationError(f"{path} cannot be read: {error.strerror}", _REMEDY) from None
     except orjson.JSONDecodeError as error:

@@ -13,7 +13,7 @@ import duckdb
 
 from goldpan.code.split_patch import split_patch
 from goldpan.code.unified_diff import Sides, blocks_as_diff, side_by_side
-from goldpan.core.errors import DatasetError
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sanitize import line
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
@@ -138,6 +138,8 @@ def draw_examples(
     """
     files = shard_paths(directory)
     remedy = "Give the directory of a dataset that goldpan build wrote"
+    if not directory.is_dir():
+        raise UsageError(f"There is no directory {directory}", remedy)
     if not files:
         raise DatasetError(f"{directory} holds no data/*.parquet", remedy)
     try:

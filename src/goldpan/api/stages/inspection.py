@@ -22,14 +22,14 @@ def why(self: Workspace, subject: str, rules: str | None = None) -> Explanation:
     """Explain one entry, ``OWNER/NAME#NUMBER``: references, pairs, verdicts, raw replies."""
     from goldpan.explain import explain
 
-    return explain(self.layout.by_rules(rules), subject)
+    return explain(existing_layout(self.layout).by_rules(rules), subject)
 
 
 def trace(self: Workspace, example_id: str, datasets: Sequence[str | Path] = ()) -> Trace:
     """Trace an example, such as ``qa:OWNER/NAME#NUMBER``, to replies and git objects."""
     from goldpan.trace import trace
 
-    return trace(self.layout, example_id, [Path(dataset) for dataset in datasets])
+    return trace(existing_layout(self.layout), example_id, [Path(dataset) for dataset in datasets])
 
 
 def check(self: Workspace) -> CheckResult:

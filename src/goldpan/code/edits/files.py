@@ -57,6 +57,10 @@ def apply_patch(patch: Path, root: Path, *, write: bool, lenient: bool = False) 
     """Apply the patch in a file; see `apply_patch_files`."""
     try:
         text = patch.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise UsageError(
+            f"There is no file {patch}", "Name a file with SEARCH/REPLACE blocks or a diff"
+        ) from None
     except OSError as error:
         raise FileError(
             f"{patch} cannot be read: {error.strerror}", "Name a file with SEARCH/REPLACE blocks"
