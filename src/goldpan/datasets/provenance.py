@@ -17,7 +17,7 @@ import orjson
 import pyarrow as pa
 
 from goldpan import __version__
-from goldpan.core.errors import DatasetError
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.suggest import suggested
 from goldpan.core.workspace import Workspace

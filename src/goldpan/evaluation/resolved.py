@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from goldpan.code.edits.edit import EditError
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.split_patch import split_patch
-from goldpan.core.errors import EvaluationError
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
 from goldpan.execution.resolve import Outcome, Resolution

@@ -17,6 +17,7 @@ from goldpan.code.edits.encodings import encode, readings
 from goldpan.code.edits.lines import Forgiveness
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.edits.unified import apply_hunks, is_unified, parse_unified, refuse_binary
+from goldpan.core.errors import UsageError
 from goldpan.git.paths import path_text
 from goldpan.git.unified import FileDiff
 
