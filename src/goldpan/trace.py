@@ -13,7 +13,7 @@ import duckdb
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.query import connect
-from goldpan.core.suggest import choices
+from goldpan.core.suggest import choices, question
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import (
     PROVENANCE,
@@ -27,8 +27,8 @@ from goldpan.git.objects import Objects
 _OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after", "commit", "blob")
 _MOST_ALIKE = 4
 _ALIKE = """
-WITH sought AS (SELECT lower(regexp_replace($id, '^[a-z0-9-]+:', '')) AS name),
-ids AS (SELECT CAST(id AS VARCHAR) AS id, lower(regexp_replace(id, '^[a-z0-9-]+:', '')) AS name
+WITH sought AS (SELECT lower(regexp_replace($id, '^[\\w-]+:', '')) AS name),
+ids AS (SELECT CAST(id AS VARCHAR) AS id, lower(regexp_replace(id, '^[\\w-]+:', '')) AS name
         FROM read_parquet($paths, union_by_name = true))
 SELECT DISTINCT ids.id FROM ids, sought
 WHERE ids.name = sought.name OR starts_with(ids.name, sought.name || ':')
@@ -97,10 +97,10 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
         names = [directory.name for directory in directories]
         searched = choices(names) if names else f"{workspace.root}/datasets, which is empty"
         remedy = "Give the id as in the dataset, and --dataset DIR if the dataset is elsewhere"
-        near = sorted({near for directory in directories for near in _alike(directory, example_id)})
+        near = [found for directory in directories for found in _alike(directory, example_id)]
         raise UsageError(
             f"No example {example_id!r} is in {searched}",
-            f"Did you mean {choices(near[:_MOST_ALIKE])}?" if near else remedy,
+            question(example_id, near, _MOST_ALIKE, cutoff=0) or remedy,
         )
     repo = example.get("repo")
     numbers = [example[name] for name in ("issue", "pull") if example.get(name) is not None]

@@ -145,9 +145,9 @@ def test_a_log_holds_requests_and_messages_without_secrets(tmp_path: Path) -> No
 def test_errors_are_json_where_json_was_asked_for(tmp_path: Path) -> None:
     done = run("status", "--json", folder=tmp_path)
     error = json.loads(done.err)["error"]
-    assert done.code == error["exit_code"] == 1
-    assert "holds no repository" in error["problem"]
-    assert error["remedy"].startswith("Run goldpan mine")
+    assert done.code == error["exit_code"] == 2
+    assert "There is no workspace" in error["problem"]
+    assert "goldpan mine" in error["remedy"]
 
 
 def test_a_mistyped_command_line_is_json_too_where_json_was_asked_for(tmp_path: Path) -> None:
@@ -173,11 +173,12 @@ def test_options_of_the_program_are_taken_behind_the_command_too(tmp_path: Path)
         done = run(*words.split(), folder=tmp_path)
         loaded, _, error = done.err.partition("{")
         assert loaded == "loaded ", words
-        assert "holds no repository" in error
-        assert "holds no repository" in (tmp_path / "said.log").read_text()
+        assert "There is no workspace" in error
+        assert "There is no workspace" in (tmp_path / "said.log").read_text()
         (tmp_path / "said.log").unlink()
     done = run("build", "qa", "--seed", "1", "--version", folder=tmp_path)
     assert (done.code, done.out) == (0, f"goldpan {__version__}\n")
+    (tmp_path / "goldpan-workspace").mkdir()
     done = run("why", "--json", "--", "--quiet", folder=tmp_path)
     assert "'--quiet'" in json.loads(done.err)["error"]["problem"]
     done = run("status", "--json", "--plugin", folder=tmp_path)

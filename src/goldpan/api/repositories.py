@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.core.config import repository_name
-from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.errors import WorkspaceError
 from goldpan.core.suggest import question
 from goldpan.core.workspace import Workspace as Layout
+from goldpan.core.workspace import existing
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.core.engine import EngineName
@@ -24,7 +25,7 @@ def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) 
     Raises `UsageError` for a name that is none and a workspace that is missing, `WorkspaceError`
     for a repository that is not there.
     """
-    held = existing_layout(layout).repositories(below)
+    held = existing(layout).repositories(below)
     names = list(dict.fromkeys(map(repository_name, repos or ()))) or held
     if not names:
         raise WorkspaceError(
@@ -34,16 +35,6 @@ def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) 
         if name.lower() not in held:
             raise WorkspaceError(f"{layout.root} does not hold {name}", _how_to_get(name, held))
     return names
-
-
-def existing_layout(layout: Layout) -> Layout:
-    """Return the layout of a workspace that is there; raises `UsageError` where there is none."""
-    if not layout.root.is_dir():
-        raise UsageError(
-            f"There is no workspace {layout.root}",
-            "Give its directory, or make it with goldpan mine --repo OWNER/NAME",
-        )
-    return layout
 
 
 def absolute_layout(layout: Layout) -> Layout:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.api.repositories import existing_layout, known_repositories
+from goldpan.api.repositories import known_repositories
+from goldpan.core.workspace import existing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,7 @@ def near_duplicates(
     settings = load_profile(str(profile)).settings["near-duplicates"]
     with self.reporting() as reporter:
         return workspace_duplicates(
-            existing_layout(self.layout),
+            existing(self.layout),
             settings,
             reporter,
             workers=self.settings.processes,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.api.repositories import existing_layout, known_repositories
+from goldpan.api.repositories import known_repositories
+from goldpan.core.workspace import existing
 
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
@@ -22,14 +23,14 @@ def why(self: Workspace, subject: str, rules: str | None = None) -> Explanation:
     """Explain one entry, ``OWNER/NAME#NUMBER``: references, pairs, verdicts, raw replies."""
     from goldpan.explain import explain
 
-    return explain(existing_layout(self.layout).by_rules(rules), subject)
+    return explain(existing(self.layout).by_rules(rules), subject)
 
 
 def trace(self: Workspace, example_id: str, datasets: Sequence[str | Path] = ()) -> Trace:
     """Trace an example, such as ``qa:OWNER/NAME#NUMBER``, to replies and git objects."""
     from goldpan.trace import trace
 
-    return trace(existing_layout(self.layout), example_id, [Path(dataset) for dataset in datasets])
+    return trace(existing(self.layout), example_id, [Path(dataset) for dataset in datasets])
 
 
 def check(self: Workspace) -> CheckResult:
@@ -37,7 +38,7 @@ def check(self: Workspace) -> CheckResult:
     from goldpan.check import check_workspace
 
     with self.reporting() as reporter:
-        return check_workspace(existing_layout(self.layout), reporter)
+        return check_workspace(existing(self.layout), reporter)
 
 
 def repair(self: Workspace, *repos: str) -> dict[str, Repair]:
@@ -49,7 +50,7 @@ def repair(self: Workspace, *repos: str) -> dict[str, Repair]:
     from goldpan.miners.repair import repair
 
     if not repos:
-        return repair_archives(existing_layout(self.layout))
+        return repair_archives(existing(self.layout))
     repairs = {}
     for name in repos:
         with self.layout.lock(name):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.api.repositories import existing_layout
 from goldpan.core.errors import UsageError
+from goldpan.core.workspace import existing
 
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
@@ -46,7 +46,7 @@ def verify(
 
     _check_uv(recipes)
     settings = Settings(repeats, seconds, memory, disk=disk, isolation=isolation, image=image)
-    layout = existing_layout(self.layout)
+    layout = existing(self.layout)
     with self.reporting() as reporter:
         return verify_all(
             layout,
@@ -88,7 +88,7 @@ def resolved(
 
     _check_uv(recipes)
     settings = Settings(1, seconds, memory, disk=disk, isolation=isolation, image=image)
-    layout, file = existing_layout(self.layout), Path(predictions)
+    layout, file = existing(self.layout), Path(predictions)
     rows = _rows(data)
     patches = patches_of(rows, read_patches(file))
     with self.reporting() as reporter:

@@ -103,8 +103,9 @@ class Mirror:
         lease = Lease(self._store, name)
         while owner := lease.acquire():
             if busy is not None and lease.ends is not None:
+                locked = name.removesuffix("/lock")
                 raise type(busy)(
-                    f"{owner} was killed before it gave back the lock on {name.removesuffix('/lock')}",
+                    f"{owner} was killed before it gave back the lock on {locked}",
                     f"Run the same command after {lease.ends:%H:%M:%S} UTC, when the lock ends",
                 )
             if busy is not None:
