@@ -68,6 +68,7 @@ class _Group:
     subject: str
     decides: bool
     out: int
+    undecided: int
     definition: str
     source: str
     settings: tuple[tuple[str, str], ...]
@@ -227,7 +228,8 @@ def _groups(
                     step.criterion,
                     funnel.subject,
                     step.decides,
-                    step.out + step.undecided,
+                    step.out,
+                    step.undecided,
                     criterion.definition if criterion else "",
                     criterion.source if criterion else "",
                     tuple((name, _setting(value)) for name, value in settings.items()),

@@ -68,18 +68,17 @@ def report(
 ) -> ReportFacts:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
-    By default it draws examples from all datasets that `build` wrote into the workspace.
+    By default it counts all datasets of the workspace, and draws examples of those of its
+    issues and fix pairs.
     """
     from goldpan.api.dataset import Dataset
-    from goldpan.datasets.examples import FAMILIES
-    from goldpan.datasets.provenance import finished_datasets, read_provenance
+    from goldpan.datasets.provenance import finished_datasets
     from goldpan.filters.profile import load_profile
     from goldpan.report.page import write_report
 
     names = known_repositories(self.layout, repos, "tables")
-    if datasets is None:  # imported tasks, which tell of no repository, lie there too
-        directories = finished_datasets(self.layout)
-        paths = [path for path in directories if read_provenance(path).get("family") in FAMILIES]
+    if datasets is None:
+        paths = finished_datasets(self.layout)
     else:
         paths = [
             dataset.path if isinstance(dataset, Dataset) else Path(dataset) for dataset in datasets
