@@ -41,7 +41,7 @@ def _common(program: Any) -> str:
     return "\n\n".join(
         [
             "## Options of the program",
-            "They come before the command.",
+            "They stand before or after the command.",
             _options(program, "goldpan"),
         ]
     )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NoReturn
+from typing import Annotated, ClassVar, NoReturn
 
 import typer
 
 from goldpan import __version__
-from goldpan.commands.examples import add_examples
 from goldpan.commands.lazy_group import Entry, LazyGroup
-from goldpan.commands.misuse import run_program
+from goldpan.commands.misuse import global_options_first, run_program
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.log import LogFormat, start_log
 from goldpan.core.plugins import use
@@ -242,19 +241,17 @@ def _goldpan(
 
 def main() -> None:
     """Run `goldpan`."""
-    _run(app)
+    _run(sys.argv[1:])
 
 
 def mine_main() -> None:
     """Run `mine`, which is `goldpan mine`."""
-    from goldpan.commands import mining
-
-    add_examples(mining.app, "mine ")
-    _run(mining.app)
+    _run(["mine", *sys.argv[1:]])
 
 
-def _run(program: Callable[..., Any]) -> NoReturn:
+def _run(words: Sequence[str]) -> NoReturn:
     register_environment()
+    program = partial(app, global_options_first(words), prog_name="goldpan")
     exit_code = _exit_code(partial(run_program, program))
     pushed = _exit_code(push_opened)
     sys.exit(exit_code or pushed)

@@ -24,6 +24,7 @@ from goldpan.core.extras import EXTRAS, install_remedy
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.core.tls import shared_context
+from goldpan.execution.python_env import find_uv
 
 Level = Literal["ok", "note", "fail"]
 _LEAST_GIT = (2, 38)
@@ -52,6 +53,7 @@ def examine(settings: Settings, environment: Mapping[str, str] | None = None) ->
         *_trust(settings),
         *_github(settings),
         *_extras(),
+        _uv(),
         _label_studio(environment),
         _models(environment),
     ]
@@ -154,7 +156,7 @@ def _limits_left(kind: str, limit: Any) -> str:
 
 def _extras() -> Iterator[Finding]:
     """Tell which extras are installed."""
-    for extra in sorted(set(EXTRAS.values())):
+    for extra in sorted(set(EXTRAS.values()) - {"verify"}):  # a program, of which `_uv` tells
         packages = [name for name, needed in EXTRAS.items() if needed == extra and _has_build(name)]
         missing = [name for name in packages if find_spec(name) is None]
         if missing:
@@ -162,6 +164,14 @@ def _extras() -> Iterator[Finding]:
             yield Finding(f"Extra {extra}", "note", text, install_remedy(missing[0]))
         else:
             yield Finding(f"Extra {extra}", "ok", "installed")
+
+
+def _uv() -> Finding:
+    """Tell whether the program is there that builds environments for `goldpan verify`."""
+    try:
+        return Finding("uv", "ok", f"{find_uv()}, for goldpan verify")
+    except GoldpanError as error:
+        return Finding("uv", "note", "not installed: goldpan verify needs it", error.remedy)
 
 
 def _has_build(package: str) -> bool:

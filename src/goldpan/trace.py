@@ -13,6 +13,7 @@ import duckdb
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.query import connect
+from goldpan.core.suggest import choices, question
 from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.datasets.provenance import (
     PROVENANCE,
@@ -24,6 +25,15 @@ from goldpan.explain import Explanation, explain
 from goldpan.git.objects import Objects
 
 _OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after", "commit", "blob")
+_MOST_ALIKE = 4
+_ALIKE = """
+WITH sought AS (SELECT lower(regexp_replace($id, '^[\\w-]+:', '')) AS name),
+ids AS (SELECT CAST(id AS VARCHAR) AS id, lower(regexp_replace(id, '^[\\w-]+:', '')) AS name
+        FROM read_parquet($paths, union_by_name = true))
+SELECT DISTINCT ids.id FROM ids, sought
+WHERE ids.name = sought.name OR starts_with(ids.name, sought.name || ':')
+ORDER BY ids.id LIMIT 4
+"""
 _PLACE = ("source", "path", "class", "line", "end_line", "start", "end")
 """Columns that say where a row was read that is of no issue or pull request."""
 
@@ -84,10 +94,13 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
             split, example = entry
             break
     else:
-        searched = ", ".join(map(str, directories)) or f"{workspace.root}/datasets, which is empty"
+        names = [directory.name for directory in directories]
+        searched = choices(names) if names else f"{workspace.root}/datasets, which is empty"
+        remedy = "Give the id as in the dataset, and --dataset DIR if the dataset is elsewhere"
+        near = [found for directory in directories for found in _alike(directory, example_id)]
         raise UsageError(
             f"No example {example_id!r} is in {searched}",
-            "Give the id as in the dataset, and --dataset DIR if the dataset is elsewhere",
+            question(example_id, near, _MOST_ALIKE, cutoff=0) or remedy,
         )
     repo = example.get("repo")
     numbers = [example[name] for name in ("issue", "pull") if example.get(name) is not None]
@@ -114,6 +127,16 @@ def _entries(
     rules_known = sorted(rules & set(workspace.paired_by(repo)))
     paired = workspace.by_rules(rules_known[0] if rules_known else UNPAIRED)
     return tuple(explain(paired, f"{repo}#{number}") for number in numbers)
+
+
+def _alike(directory: Path, example_id: str) -> list[str]:
+    """Return ids of a dataset that are the same but for the dataset's name, case or the end."""
+    paths = [str(path) for path in shard_paths(directory)]
+    if not paths:
+        return []
+    with connect() as connection:
+        found = connection.execute(_ALIKE, {"paths": paths, "id": example_id}).fetchall()
+    return [row[0] for row in found]
 
 
 def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None:

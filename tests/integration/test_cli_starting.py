@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from goldpan import __version__
 from goldpan.cli import app
 from goldpan.commands.examples import EXAMPLES
+from goldpan.commands.misuse import GLOBAL_OPTIONS
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
+from tests.program import MINE
 from tests.twin import Fault, Faults, Twin, synthetic_world
 
 
@@ -142,9 +145,9 @@ def test_a_log_holds_requests_and_messages_without_secrets(tmp_path: Path) -> No
 def test_errors_are_json_where_json_was_asked_for(tmp_path: Path) -> None:
     done = run("status", "--json", folder=tmp_path)
     error = json.loads(done.err)["error"]
-    assert done.code == error["exit_code"] == 1
-    assert "holds no repository" in error["problem"]
-    assert error["remedy"].startswith("Run goldpan mine")
+    assert done.code == error["exit_code"] == 2
+    assert "There is no workspace" in error["problem"]
+    assert "goldpan mine" in error["remedy"]
 
 
 def test_a_mistyped_command_line_is_json_too_where_json_was_asked_for(tmp_path: Path) -> None:
@@ -157,20 +160,39 @@ def test_a_mistyped_command_line_is_json_too_where_json_was_asked_for(tmp_path: 
     assert json.loads(done.err)["problem"].startswith("No such option: --engin")
 
 
-@pytest.mark.parametrize(
-    ("words", "advice"),
-    [
-        ("filter --plugin mine.py", "goldpan --plugin mine.py filter"),
-        ("build qa --quiet --seed 1", "goldpan --quiet build qa"),
-        ("mine --repo a/b --verbose", "goldpan --verbose mine"),
-    ],
-)
-def test_an_option_behind_the_command_is_told_where_it_belongs(
-    tmp_path: Path, words: str, advice: str
-) -> None:
-    done = run(*words.split(), "--json", folder=tmp_path)
-    assert done.code == 2
-    assert f"comes before the command: {advice}" in json.loads(done.err)["error"]["problem"]
+def test_options_of_the_program_are_taken_behind_the_command_too(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import sys\nfrom goldpan import register\nfrom goldpan.plugins import Rules\n"
+        "register(Rules('mine', ('keyword',)))\nsys.stderr.write('loaded ')\n"
+    )
+    for words in (
+        "status --plugin mine.py --log-file said.log --json",
+        "status --plugin=mine.py --json --log-file=said.log",
+        "--plugin mine.py status --json --log-file said.log",
+    ):
+        done = run(*words.split(), folder=tmp_path)
+        loaded, _, error = done.err.partition("{")
+        assert loaded == "loaded ", words
+        assert "There is no workspace" in error
+        assert "There is no workspace" in (tmp_path / "said.log").read_text()
+        (tmp_path / "said.log").unlink()
+    done = run("build", "qa", "--seed", "1", "--version", folder=tmp_path)
+    assert (done.code, done.out) == (0, f"goldpan {__version__}\n")
+    (tmp_path / "goldpan-workspace").mkdir()
+    done = run("why", "--json", "--", "--quiet", folder=tmp_path)
+    assert "'--quiet'" in json.loads(done.err)["error"]["problem"]
+    done = run("status", "--json", "--plugin", folder=tmp_path)
+    assert "requires an argument" in done.err + done.out
+    done = run("--repo", "../x", "--quiet", "--json", folder=tmp_path, program=MINE)
+    assert "'../x'" in json.loads(done.err)["error"]["problem"]
+
+
+def test_every_option_of_the_program_is_known_as_one() -> None:
+    options = typer.main.get_command(app).params
+    names = [name for option in options for name in option.opts]
+    assert sorted(GLOBAL_OPTIONS) == sorted(
+        set(names) - {"--install-completion", "--show-completion"}
+    )
 
 
 def test_open_names_the_newest_report(tmp_path: Path) -> None:

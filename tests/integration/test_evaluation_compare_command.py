@@ -95,6 +95,7 @@ def test_runs_are_chosen_by_task_suite_model_and_protocol(root: Path) -> None:
 
 
 def test_files_are_written_where_they_are_wanted(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
     paths = {name: tmp_path / f"deep/r.{end}" for name, end in _FILES.items()}
     options = [text for name, path in paths.items() for text in (f"--{name}", path)]
     result = run_json("compare", "--workspace", root, *options)

@@ -81,7 +81,7 @@ def test_all_that_lacks_is_said_at_once(tmp_path: Path, table: Path) -> None:
         tmp_path / "lab",
         *("tasks", "add", "mine", "--text", "title", "--label", "body", "--file", str(table)),
     )
-    assert "Body has 60 different values in 60 rows" in str(free.exception)
+    assert "body has 60 different values in 60 rows" in str(free.exception)
     assert str(free.exception).endswith("Correct this, and run the command again.")
     assert not (tmp_path / "lab" / "tasks").exists()
 

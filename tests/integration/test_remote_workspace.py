@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -261,6 +263,36 @@ def test_a_lock_whose_holder_is_gone_is_taken(s3: LocalS3) -> None:
     assert Lease(store, "raw/a/b/lock").acquire() is not None
     assert Lease(store, "raw/c/d/lock", seconds=-1).acquire() is None
     assert Lease(store, "raw/c/d/lock").acquire() is None
+
+
+def test_a_holder_that_was_killed_on_this_machine_is_told_at_once(
+    s3: LocalS3, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = (
+        "import os, sys\nfrom goldpan.core.remote.lease import Lease\n"
+        "from goldpan.core.remote.store import ObjectStore\n"
+        "assert Lease(ObjectStore(sys.argv[1]), 'raw/a/b/lock').acquire() is None\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", holder, ADDRESS], check=False)
+    assert killed.returncode == -9
+    local = machine("one")
+    (local.root / "raw/a/b").mkdir(parents=True)
+    busy = WorkspaceError("Another goldpan is working on a/b", "Wait for it")
+    gone = r"process \d+\) was killed .* after \d\d:\d\d:\d\d UTC, when the lock ends"
+    with pytest.raises(WorkspaceError, match=gone), local.leased("raw/a/b/lock", busy):
+        pass
+    # Elsewhere its number may be another process's, so nothing is said of it.
+    monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
+    lease = Lease(ObjectStore(ADDRESS), "raw/a/b/lock")
+    assert lease.acquire() is not None
+    assert lease.ends is None
+
+
+@pytest.mark.parametrize("body", [b"[]", b"null", b'{"owner": "x", "seconds": "y"}', b"{", b'"x"'])
+def test_a_lock_that_says_nothing_is_somebodys(s3: LocalS3, body: bytes) -> None:
+    ObjectStore(ADDRESS).create("locks/raw/x/lock.json", body)
+    assert Lease(ObjectStore(ADDRESS), "raw/x/lock").acquire() == "somebody"
 
 
 def test_a_store_that_ignores_conditions_is_refused(s3: LocalS3, machine: Machine) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import random
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.errors import DatasetError, WorkspaceError
+from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.sanitize import visible
 from goldpan.core.schemas import COMMENTS, ENTRIES, VERDICTS
 from goldpan.core.workspace import Workspace
@@ -23,6 +25,7 @@ from goldpan.filters.basis import Basis
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.profile import load_profile, shipped_profiles
 from goldpan.report.page import ReportFacts, write_report
+from tests.demo_workspace import goldpan, make_demo
 from tests.reporting import (
     HOSTILE,
     OTHER,
@@ -87,7 +90,7 @@ def read(workspace: Workspace, datasets: list[Path] | None = None) -> str:
 
 
 def test_facts_say_what_was_written(tmp_path: Path) -> None:
-    output = tmp_path / "deep" / "report.html"
+    output = tmp_path / "report.html"
     workspace = make_workspace(tmp_path)
     facts = write_report(workspace, [REPO], PROFILE, make_datasets(tmp_path), output)
     names = ("qa", "fault-localization", "code-edit")
@@ -140,6 +143,58 @@ def test_dropped_subjects_are_shown_with_what_else_drops_them(tmp_path: Path) ->
     assert "Dropped only by this criterion" in dropped
     assert f"not-merged {REPO}#3 Pan leaks 3 {REPO}#103 Mend Pan leaks 3" in dropped
     assert "The criterion does not decide" in dropped
+
+
+def test_a_criterion_drops_as_many_in_every_place(tmp_path: Path) -> None:
+    page = report(make_workspace(tmp_path))
+    funnel, _, dropped = Reader(page).text.partition("What the filters drop")
+    assert "people 5 41.7 % 4 1 4 alone 6" in funnel
+    assert "people issues 5 dropped alone, 1 undecided" in dropped
+    assert "length issues 4 dropped alone " in dropped
+
+
+def test_verdicts_against_a_row_say_why_it_is_there(tmp_path: Path) -> None:
+    text = read(make_workspace(tmp_path), make_datasets(tmp_path, rows=5))
+    assert "1 against that decide nothing about a fix pair (people)" in text
+    assert "3 on the issue, 1 against that the profile does not decide by (tone)" in text
+
+
+def test_numbers_that_mean_the_same_are_equal_on_every_screen(tmp_path: Path) -> None:
+    demo = make_demo(tmp_path / "demo")
+
+    def ask(*words: str) -> Any:
+        return json.loads(goldpan(*words, "--workspace", str(demo), "--json"))
+
+    (status,) = ask("status")
+    stored = {count["kind"]: count["stored"] for count in status["counts"]}
+    issues, pairs = ask("funnel")
+    assert (issues["subject"], pairs["subject"]) == ("issue", "pair")
+    ask("report", "--output", str(tmp_path / "own.html"))
+    for path in (tmp_path / "own.html", demo / "report.html"):
+        text = Reader(path.read_text(encoding="utf-8")).text
+        tiles = text.partition("Dataset report")[2].partition("The funnel")[0]
+        for kind in ("issues", "pulls", "comments", "review comments"):
+            name = "pull requests" if kind == "pulls" else kind
+            assert f" {stored[kind]:,} {name} " in tiles, kind
+        assert f" {issues['kept']} issues kept " in tiles
+        assert f" {pairs['kept']} fix pairs kept " in tiles
+        assert f"{stored['issues']} issues in, {issues['kept']} kept" in text
+        names = [folder.name for folder in (demo / "datasets").iterdir()]
+        assert {"issue-resolution", "nlbse23_issue_type"} < set(names)
+        for name in names:
+            card = (demo / "datasets" / name / "README.md").read_text(encoding="utf-8")
+            rows = re.search(r"^([\d,]+) examples", card, re.MULTILINE)
+            assert rows, name
+            assert f" {rows[1]} rows in {name} " in tiles
+        dropped = text.partition("What the filters drop")[2]
+        for funnel, noun in ((issues, "issues"), (pairs, "fix pairs")):
+            for step in funnel["steps"]:
+                name = (
+                    f" {step['criterion']} {noun}{'' if step['decides'] else ', does not decide'}"
+                )
+                undecided = f", {step['undecided']} undecided" if step["undecided"] else ""
+                assert f"{name} {step['out']} dropped alone{undecided} " in dropped
+        assert "the paper" not in text
 
 
 def test_secrets_in_dropped_texts_are_made_unreadable(tmp_path: Path) -> None:
@@ -283,6 +338,9 @@ def test_a_repository_that_was_not_filtered_is_named(tmp_path: Path) -> None:
 
 def test_a_directory_without_a_dataset_is_named(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
+    with pytest.raises(UsageError, match=r"There is no directory .*nothing"):
+        report(workspace, [tmp_path / "nothing"])
+    (tmp_path / "nothing").mkdir()
     with pytest.raises(DatasetError, match=r"nothing holds no data/\*\.parquet"):
         report(workspace, [tmp_path / "nothing"])
     strange = tmp_path / "strange" / "data"

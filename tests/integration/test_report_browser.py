@@ -9,6 +9,7 @@ import pytest
 
 from goldpan.report.page import write_report
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
+from tests.demo_workspace import make_demo
 from tests.reporting import (
     HOSTILE,
     OTHER,
@@ -153,3 +154,39 @@ def test_links_lead_to_github_alone(browser: Browser, pages: dict[str, Path]) ->
         link.startswith((f"https://github.com/{REPO}/", f"https://github.com/{OTHER}/"))
         for link in outside
     )
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1600, 1000)])
+def test_the_demos_report_is_short_and_its_contents_stay_in_sight(
+    browser: Browser, tmp_path: Path, width: int, height: int
+) -> None:
+    browser.open(make_demo(tmp_path) / "report.html", width, height)
+    most = 12_500 if width < 800 else 7_000
+    assert browser.ask("document.documentElement.scrollHeight") < most
+    assert (
+        browser.ask("[...document.querySelectorAll('details')].filter(one => one.open).length") == 0
+    )
+    browser.ask("document.documentElement.style.scrollBehavior = 'auto'; scrollTo(0, 1e6)")
+    links = browser.ask(
+        """[...document.querySelectorAll('nav a')].map(one => {
+          const box = one.getBoundingClientRect();
+          return box.top >= 0 && box.bottom < 100 && box.right <= innerWidth;
+        })"""
+    )
+    assert links == [True] * len(SECTIONS)
+
+
+@pytest.mark.parametrize("width", [390, 768, 1024, 1600])
+def test_tiles_leave_no_hole(browser: Browser, tmp_path: Path, width: int) -> None:
+    browser.open(make_demo(tmp_path) / "report.html", width)
+    ends = browser.ask(
+        """(() => {
+          const box = one => one.getBoundingClientRect();
+          const tiles = [...document.querySelectorAll('.tiles li')];
+          const last = tiles.filter((one, at) =>
+            at === tiles.length - 1 || box(tiles[at + 1]).top > box(one).top + 1);
+          return last.map(one => box(one.parentElement).right - box(one).right);
+        })()"""
+    )
+    assert len(ends) > 1
+    assert max(ends) < 2

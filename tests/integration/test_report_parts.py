@@ -296,6 +296,7 @@ def test_numbers_for_people() -> None:
 
 @pytest.mark.parametrize("kind", ["svg", "png", "html"])
 def test_plots_are_the_same_each_time(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "a").mkdir()
     paths = [tmp_path / "a" / f"one.{kind}", tmp_path / f"two.{kind}"]
     for path in paths:
         plot_funnel([FUNNEL, EMPTY], path)
@@ -324,8 +325,12 @@ def test_a_plot_that_cannot_be_is_refused(tmp_path: Path) -> None:
         plot_funnel([FUNNEL], tmp_path / "funnel.pdf")
     (tmp_path / "file").write_text("")
     for kind in ("svg", "html"):
-        with pytest.raises(WorkspaceError, match="cannot be"):
+        with pytest.raises(
+            UsageError, match=r"cannot be written: there is no folder .*file\. Make"
+        ):
             plot_funnel([FUNNEL], tmp_path / "file" / f"funnel.{kind}")
+        with pytest.raises(WorkspaceError, match="lets nobody make files in /proc"):
+            plot_funnel([FUNNEL], Path("/proc") / f"funnel.{kind}")
 
 
 def test_matplotlib_is_loaded_only_to_draw() -> None:

@@ -160,7 +160,7 @@ def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> 
         file.write_text(content)
         with pytest.raises(EvaluationError, match=message):
             read_patches(file)
-    with pytest.raises(EvaluationError, match="cannot be read"):
+    with pytest.raises(UsageError, match="There is no file"):
         read_patches(tmp_path / "none.jsonl")
 
 

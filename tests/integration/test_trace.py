@@ -118,5 +118,5 @@ def test_what_is_gone_is_told(workspace: Workspace, tmp_path: Path) -> None:
 
 
 def test_an_unknown_example_is_told_with_where_it_was_sought(workspace: Workspace) -> None:
-    with pytest.raises(UsageError, match=r"No example 'qa:x/y#1' is in .*datasets/qa"):
+    with pytest.raises(UsageError, match=r"No example 'qa:x/y#1' is in .*or qa\. Give"):
         trace(workspace, "qa:x/y#1")

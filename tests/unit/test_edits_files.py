@@ -21,6 +21,7 @@ from goldpan.code.edits.encodings import decode, encode
 from goldpan.code.edits.files import Applied, AppliedFile, apply_patch, apply_patch_files
 from goldpan.code.edits.find import find_file_edits
 from goldpan.code.edits.format import format_edits
+from goldpan.core.errors import UsageError
 
 
 @pytest.fixture
@@ -206,7 +207,7 @@ def test_a_patch_in_a_file(root: Path, tmp_path: Path) -> None:
     path.write_bytes(b"\xff")
     with pytest.raises(FileError, match="is not UTF-8"):
         apply_patch(path, root, write=True)
-    with pytest.raises(FileError, match="cannot be read: No such file"):
+    with pytest.raises(UsageError, match="There is no file"):
         apply_patch(tmp_path / "absent", root, write=True)
     path.write_text("<<<<<<< SEARCH\n")
     with pytest.raises(MalformedError):

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import goldpan
+from goldpan.core.config import load_settings
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.doctor import examine
 from goldpan.execution.interpreters import Finder, find_pythons
 from goldpan.execution.isolation import NoIsolation
 from goldpan.execution.python_env import EnvironmentBuildError, choose_python, declared
@@ -65,3 +69,23 @@ def test_extras_groups_and_files_named_after_tests_are_taken(tmp_path: Path) -> 
     assert extras == ("test", "testing")
     assert groups == ("dev",)
     assert files == ("requirements-dev.txt",)
+
+
+def test_without_uv_nothing_is_read_and_doctor_tells(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lab = goldpan.Workspace(tmp_path)
+    with pytest.raises(
+        GoldpanError, match=r'uv, which is not installed\. Run pip install ".*verif'
+    ):
+        lab.verify(tmp_path / "nothing")
+    with pytest.raises(GoldpanError, match="uv, which is not installed"):
+        lab.resolved(tmp_path / "nothing", tmp_path / "none.jsonl")
+    with pytest.raises(UsageError, match="There is no directory"):
+        lab.verify(tmp_path / "nothing", recipes=[tmp_path / "own.toml"])
+    settings = load_settings({"api_url": "http://127.0.0.1:9"})
+    (finding,) = (one for one in examine(settings, {}) if one.name == "uv")
+    assert (finding.level, "goldpan verify needs it" in finding.message) == ("note", True)
+    assert "pip install" in finding.remedy

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.core.config import repository_name
-from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.suggest import question
 from goldpan.core.workspace import Workspace as Layout
+from goldpan.core.workspace import existing
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.core.engine import EngineName
@@ -21,9 +22,10 @@ R = TypeVar("R")
 def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) -> list[str]:
     """Return the named repositories, else all of the workspace; `below` is raw or tables.
 
-    Raises `UsageError` for a name that is none, `WorkspaceError` for one that is not there.
+    Raises `UsageError` for a name that is none and a workspace that is missing, `WorkspaceError`
+    for a repository that is not there.
     """
-    held = layout.repositories(below)
+    held = existing(layout).repositories(below)
     names = list(dict.fromkeys(map(repository_name, repos or ()))) or held
     if not names:
         raise WorkspaceError(
@@ -33,13 +35,6 @@ def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) 
         if name.lower() not in held:
             raise WorkspaceError(f"{layout.root} does not hold {name}", _how_to_get(name, held))
     return names
-
-
-def existing_layout(layout: Layout) -> Layout:
-    """Return the layout of a workspace that is there; raises `UsageError` where there is none."""
-    if not layout.root.is_dir():
-        raise UsageError(f"There is no workspace {layout.root}", "Give its directory")
-    return layout
 
 
 def absolute_layout(layout: Layout) -> Layout:
@@ -65,5 +60,4 @@ def map_repositories(
 
 
 def _how_to_get(name: str, held: list[str]) -> str:
-    near = get_close_matches(name.lower(), held, n=1)
-    return f"Did you mean {near[0]}" if near else f"Run goldpan mine --repo {name}"
+    return question(name, held) or f"Run goldpan mine --repo {name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -54,11 +54,15 @@ RECIPES = {
 }
 
 
-def find_recipe(name: str) -> Recipe:
-    """Return the recipe of a family; raises `UsageError` that lists those there are."""
+def find_recipe(name: str, others: Iterable[str] = ()) -> Recipe:
+    """Return the recipe of a family; raises `UsageError` that lists those there are.
+
+    It lists `others` too, which the caller takes where no recipe is needed.
+    """
     recipes = with_plugins(RECIPES, "dataset")
     if name not in recipes:
+        known = [*recipes, *others]
         raise UnknownNameError(
-            f"There is no dataset {name!r}{suggested(name, recipes)}", f"Choose {choices(recipes)}"
+            f"There is no dataset {name!r}{suggested(name, known)}", f"Choose {choices(known)}"
         )
     return recipes[name]

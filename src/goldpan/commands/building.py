@@ -30,6 +30,7 @@ from goldpan.commands.shared import (
 )
 from goldpan.core.plugins import registered
 from goldpan.core.terminal import Terminal, clean, titled
+from goldpan.datasets.splits import SPLIT_FORMS
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.builders.build import BuildResult
@@ -91,9 +92,7 @@ def kept_subjects(
     rules: RulesName = "default",
     split: Annotated[
         str,
-        typer.Option(
-            help="none, random:0.8,0.1,0.1, repository:0.8,0.2 or time:2023-01-01[,2024-01-01]."
-        ),
+        typer.Option(help=f"{SPLIT_FORMS}."),
     ] = "none",
     seed: Annotated[int, typer.Option(help="Seed of random splits and of --limit.")] = 0,
     limit: Annotated[

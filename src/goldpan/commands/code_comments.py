@@ -23,6 +23,7 @@ from goldpan.commands.shared import (
 )
 from goldpan.commands.tasks import Corrected
 from goldpan.core.terminal import Terminal, clean, titled
+from goldpan.datasets.splits import SPLIT_FORMS
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.builders.code_comments.build import CommentsResult
@@ -80,10 +81,7 @@ def build(
     corrections: Corrected = None,
     split: Annotated[
         str,
-        typer.Option(
-            help="none, random:0.8,0.1,0.1, repository:0.8,0.2, time:2023-01-01[,2024-01-01] or, "
-            "with --require, stratified:0.8,0.2."
-        ),
+        typer.Option(help=f"{SPLIT_FORMS}; stratified needs --require."),
     ] = "none",
     seed: Annotated[int, typer.Option(help="Seed of random and stratified splits.")] = 0,
     timeout: Annotated[

@@ -17,6 +17,7 @@ from goldpan.commands.comparing_screen import (
 )
 from goldpan.commands.shared import Directory, Json, OwnTasks, layout_of, print_result
 from goldpan.core.errors import UsageError
+from goldpan.core.resources import check_folder
 from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
 
@@ -83,7 +84,7 @@ def compare(
     """Say which models differ, from stored runs, and write a report; no model is run."""
     from goldpan.evaluation.comparison_result import Question
 
-    check_endings(output=output, markdown=markdown, latex=latex)
+    check_outputs(output=output, markdown=markdown, latex=latex)
     question = Question(_approach(approach), alpha, rope, seed)
     if scores is not None:
         if suite or protocol:
@@ -231,13 +232,15 @@ def write_files(
     )
 
 
-def check_endings(**files: Path | None) -> None:
-    """Raise `UsageError` for a file whose name says that it holds something else."""
+def check_outputs(**files: Path | None) -> None:
+    """Raise `UsageError` for a file of another kind, or in a folder that is not there."""
     for name, path in files.items():
         if path is not None and path.suffix != _ENDINGS[name]:
             raise UsageError(
                 f"--{name} {path} does not end in {_ENDINGS[name]}", f"End it in {_ENDINGS[name]}"
             )
+        if path is not None:
+            check_folder(path)
 
 
 def _approach(name: str) -> Method:

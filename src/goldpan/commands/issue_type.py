@@ -25,6 +25,7 @@ from goldpan.commands.shared import (
 from goldpan.commands.tasks import Corrected
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.splits import SPLIT_FORMS
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.builders.issue_type.build import IssueTypeResult
@@ -49,10 +50,7 @@ def issue_type(
     ] = "default",
     split: Annotated[
         str | None,
-        typer.Option(
-            help="As for goldpan build qa, or project:OWNER/NAME, stratified:0.8,0.2, "
-            "leave-one-project-out. (default: the profile's)"
-        ),
+        typer.Option(help=f"leave-one-project-out, {SPLIT_FORMS}. (default: the profile's)"),
     ] = None,
     balance: Annotated[
         str | None,

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
 
 MISUSE: Any = typer.BadParameter.__base__
 """What typer raises for a command line that it does not understand; its own module is private."""
-_BEFORE_COMMANDS = ("--log-file", "--log-format", "--plugin", "--quiet", "--verbose", "--version")
+_WITH_VALUE = ("--log-file", "--log-format", "--plugin")
+GLOBAL_OPTIONS = (*_WITH_VALUE, "--quiet", "--verbose", "--version")
 """The options of `goldpan` itself."""
-_WITH_VALUE = _BEFORE_COMMANDS[:3]
+
+
+def global_options_first(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with the options of `goldpan` before the command.
+
+    People write them anywhere; the parser takes them there alone. What follows `--` stays.
+    """
+    end = words.index("--") if "--" in words else len(words)
+    first: list[str] = []
+    others: list[str] = []
+    left = iter(words[:end])
+    for word in left:
+        name, has_value, _ = word.partition("=")
+        if name not in GLOBAL_OPTIONS:
+            others.append(word)
+            continue
+        first.append(word)
+        if name in _WITH_VALUE and not has_value:
+            value = next(left, None)
+            if value is None:  # which the parser then says
+                return [word]
+            first.append(value)
+    return [*first, *others, *words[end:]]
 
 
 def run_program(program: Callable[..., Any]) -> int:
@@ -32,20 +54,9 @@ def _complain(error: Any) -> int:
     from goldpan.commands.shared import complain, wants_json
     from goldpan.core.errors import UsageError
 
-    option = getattr(error, "option_name", "")
     path = error.ctx.command_path if error.ctx else "goldpan"
-    if option in _BEFORE_COMMANDS:
-        command = path.removeprefix("goldpan ")
-        error.possibilities = ()
-        error.message = f"{option} comes before the command: goldpan {_words(option)} {command}"
     if wants_json():
         complain(UsageError(error.format_message(), f"Run {path} -h for help"))
     else:
         rich_utils.rich_format_error(error)
     return int(error.exit_code)
-
-
-def _words(option: str) -> str:
-    """Return a misplaced option with the value that follows it."""
-    after = sys.argv[sys.argv.index(option) + 1 :] if option in sys.argv else []
-    return f"{option} {after[0]}" if option in _WITH_VALUE and after else option

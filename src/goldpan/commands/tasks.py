@@ -29,6 +29,7 @@ from goldpan.commands.tasks_screen import (
     validated_json,
 )
 from goldpan.core.errors import UsageError
+from goldpan.datasets.splits import SPLIT_FORMS
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.core.workspace import Workspace
@@ -174,9 +175,7 @@ def import_data(
     ] = "default",
     split: Annotated[
         str | None,
-        typer.Option(
-            help="given, stratified:0.8,0.2, random:0.8,0.2 or the like. (default: the task's)"
-        ),
+        typer.Option(help=f"{SPLIT_FORMS}. (default: the task's)"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split.")] = 42,
     output: Annotated[

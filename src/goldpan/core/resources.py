@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from goldpan.core.errors import GoldpanError, WorkspaceError
+from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
 from goldpan.core.sealed import DamagedError
 
 _FULL = "there is no room left on the disk"
@@ -65,6 +65,37 @@ def explain(error: BaseException, path: Path | None = None) -> GoldpanError | No
         return None
     cause, remedy = _CAUSES[number]
     return WorkspaceError(f"{path or _file(error)} cannot be used: {cause}", remedy)
+
+
+def unwritable(
+    path: Path, error: OSError, kind: type[GoldpanError] = WorkspaceError
+) -> GoldpanError:
+    """Return an error of `kind` that says why a file or folder cannot be written, and what to do.
+
+    Where the folder around it is missing, that is a `UsageError`, as for every missing path.
+    """
+    problem = f"{path} cannot be written"
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        if not path.absolute().parent.is_dir():
+            return missing_folder(path)
+        cause = f"the system lets nobody make files in {path.absolute().parent}"
+        return kind(f"{problem}: {cause}", "Choose another place")
+    number = _number(error)
+    cause, remedy = _CAUSES.get(number or 0, (error.strerror or str(error), "Choose another place"))
+    return kind(f"{problem}: {cause}", remedy)
+
+
+def missing_folder(path: Path) -> UsageError:
+    """Return the error for a file or folder that would lie in a folder which is not there."""
+    return UsageError(
+        f"{path} cannot be written: there is no folder {path.parent}", "Make it, or name another"
+    )
+
+
+def check_folder(file: Path) -> None:
+    """Raise `UsageError` where a file would lie in a folder that is not there."""
+    if not file.absolute().parent.is_dir():
+        raise missing_folder(file)
 
 
 @contextmanager

@@ -7,13 +7,13 @@ may be anybody's: it counts once `goldpan trust` has recorded the folder, as it 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from goldpan.core.errors import UsageError
+from goldpan.core.workspace import write_whole
 
 VARIABLE = "GOLDPAN_TRUST"
 """The environment variable that names trusted workspaces, separated by commas, for jobs."""
@@ -75,11 +75,11 @@ def record_trust(root: Path, files: Sequence[Path], environment: Mapping[str, st
     """Trust a workspace as it is now; return the file that says so."""
     path = _path(environment)
     known = {**_recorded(environment), str(root.resolve()): digest_of(root, files)}
-    draft = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        draft.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        draft.replace(path)
+        write_whole(
+            path, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode(), private=True
+        )
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written: {error.strerror}", f"Set {VARIABLE} to the workspace"

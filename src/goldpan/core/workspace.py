@@ -34,7 +34,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from goldpan.core.errors import WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
 
 DEFAULT_RULES = "default"
@@ -213,6 +213,16 @@ def _remove_abandoned(base: Path) -> None:
             pass  # another process works there
         finally:
             os.close(descriptor)
+
+
+def existing(workspace: Workspace) -> Workspace:
+    """Return a workspace that is there; raises `UsageError` where there is none."""
+    if not workspace.root.is_dir():
+        raise UsageError(
+            f"There is no workspace {workspace.root}",
+            "Give its directory, or make it with goldpan mine --repo OWNER/NAME",
+        )
+    return workspace
 
 
 def make_directory(path: Path) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import DatasetError
+from goldpan.core.resources import unwritable
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
@@ -78,10 +79,7 @@ def write_dataset(
                 changes = changelog(compare_versions(since, building, workspace))
                 _describe(written, replace(card, changes=changes), provenance, more)
     except OSError as error:
-        raise DatasetError(
-            f"{directory} cannot be written: {error}",
-            "Free some space on the disk, or choose another",
-        ) from None
+        raise unwritable(directory, error, DatasetError) from None
     return replace(written, directory=directory)
 
 

@@ -57,9 +57,8 @@ def describe_task(
     if problems:
         many = len(problems) > 1
         raise UsageError(
-            f"{len(problems)} things are missing or wrong: {'; '.join(problems)}"
-            if many
-            else problems[0][0].upper() + problems[0][1:],
+            f"{f'{len(problems)} things are' if many else 'One thing is'} missing or wrong: "
+            f"{'; '.join(problems)}",
             f"Correct {'them all' if many else 'this'}, and run the command again",
         )
     return _toml(name, files, text, label, column, {"repo": repo, "document": document})

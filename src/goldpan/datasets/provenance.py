@@ -17,7 +17,7 @@ import orjson
 import pyarrow as pa
 
 from goldpan import __version__
-from goldpan.core.errors import DatasetError
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.suggest import suggested
 from goldpan.core.workspace import Workspace
@@ -106,7 +106,10 @@ def write_provenance(
 
 
 def read_provenance(directory: Path) -> dict[str, Any]:
-    """Read the `provenance.json` of a dataset; raises `DatasetError` where it is none."""
+    """Read the `provenance.json` of a dataset; raises `DatasetError` where it is none.
+
+    Raises `UsageError` where the directory is missing.
+    """
     path = directory / PROVENANCE
     remedy = "Give the directory of a dataset that goldpan build wrote"
     try:
@@ -116,7 +119,7 @@ def read_provenance(directory: Path) -> dict[str, Any]:
             raise DatasetError(f"{directory} holds no {PROVENANCE}", remedy) from None
         beside = directory.parent.iterdir() if directory.parent.is_dir() else ()
         near = suggested(directory.name, (folder.name for folder in beside if folder.is_dir()))
-        raise DatasetError(f"There is no directory {directory}{near}", remedy) from None
+        raise UsageError(f"There is no directory {directory}{near}", remedy) from None
     except (OSError, orjson.JSONDecodeError) as error:
         raise DatasetError(f"{path} cannot be read ({error})", "Build the dataset again") from None
     program = read.get("goldpan") if isinstance(read, dict) else None

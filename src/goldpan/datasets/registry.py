@@ -7,7 +7,6 @@ The name of a file is the name of its task; `task_file.py` says what stands in i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.plugins import with_plugins
+from goldpan.core.suggest import question
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import read_task
 
@@ -53,11 +53,9 @@ def find_task(name: str, own: Path | None = None) -> Task:
     tasks = load_tasks(own)
     if name in tasks:
         return tasks[name]
-    near = get_close_matches(name.lower().replace("-", "_"), tasks, n=3)
-    hint = f"Did you mean {' or '.join(near)}? " if near else ""
-    raise UnknownNameError(
-        f"There is no task {name!r}", f"{hint}Run goldpan tasks list to see all tasks"
-    )
+    hint = question(name.replace("-", "_"), tasks, 3)
+    remedy = f"{hint} Run goldpan tasks list to see all tasks"
+    raise UnknownNameError(f"There is no task {name!r}", remedy.lstrip())
 
 
 def tasks_of_family(family: str, tasks: Mapping[str, Task]) -> list[str]:

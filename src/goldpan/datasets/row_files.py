@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.parquet import Writer
+from goldpan.core.resources import unwritable
 
 
 def check_form(path: Path) -> None:
@@ -31,9 +32,7 @@ def write_rows(rows: pa.RecordBatchReader, path: Path) -> None:
     try:
         _WRITERS[path.suffix.lower()](rows, path)
     except OSError as error:
-        raise DatasetError(
-            f"{path} cannot be written: {error}", "Free some space on the disk, or choose another"
-        ) from None
+        raise unwritable(path, error, DatasetError) from None
 
 
 def _parquet(rows: pa.RecordBatchReader, path: Path) -> None:

@@ -20,20 +20,23 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import ceil
-from typing import Literal, Self
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Literal, Self
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.stratify import stratify
 
+if TYPE_CHECKING:  # it takes long to import, and help needs the forms alone
+    import pyarrow as pa
+
 Kind = Literal["random", "time", "repository", "project", "stratified", "given", "none"]
 
 _NAMES = {1: ("test",), 2: ("train", "test"), 3: ("train", "validation", "test")}
-_FORMS = (
-    "random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2, "
-    "time:2023-01-01, time:2023-01-01,2024-01-01, given or none"
+SPLIT_FORMS = (
+    "none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2, "
+    "time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given"
 )
+"""What `SplitPlan.parse` reads, for people."""
+_REMEDY = f"Write {SPLIT_FORMS}"
 _HASHES = 2**64
 
 
@@ -63,7 +66,7 @@ class SplitPlan:
             case "time" if 1 <= len(values) <= 2:
                 return cls("time", cuts=_cuts(text, values), seed=seed)
             case _:
-                raise UsageError(f"{text!r} is not a way to split a dataset", f"Write {_FORMS}")
+                raise UsageError(f"{text!r} is not a way to split a dataset", _REMEDY)
 
     def __str__(self) -> str:
         parts = [_plain(share) for share in self.shares]
@@ -224,11 +227,9 @@ def _shares(text: str, values: list[str]) -> tuple[Fraction, ...]:
     try:
         shares = tuple(Fraction(value) for value in values)
     except (ValueError, ZeroDivisionError):
-        raise UsageError(f"The shares of {text!r} are not numbers", f"Write {_FORMS}") from None
+        raise UsageError(f"The shares of {text!r} are not numbers", _REMEDY) from None
     if min(shares) <= 0 or sum(shares) != 1:
-        raise UsageError(
-            f"The shares of {text!r} are not all above 0 with a sum of 1", f"Write {_FORMS}"
-        )
+        raise UsageError(f"The shares of {text!r} are not all above 0 with a sum of 1", _REMEDY)
     return shares
 
 
@@ -242,7 +243,7 @@ def _cuts(text: str, values: list[str]) -> tuple[datetime, ...]:
         cuts = [datetime.fromisoformat(value) for value in values]
         utc = tuple(cut.astimezone(UTC) if cut.tzinfo else cut.replace(tzinfo=UTC) for cut in cuts)
     except (ValueError, OverflowError):
-        raise UsageError(f"The cut-offs of {text!r} are not dates", f"Write {_FORMS}") from None
+        raise UsageError(f"The cut-offs of {text!r} are not dates", _REMEDY) from None
     if any(later <= earlier for earlier, later in pairwise(utc)):
         raise UsageError(f"The cut-offs of {text!r} do not rise", "Write the earlier date first")
     return utc

@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
-from difflib import get_close_matches
 from functools import cache
 from pathlib import PurePath
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from goldpan.core.errors import UsageError
+from goldpan.core.suggest import question
 from goldpan.datasets.licenses import UNKNOWN
 from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource
 
@@ -147,8 +147,7 @@ def _unknown_keys(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         names = [field.name for field in fields(kind)]
         for key in table if isinstance(table, Mapping) else ():
             if key not in names:
-                near = get_close_matches(str(key), names, n=1)
-                remedy = f"Did you mean {near[0]}" if near else f"It may hold {', '.join(names)}"
+                remedy = question(str(key), names) or f"It may hold {', '.join(names)}"
                 yield f"the key {prefix}{key} is unknown", remedy
 
 

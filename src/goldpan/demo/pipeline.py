@@ -39,6 +39,7 @@ from goldpan.core.errors import EvaluationError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.terminal import Terminal
 from goldpan.core.workspace import Workspace, publish
+from goldpan.datasets.provenance import finished_datasets
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task_data import read_task_data
@@ -108,15 +109,16 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
         history.print_histories([(cloned, read_history(workspace, REPO, reporter))])
         filtering.print_filtered(run_filters(workspace, [REPO], profile, reporter))
         _review(workspace, profile, reporter, console)
-        directories = [_build(workspace, name, profile, reporter) for name in FAMILIES]
+        for name in FAMILIES:
+            _build(workspace, name, profile, reporter)
         _verify(workspace, reporter, console)
-        report = workspace.root / REPORT
-        console.print()
-        datasets.print_reported(write_report(workspace, [REPO], profile, directories, report))
     console.print("\nOne issue explained\n")
     filtering.print_explanation(explain(workspace, _EXAMPLE))
     console.print("\nA baseline evaluated\n")
     _evaluate(workspace, reporter, console)
+    console.print("\nThe report\n")
+    report, directories = workspace.root / REPORT, finished_datasets(workspace)
+    datasets.print_reported(write_report(workspace, [REPO], profile, directories, report))
     _show_way_on(console, workspace, report)
 
 

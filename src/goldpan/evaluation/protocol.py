@@ -9,12 +9,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
 from goldpan.core.errors import UsageError
+from goldpan.core.suggest import question
 from goldpan.datasets.task import Task
 from goldpan.text.preprocessing import ordered_steps
 
@@ -134,9 +134,8 @@ def find_protocol(name: str) -> Protocol:
     """Return a protocol; raises `UsageError` that lists those there are."""
     available = protocols()
     if name not in available:
-        near = get_close_matches(name, available, n=1)
-        hint = f"Did you mean {near[0]}? " if near else ""
-        raise UsageError(f"There is no protocol {name!r}", f"{hint}Choose {', '.join(available)}")
+        remedy = f"{question(name, available)} Choose {', '.join(available)}"
+        raise UsageError(f"There is no protocol {name!r}", remedy.lstrip())
     return available[name]
 
 

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from goldpan.code.edits.edit import EditError
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.split_patch import split_patch
-from goldpan.core.errors import EvaluationError
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
 from goldpan.execution.resolve import Outcome, Resolution
@@ -211,6 +211,8 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 if not isinstance(row, dict):
                     raise EvaluationError(f"{path}:{number} is not a JSON object", _REMEDY)
                 yield number, row
+    except FileNotFoundError:
+        raise UsageError(f"There is no file {path}", _REMEDY) from None
     except OSError as error:
         raise EvaluationError(f"{path} cannot be read: {error.strerror}", _REMEDY) from None
     except orjson.JSONDecodeError as error:

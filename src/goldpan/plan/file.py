@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import is_address
+from goldpan.core.suggest import question
 from goldpan.plan.family_sections import FAMILIES
 from goldpan.plan.sections import DatasetPlan, Plan
 from goldpan.plan.tags import check_tag
@@ -120,7 +120,7 @@ def check_plan(file: PlanFile, tasks: Path | None = None) -> None:
         if dataset.family in FAMILIES:
             _check_family(file, f"dataset[{number}]", dataset, tasks)
             continue
-        _check_key(file, f"dataset[{number}].family", find_recipe, dataset.family)
+        _check_key(file, f"dataset[{number}].family", find_recipe, dataset.family, FAMILIES)
         _check_key(file, f"dataset[{number}].split", SplitPlan.parse, dataset.split, dataset.seed)
     for number, evaluation in enumerate(plan.evaluation):
         _check_tasks(file, f"evaluation[{number}].datasets", evaluation.datasets, tasks)
@@ -212,11 +212,10 @@ def _check_names(file: Path, plan: Plan) -> None:
     for number, evaluation in enumerate(plan.evaluation):
         for name in evaluation.datasets:
             if name not in names:
-                near = get_close_matches(name, names, n=1)
                 others = f"It builds {', '.join(names) or 'none'}"
                 raise UsageError(
                     f"{file}: evaluation[{number}].datasets: the plan builds no {name!r}",
-                    f"Did you mean {near[0]}" if near else others,
+                    question(name, names) or others,
                 )
     _check_rules(file, plan)
     _check_review(file, plan)
@@ -233,10 +232,9 @@ def _check_repositories(file: Path, plan: Plan) -> None:
     listed = {name.lower(): name for name in plan.repositories.listed}
     for key, name in named:
         if name.lower() not in listed:
-            near = get_close_matches(name.lower(), listed, n=1)
             raise UsageError(
                 f"{file}: {key}: {name} is not listed",
-                f"Did you mean {listed[near[0]]}" if near else "Add it to repositories.listed",
+                question(name, listed.values()) or "Add it to repositories.listed",
             )
 
 

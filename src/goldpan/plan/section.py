@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
+
+from goldpan.core.suggest import question
 
 UNKNOWN_KEY = "unknown_key"
 """The type of the error of a key that a section does not know."""
@@ -28,8 +29,7 @@ class Section(BaseModel):
         for key, value in values.items():
             name = str(key).replace("-", "_")
             if name not in keys:
-                near = get_close_matches(name, keys, n=1)
-                remedy = f"Did you mean {near[0]}" if near else f"It may hold {', '.join(keys)}"
+                remedy = question(name, keys) or f"It may hold {', '.join(keys)}"
                 raise PydanticCustomError(
                     UNKNOWN_KEY, "the key {key} is unknown", {"key": str(key), "remedy": remedy}
                 )

@@ -13,11 +13,11 @@ import duckdb
 
 from goldpan.code.split_patch import split_patch
 from goldpan.code.unified_diff import Sides, blocks_as_diff, side_by_side
-from goldpan.core.errors import DatasetError
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sanitize import line
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
-from goldpan.datasets.provenance import shard_paths
+from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 from goldpan.report.tables import file_list, rows
 from goldpan.report.tree import Branch, draw_around
 from goldpan.text.excerpts import Excerpt, excerpt
@@ -118,7 +118,10 @@ class Dataset:
     """A dataset with examples of it."""
 
     name: str
-    family: Family
+    title: str
+    """What kind of rows it has."""
+    family: Family | None
+    """None where its rows are of no issue or fix pair, such as of an imported task."""
     splits: Mapping[str, int]
     examples: tuple[Example, ...]
 
@@ -133,11 +136,14 @@ def draw_examples(
 ) -> Dataset:
     """Draw at most `most` rows of a dataset, the same for the same rows and seed.
 
-    `connection` holds the view `verdicts`. Raises `DatasetError` where the directory holds no
-    dataset of a known family or a damaged one.
+    Of one whose rows are of no issue, such as an imported task, none is drawn. `connection` holds
+    the view `verdicts`. Raises `DatasetError` where the directory holds no dataset or a damaged
+    one, `UsageError` where it is missing.
     """
     files = shard_paths(directory)
     remedy = "Give the directory of a dataset that goldpan build wrote"
+    if not directory.is_dir():
+        raise UsageError(f"There is no directory {directory}", remedy)
     if not files:
         raise DatasetError(f"{directory} holds no data/*.parquet", remedy)
     try:
@@ -147,12 +153,17 @@ def draw_examples(
         )
         columns = {row["column_name"] for row in rows(connection, "DESCRIBE shards")}
         family = _family(columns)
-        if family is None:
+        known = read_provenance(directory) if (directory / PROVENANCE).exists() else {}
+        if family is None and not known:
             raise DatasetError(f"{directory} holds no kind of dataset that is known", remedy)
         splits: dict[str, int] = {}
         for row in rows(connection, "SELECT filename, count(*) AS n FROM shards GROUP BY filename"):
             split = _split(row["filename"])
             splits[split] = splits.get(split, 0) + row["n"]
+        name = directory.resolve().name
+        if family is None:
+            title = str(known.get("family", name))
+            return Dataset(name, title, None, dict(sorted(splits.items())), ())
         ids = [row["id"] for row in rows(connection, _DRAWN, seed=str(seed), most=most)]
         drawn_rows = rows(connection, "FROM shards WHERE list_contains($ids, id)", ids=ids)
     except duckdb.Error as error:
@@ -161,7 +172,7 @@ def draw_examples(
         ) from error
     drawn_rows.sort(key=lambda row: (ids.index(row["id"]), row["filename"]))
     examples = tuple(_example(connection, row) for row in drawn_rows[:most])
-    return Dataset(directory.resolve().name, family, dict(sorted(splits.items())), examples)
+    return Dataset(name, family.title, family, dict(sorted(splits.items())), examples)
 
 
 def _family(columns: set[str]) -> Family | None:

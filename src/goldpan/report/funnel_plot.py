@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError
 from goldpan.core.extras import load
-from goldpan.core.workspace import make_directory
+from goldpan.core.resources import unwritable
 from goldpan.filters.funnel import PLURAL, Funnel
 from goldpan.report.funnels import Level, levels
 from goldpan.report.plot_style import GOLD, INK, PALE, SOFT, STYLE
@@ -40,12 +40,9 @@ def plot_funnel(funnels: Sequence[Funnel], path: Path) -> None:
         write_page(render("funnel_page.html.jinja", title="Goldpan funnel", funnels=funnels), path)
         return
     try:
-        make_directory(path.parent)
         _draw(funnels, path, suffix[1:])
     except OSError as error:
-        raise WorkspaceError(
-            f"{path} cannot be written: {error.strerror or error}", "Choose another path"
-        ) from None
+        raise unwritable(path, error) from None
 
 
 def _draw(funnels: Sequence[Funnel], path: Path, kind: str) -> None:

@@ -15,7 +15,11 @@ WITH found AS (
          strftime(min(created_at), '%Y-%m-%d') AS first,
          strftime(max(updated_at), '%Y-%m-%d') AS last
   FROM entries GROUP BY repo
-), said AS (SELECT repo, count(*) AS comments FROM comments GROUP BY repo),
+), said AS (
+  SELECT repo, count(*) FILTER (kind = 'comment') AS comments,
+         count(*) FILTER (kind = 'review_comment') AS review_comments
+  FROM comments GROUP BY repo
+),
 tied AS (SELECT repo, count(*) AS pairs FROM pairs GROUP BY repo),
 passed AS (
   SELECT repo, count(*) FILTER (subject = 'issue') AS kept_issues,
@@ -25,7 +29,8 @@ passed AS (
              FROM repositories GROUP BY repo)
 SELECT repo, coalesce(language, '') AS language, coalesce(license, '') AS license,
        coalesce(first, '') AS first, coalesce(last, '') AS last, issues, pulls,
-       coalesce(comments, 0) AS comments, coalesce(kept_issues, 0) AS kept_issues,
+       coalesce(comments, 0) AS comments, coalesce(review_comments, 0) AS review_comments,
+       coalesce(kept_issues, 0) AS kept_issues,
        coalesce(pairs, 0) AS pairs, coalesce(kept_pairs, 0) AS kept_pairs
 FROM found LEFT JOIN said USING (repo) LEFT JOIN tied USING (repo)
 LEFT JOIN passed USING (repo) LEFT JOIN known USING (repo)
@@ -47,6 +52,9 @@ class Overview:
     issues: int
     pulls: int
     comments: int
+    """On issues and pull requests, as `goldpan status` counts them."""
+    review_comments: int
+    """On lines of code."""
     kept_issues: int
     pairs: int
     kept_pairs: int

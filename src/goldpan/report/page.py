@@ -13,9 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from goldpan import __version__
-from goldpan.core.errors import WorkspaceError
+from goldpan.core.resources import check_folder, unwritable, write_file
 from goldpan.core.sanitize import line, visible
-from goldpan.core.workspace import Workspace, make_directory
+from goldpan.core.workspace import Workspace
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.funnel import PLURAL, Funnel, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
@@ -67,6 +67,7 @@ class _Group:
     subject: str
     decides: bool
     out: int
+    undecided: int
     definition: str
     source: str
     settings: tuple[tuple[str, str], ...]
@@ -85,8 +86,10 @@ def write_report(
     """Write the report on filtered repositories, with examples of datasets, as one HTML file.
 
     Raises `WorkspaceError` where a repository was not filtered by the profile or the file cannot
-    be written, `DatasetError` where a directory holds no dataset.
+    be written, `UsageError` where a path is missing, `DatasetError` where a directory holds no
+    dataset.
     """
+    check_folder(output)
     funnels = [_Funnels(repo, *read_funnels(workspace, [repo], profile)) for repo in repos]
     issues = sum_funnels([own.issues for own in funnels], profile.decide)
     whole = issues, sum_funnels([own.pairs for own in funnels], profile.decide)
@@ -166,14 +169,11 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
 
 
 def write_page(page: str, output: Path) -> None:
-    """Write a page; raises `WorkspaceError` where that fails."""
+    """Write a page; raises `WorkspaceError` where that fails, `UsageError` without its folder."""
     try:
-        make_directory(output.parent)
-        output.write_bytes(page.encode())
+        write_file(output, page)
     except OSError as error:
-        raise WorkspaceError(
-            f"{output} cannot be written: {error.strerror or error}", "Choose another path"
-        ) from None
+        raise unwritable(output, error) from None
 
 
 def _style(name: str) -> str:
@@ -227,7 +227,8 @@ def _groups(
                     step.criterion,
                     funnel.subject,
                     step.decides,
-                    step.out + step.undecided,
+                    step.out,
+                    step.undecided,
                     criterion.definition if criterion else "",
                     criterion.source if criterion else "",
                     tuple((name, _setting(value)) for name, value in settings.items()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from goldpan.core.errors import UsageError
+from goldpan.core.suggest import question
 from goldpan.reproduce.names import unknown_name
 from goldpan.reproduce.recipe import PATTERN, Recipe, TableRecipe, TaskRecipe
 
@@ -41,11 +41,10 @@ def find_recipe(name: str) -> Recipe:
             raise UsageError(f"{name} cannot be read: {error}", "Check the file") from None
     names = recipe_names()
     if name not in names:
-        near = get_close_matches(name.lower(), names, n=1)
-        hint = f"Did you mean {near[0]}? " if near else ""
+        hint = question(name, names)
         raise UsageError(
             f"There is no recipe {name!r}",
-            f"{hint}Choose {', '.join(names)}, or give the path of a TOML file",
+            f"{hint} Choose {', '.join(names)}, or give the path of a TOML file".lstrip(),
         )
     file = _SHIPPED / f"{name}{_ENDING}"
     return read_recipe(file.name, file.read_text(encoding="utf-8"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from goldpan.core.errors import UsageError
+from goldpan.core.suggest import question
 
 
 def split_names(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -16,8 +16,8 @@ def split_names(arguments: Sequence[str]) -> tuple[str, ...]:
 
 def unknown_name(recipe: str, noun: str, name: str, choices: Sequence[str]) -> UsageError:
     """Return the error for a name that a recipe has not, with the nearest that it has."""
-    lower = {entry.lower(): entry for entry in choices}
-    near = get_close_matches(name.lower(), list(lower), n=1)
-    hint = f"Did you mean {lower[near[0]]}? " if near else ""
     choice = f"Choose {', '.join(choices)}" if choices else "Leave it out"
-    return UsageError(f"The recipe {recipe} has no {noun} {name!r}", f"{hint}{choice}")
+    return UsageError(
+        f"The recipe {recipe} has no {noun} {name!r}",
+        f"{question(name, choices)} {choice}".lstrip(),
+    )

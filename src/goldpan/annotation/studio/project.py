@@ -31,7 +31,7 @@ from goldpan.annotation.studio.errors import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import Workspace, make_directory, write_whole
+from goldpan.core.workspace import Workspace, existing, make_directory, write_whole
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 
@@ -105,8 +105,11 @@ def projects(workspace: Workspace) -> list[str]:
 
 
 def open_project(workspace: Workspace, name: str) -> Project:
-    """Return a project; raises `WorkspaceError` where there is none or it is damaged."""
-    root = project_directory(workspace, name)
+    """Return a project; raises `WorkspaceError` where there is none or it is damaged.
+
+    Raises `UsageError` where the workspace is missing.
+    """
+    root = project_directory(existing(workspace), name)
     if not (root / "project.json").exists():
         known = ", ".join(projects(workspace)) or "none yet"
         raise WorkspaceError(

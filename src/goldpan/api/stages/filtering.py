@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.api.repositories import existing_layout, known_repositories
+from goldpan.api.repositories import known_repositories
+from goldpan.core.workspace import existing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +46,7 @@ def near_duplicates(
     from goldpan.filters.clusters import workspace_duplicates
     from goldpan.filters.stored import find_profile
 
-    layout = existing_layout(self.layout)
+    layout = existing(self.layout)
     chosen = find_profile(layout, layout.repositories("tables"), str(profile))
     settings = chosen.settings["near-duplicates"]
     with self.reporting() as reporter:

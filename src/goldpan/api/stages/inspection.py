@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.api.repositories import existing_layout, known_repositories
+from goldpan.api.repositories import known_repositories
+from goldpan.core.workspace import existing
 
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
@@ -22,14 +23,14 @@ def why(self: Workspace, subject: str, rules: str = "default") -> Explanation:
     """Explain one entry, ``OWNER/NAME#NUMBER``: references, pairs, verdicts, raw replies."""
     from goldpan.explain import explain
 
-    return explain(self.layout.by_rules(rules), subject)
+    return explain(existing(self.layout).by_rules(rules), subject)
 
 
 def trace(self: Workspace, example_id: str, datasets: Sequence[str | Path] = ()) -> Trace:
     """Trace an example, such as ``qa:OWNER/NAME#NUMBER``, to replies and git objects."""
     from goldpan.trace import trace
 
-    return trace(self.layout, example_id, [Path(dataset) for dataset in datasets])
+    return trace(existing(self.layout), example_id, [Path(dataset) for dataset in datasets])
 
 
 def check(self: Workspace) -> CheckResult:
@@ -37,7 +38,7 @@ def check(self: Workspace) -> CheckResult:
     from goldpan.check import check_workspace
 
     with self.reporting() as reporter:
-        return check_workspace(existing_layout(self.layout), reporter)
+        return check_workspace(existing(self.layout), reporter)
 
 
 def repair(self: Workspace, *repos: str) -> dict[str, Repair]:
@@ -49,7 +50,7 @@ def repair(self: Workspace, *repos: str) -> dict[str, Repair]:
     from goldpan.miners.repair import repair
 
     if not repos:
-        return repair_archives(existing_layout(self.layout))
+        return repair_archives(existing(self.layout))
     repairs = {}
     for name in repos:
         with self.layout.lock(name):
@@ -67,18 +68,17 @@ def report(
 ) -> ReportFacts:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
-    By default it draws examples from all datasets that `build` wrote into the workspace.
+    By default it counts all datasets of the workspace, and draws examples of those of its
+    issues and fix pairs.
     """
     from goldpan.api.dataset import Dataset
-    from goldpan.datasets.examples import FAMILIES
-    from goldpan.datasets.provenance import finished_datasets, read_provenance
+    from goldpan.datasets.provenance import finished_datasets
     from goldpan.filters.stored import find_profile
     from goldpan.report.page import write_report
 
     names = known_repositories(self.layout, repos, "tables")
-    if datasets is None:  # imported tasks, which tell of no repository, lie there too
-        directories = finished_datasets(self.layout)
-        paths = [path for path in directories if read_provenance(path).get("family") in FAMILIES]
+    if datasets is None:
+        paths = finished_datasets(self.layout)
     else:
         paths = [
             dataset.path if isinstance(dataset, Dataset) else Path(dataset) for dataset in datasets

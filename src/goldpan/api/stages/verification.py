@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.api.repositories import existing_layout
 from goldpan.core.errors import UsageError
+from goldpan.core.workspace import existing
 
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
@@ -44,8 +44,9 @@ def verify(
     from goldpan.execution.records import Settings, instance_of
     from goldpan.execution.verify_all import verify_all
 
+    _check_uv(recipes)
     settings = Settings(repeats, seconds, memory, disk=disk, isolation=isolation, image=image)
-    layout = existing_layout(self.layout)
+    layout = existing(self.layout)
     with self.reporting() as reporter:
         return verify_all(
             layout,
@@ -85,8 +86,9 @@ def resolved(
     from goldpan.execution.records import Settings, instance_of
     from goldpan.execution.resolve import resolve_all
 
+    _check_uv(recipes)
     settings = Settings(1, seconds, memory, disk=disk, isolation=isolation, image=image)
-    layout, file = existing_layout(self.layout), Path(predictions)
+    layout, file = existing(self.layout), Path(predictions)
     rows = _rows(data)
     patches = patches_of(rows, read_patches(file))
     with self.reporting() as reporter:
@@ -104,6 +106,14 @@ def resolved(
     result = summarize(resolutions, patches)
     write_resolved(file, result)
     return result
+
+
+def _check_uv(recipes: Sequence[str | Path]) -> None:
+    """Stop before anything is read where uv is missing, unless recipes of one's own may do."""
+    from goldpan.execution.python_env import find_uv
+
+    if not recipes:
+        find_uv()
 
 
 def _rows(data: str | Path | Dataset) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import DatasetError
+from goldpan.core.resources import unwritable
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
 
@@ -23,10 +24,7 @@ def replacing(workspace: Workspace, directory: Path, family: str) -> Iterator[Pa
         with workspace.replacing(directory) as building:
             yield building
     except OSError as error:
-        raise DatasetError(
-            f"{directory} cannot be written: {error}",
-            "Free some space on the disk, or choose another",
-        ) from None
+        raise unwritable(directory, error, DatasetError) from None
 
 
 def stored_provenance(directory: Path, family: str) -> dict[str, Any]:

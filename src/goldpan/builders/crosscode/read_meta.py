@@ -251,6 +251,10 @@ def list_metas(directory: Path) -> list[Path]:
     """Return the meta files of a directory, sorted; raises `DatasetError` where there are none."""
     try:
         paths = sorted(path for path in directory.iterdir() if path.name.endswith(META))
+    except FileNotFoundError:
+        raise UsageError(
+            f"There is no directory {directory}", "Give a directory of task files"
+        ) from None
     except OSError as error:
         raise DatasetError(
             f"{directory} cannot be read: {error.strerror}", "Give a directory of task files"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -22,6 +21,7 @@ from goldpan.builders.crosscode.kinds import (
 )
 from goldpan.builders.crosscode.meta import Meta
 from goldpan.core.errors import UsageError
+from goldpan.core.suggest import question
 
 Level = Literal["category", "subtype", "type"]
 Scope = Literal["intra", "inter"]
@@ -91,9 +91,8 @@ def find_split(name: str, splits: Mapping[str, TaskSplit]) -> str:
     by_name = {split.casefold(): split for split in splits}
     if name.casefold() in by_name:
         return by_name[name.casefold()]
-    near = get_close_matches(name.casefold(), by_name, n=3)
-    hint = f"Did you mean {' or '.join(by_name[key] for key in near)}? " if near else ""
-    raise UsageError(f"There is no split {name!r}", f"{hint}Choose {', '.join(splits)}")
+    remedy = f"{question(name, splits, 3)} Choose {', '.join(splits)}"
+    raise UsageError(f"There is no split {name!r}", remedy.lstrip())
 
 
 def assign_tasks(name: str, split: TaskSplit, metas: Iterable[Meta]) -> Assigned:

@@ -111,7 +111,10 @@ def make_request(
         )
     how = split or profile.split
     if how != LEAVE_ONE_OUT:
-        SplitPlan.parse(how)
+        try:
+            SplitPlan.parse(how)
+        except UsageError as error:
+            raise UsageError(error.problem, f"{error.remedy}; or {LEAVE_ONE_OUT}") from None
     return BuildRequest(
         event_source,
         profile,

@@ -17,6 +17,7 @@ from goldpan.code.edits.encodings import encode, readings
 from goldpan.code.edits.lines import Forgiveness
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.edits.unified import apply_hunks, is_unified, parse_unified, refuse_binary
+from goldpan.core.errors import UsageError
 from goldpan.git.paths import path_text
 from goldpan.git.unified import FileDiff
 
@@ -57,6 +58,10 @@ def apply_patch(patch: Path, root: Path, *, write: bool, lenient: bool = False) 
     """Apply the patch in a file; see `apply_patch_files`."""
     try:
         text = patch.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise UsageError(
+            f"There is no file {patch}", "Name a file with SEARCH/REPLACE blocks or a diff"
+        ) from None
     except OSError as error:
         raise FileError(
             f"{patch} cannot be read: {error.strerror}", "Name a file with SEARCH/REPLACE blocks"

@@ -12,7 +12,10 @@ import socket
 import threading
 import time
 import uuid
-from datetime import timedelta
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import orjson
 
@@ -30,6 +33,7 @@ class Lease:
     def __init__(self, store: ObjectStore, name: str, seconds: float | None = None) -> None:
         self.name = name
         self.lost = False
+        self.ends: datetime | None = None
         self._store = store
         self._key = f"locks/{name}.json"
         self._seconds = SECONDS if seconds is None else seconds
@@ -38,15 +42,20 @@ class Lease:
         self._thread: threading.Thread | None = None
 
     def acquire(self) -> str | None:
-        """Take the lock; return who has it where it is not free."""
+        """Take the lock; return who has it where it is not free.
+
+        Where that is a process of this machine that has ended, `ends` says until when it is kept.
+        """
         self._store.prove_conditions()
         lock = self._store.read(self._key)
         if lock is None:
             self._etag = self._store.create(self._key, self._content())
         else:
-            owner = _owner(lock)
-            if owner and not self._expired(lock):
-                return owner
+            held = _read(lock)
+            ends = lock.modified + timedelta(seconds=held.seconds)
+            if held.owner and self._store.now() <= ends:
+                self.ends = ends if held.is_gone() else None
+                return held.owner
             self._etag = self._store.replace(self._key, self._content(), lock.etag)
         return None if self._etag else "another machine"
 
@@ -80,28 +89,58 @@ class Lease:
         return orjson.dumps(
             {
                 "owner": f"{_user()} on {socket.gethostname()} (process {os.getpid()})",
+                "machine": _machine(),
+                "process": os.getpid(),
                 "seconds": self._seconds,
                 "renewal": uuid.uuid4().hex,  # so that no two have the same ETag
             }
         )
 
-    def _expired(self, lock: Object) -> bool:
-        try:
-            seconds = min(float(orjson.loads(lock.body)["seconds"]), 3_600.0)
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-            seconds = SECONDS
-        return self._store.now() - lock.modified > timedelta(seconds=seconds)
-
 
 _FREE = orjson.dumps({"owner": None})
 
 
-def _owner(lock: Object) -> str | None:
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What a lock says of its holder."""
+
+    owner: str | None = "somebody"
+    seconds: float = SECONDS
+    machine: str = ""
+    process: int = 0
+
+    def is_gone(self) -> bool:
+        """Whether the holder was a process of this machine that has ended."""
+        if not self.process or self.machine != _machine():
+            return False
+        try:
+            os.kill(self.process, 0)
+        except ProcessLookupError:
+            return True
+        except (PermissionError, OverflowError):
+            return False
+        return False
+
+
+def _read(lock: Object) -> _Held:
     try:
-        owner = orjson.loads(lock.body)["owner"]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        return "somebody"
-    return None if owner is None else str(owner)
+        said = orjson.loads(lock.body)
+        owner = None if said["owner"] is None else str(said["owner"])
+        seconds = min(float(said.get("seconds", SECONDS)), 3_600.0)
+        process = int(said.get("process", 0))
+        return _Held(owner, seconds, str(said.get("machine", "")), max(process, 0))
+    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError):
+        return _Held()
+
+
+def _machine() -> str:
+    """Return what tells this machine, since it was started, and its process numbers from others."""
+    parts = [socket.gethostname()]
+    for name in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
+        with suppress(OSError):  # only Linux has them
+            path = Path(name)
+            parts.append(path.readlink().name if path.is_symlink() else path.read_text().strip())
+    return " ".join(parts)
 
 
 def _user() -> str:

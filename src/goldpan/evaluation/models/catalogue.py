@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.plugins import blamed, with_plugins
-from goldpan.core.suggest import suggested
+from goldpan.core.suggest import question, suggested
 from goldpan.evaluation.dates import CUTOFF, read_cutoff
 from goldpan.evaluation.model import Model
 
@@ -58,9 +57,8 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
     """
     entries = catalogue()
     if name not in entries:
-        near = get_close_matches(name, entries, n=3)
-        hint = f"Did you mean {' or '.join(near)}? " if near else ""
-        raise UnknownNameError(f"There is no model {name!r}", f"{hint}Choose {', '.join(entries)}")
+        remedy = f"{question(name, entries, 3)} Choose {', '.join(entries)}"
+        raise UnknownNameError(f"There is no model {name!r}", remedy.lstrip())
     with blamed("model", name):
         model = entries[name].make({key: settings[key] for key in settings if key != CUTOFF})
     if CUTOFF not in settings:

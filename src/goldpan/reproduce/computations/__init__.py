@@ -7,10 +7,10 @@ Each is a module here with a function `compute(context, table, settings)` that y
 from __future__ import annotations
 
 import pkgutil
-from difflib import get_close_matches
 from importlib import import_module
 
 from goldpan.core.errors import UsageError
+from goldpan.core.suggest import question
 from goldpan.reproduce.context import Compute
 
 
@@ -23,11 +23,9 @@ def find_computation(name: str) -> Compute:
     """Return the computation of that name; raises `UsageError` that lists those there are."""
     available = computations()
     if name not in available:
-        near = get_close_matches(name, available, n=1)
-        hint = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(
             f"A recipe asks for the computation {name!r}, which does not exist",
-            f"{hint}Choose {', '.join(available)}",
+            f"{question(name, available)} Choose {', '.join(available)}".lstrip(),
         )
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
     compute: Compute = module.compute

@@ -1,0 +1,136 @@
+"""What the program says where something is missing or mistyped: the true cause and one law."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from goldpan.builders.issue_type.build import LEAVE_ONE_OUT
+from goldpan.builders.recipes import RECIPES
+from goldpan.cli import app
+from goldpan.core.errors import UsageError
+from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
+from goldpan.plan.family_sections import FAMILIES
+from goldpan.plan.file import check_plan, load_plan
+from tests.console import run, sentence
+from tests.demo_workspace import attempt, make_demo
+from tests.places import ROOT
+
+MISSING = (
+    "report --workspace demo --dataset none",
+    "report --workspace demo --output none/report.html",
+    "funnel --workspace demo --plot none/funnel.svg",
+    "funnel --workspace demo --plot none/funnel.html",
+    "verify none --workspace demo",
+    "evaluate resolved none --predictions none.jsonl --workspace demo",
+    "evaluate score --task none.toml --workspace demo",
+    "evaluate labels none --gold none.csv",
+    "evaluate labels demo/datasets/qa --gold none.csv",
+    "publish none --repo-id a/b --dry-run",
+    "export none --to chat --output out",
+    "diff none demo/datasets/qa --workspace demo",
+    "diff demo/datasets/qa none --workspace demo",
+    "contamination none --against demo/datasets/qa",
+    "contamination demo/datasets/qa --against none",
+    "run none.toml",
+    "apply-edit none",
+    "import nlbse23-comments none/java.csv",
+    "tasks import bug_issue none.csv",
+    "tasks add urgent --file none.csv --text body --label urgent",
+    "mine --repos none",
+    "mine --repo a/b --from-backup none",
+    "review --workspace demo --settings none.toml",
+    "filter --workspace demo --profile none.toml",
+    "pair --workspace demo --rules none.toml",
+    "trace qa:a/b#1 --workspace demo --dataset none",
+    "status --plugin none.py",
+    "build qa --workspace demo --gold none.csv",
+    "build issue-type --from mined --workspace demo --profile none.toml",
+    "build crosscode import none --workspace demo",
+    "build crosscode check none",
+    "reproduce none.toml",
+    "annotate push --project p --form fix-pair --dataset none --workspace demo",
+    "check none",
+    *(
+        f"{command} --workspace none"
+        for command in (
+            *("check", "normalize", "clone", "pair", "status", "filter", "funnel", "report"),
+            *("why a/b#1", "trace qa:a/b#1", "build qa", "build code-comments"),
+            "review --model m --dry-run",
+            *("build issue-type --from mined", "verify x", "annotate status --project p"),
+        )
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that holds the workspace of a demo, as `demo`."""
+    folder = tmp_path_factory.mktemp("messages")
+    make_demo(folder / "demo")
+    return folder
+
+
+@pytest.mark.parametrize("line", MISSING)
+def test_a_path_that_is_missing_is_wrong_usage_everywhere(demo: Path, line: str) -> None:
+    done = run(*line.split(), folder=demo)
+    sentence(done, 2, "none")
+    assert not (demo / "none").exists()
+
+
+def test_the_true_cause_is_told_where_a_dataset_cannot_be_written(demo: Path) -> None:
+    done = run("build", "qa", "--workspace", "demo", "--output", "/proc/foo", folder=demo)
+    sentence(done, 1, "/proc/foo cannot be written: the system lets nobody make files in /proc")
+    assert "space" not in done.err
+
+
+def test_trace_offers_the_whole_id(demo: Path) -> None:
+    done = attempt("trace", "prospector/sluice#5", "--workspace", str(demo / "demo"))
+    assert done.code == 2
+    offered = "Did you mean qa:prospector/sluice#5 or nlbse23_issue_type:prospector/sluice#5?\n"
+    assert done.err.endswith(offered)
+    done = attempt("trace", "QA:prospector/Sluice#5", "--workspace", str(demo / "demo"))
+    offered = "Did you mean qa:prospector/sluice#5 or nlbse23_issue_type:prospector/sluice#5?\n"
+    assert done.err.endswith(offered)
+    done = attempt("trace", "prospector/sluice#4567", "--workspace", str(demo / "demo"))
+    assert "--dataset DIR" in done.err
+
+
+def test_a_plan_with_an_unknown_family_is_told_all(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        '[repositories]\nlisted = ["a/b"]\n[[dataset]]\nname = "x"\nfamily = "issue-typ"\n'
+    )
+    with pytest.raises(UsageError, match=r"did you mean issue-type\?") as caught:
+        check_plan(load_plan(path))
+    assert [name for name in (*RECIPES, *FAMILIES) if name not in caught.value.remedy] == []
+
+
+def test_a_question_ends_as_one(tmp_path: Path) -> None:
+    asking = [
+        path.name
+        for path in (ROOT / "src" / "goldpan").rglob("*.py")
+        if re.search(r'"Did you mean', path.read_text(encoding="utf-8"))
+    ]
+    assert asking == ["suggest.py"]
+    (tmp_path / "plan.toml").write_text('[repositorys]\nlisted = ["a/b"]\n')
+    done = run("run", "plan.toml", folder=tmp_path)
+    assert done.err.endswith("the key repositorys is unknown. Did you mean repositories?\n")
+
+
+def test_help_and_errors_name_the_same_splits() -> None:
+    group = typer.main.get_command(app)
+    takes = ("build qa", "build code-comments", "build issue-type", "tasks import")
+    for words in takes:
+        command = group
+        for word in words.split():
+            command = command.commands[word]  # type: ignore[attr-defined]
+        (option,) = (one for one in command.params if one.name == "split")
+        assert SPLIT_FORMS in option.help  # type: ignore[attr-defined]
+        assert (LEAVE_ONE_OUT in option.help) is (words == "build issue-type")  # type: ignore[attr-defined]
+    with pytest.raises(UsageError) as caught:
+        SplitPlan.parse("sideways")
+    assert SPLIT_FORMS in caught.value.remedy
