@@ -183,6 +183,7 @@ def test_every_command_and_option_is_documented() -> None:
         "import",
         "tasks",
         "evaluate",
+        "trust",
         "demo",
         "init",
         "doctor",

@@ -73,7 +73,7 @@ def test_graphql_asks_for_nothing_but_the_sweep(tmp_path: Path) -> None:
         twin.requests.clear()
         mined = mine_twin(twin, tmp_path, notes=notes)
         assert operations(twin.requests) == SWEEP
-        assert twin.points == mined.points == mined.predicted.requests == 4
+        assert twin.points == mined.points == mined.predicted.points == 5
     assert "60 entries; 0 to fetch, 60 known" in notes
     assert whole(mined)
     assert_current(table_bytes(tmp_path), undisturbed("graphql"))
@@ -244,6 +244,46 @@ def test_one_edit(via: Via, edit: Callable[[Editor], set[int]], tmp_path: Path) 
         tables = table_bytes(tmp_path)
         assert tables != before
         assert_current(tables, fresh(twin, tmp_path, via))
+
+
+def late_comment(editor: Editor, number: int) -> None:
+    editor.comment(number, "One more thing.")
+
+
+def late_review(editor: Editor, number: int) -> None:
+    editor.review(number, "APPROVED", "Fine after all.")
+
+
+def late_review_comment(editor: Editor, number: int) -> None:
+    first = next(iter(editor.entry(number).review_comments()))
+    editor.reply(number, first.id, "A late reply.")
+
+
+def late_event(editor: Editor, number: int) -> None:
+    editor.label(number, "late")
+    editor.unlabel(number, "late")
+
+
+LATE = (late_comment, late_review, late_review_comment, late_event)
+
+
+@both
+@pytest.mark.parametrize("late", LATE, ids=lambda late: str(late.__name__))
+def test_what_comes_late_is_seen_though_the_entry_is_not_updated(
+    via: Via, late: Callable[[Editor, int], None], tmp_path: Path
+) -> None:
+    world = synthetic_world()
+    copy_mined(tmp_path, via)
+    number = next(
+        entry.number for entry in world.main.entries.values() if any(entry.review_comments())
+    )
+    with Twin(world) as twin:
+        editor = people(world)
+        before = editor.entry(number).updated_at
+        late(editor, number)
+        world.put(replace(editor.entry(number), updated_at=before))
+        assert whole(mine_twin(twin, tmp_path, via))
+        assert_current(table_bytes(tmp_path), fresh(twin, tmp_path, via))
 
 
 @both

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# What may come to an entry without changing its `updatedAt`, so that a sweep must look.
-SWEPT_EVENTS = (
+ISSUE_EVENTS = (
     "CROSS_REFERENCED_EVENT",
     "CONNECTED_EVENT",
     "DISCONNECTED_EVENT",
@@ -14,9 +13,6 @@ SWEPT_EVENTS = (
     "MARKED_AS_DUPLICATE_EVENT",
     "UNMARKED_AS_DUPLICATE_EVENT",
     "TRANSFERRED_EVENT",
-)
-ISSUE_EVENTS = (
-    *SWEPT_EVENTS,
     "LABELED_EVENT",
     "UNLABELED_EVENT",
     "MILESTONED_EVENT",

@@ -17,11 +17,11 @@ from typing import Any, Literal
 
 from goldpan.miners.github.connections import (
     ISSUE_CONNECTIONS,
+    ISSUE_EVENTS,
     LIGHT,
     LINKED,
     PAGE,
     PULL_CONNECTIONS,
-    SWEPT_EVENTS,
     Connection,
     fragments,
 )
@@ -62,21 +62,24 @@ query Repository($owner: String!, $name: String!) {{
 """
 
 
-_SWEPT_TIMELINE = """
-        timelineItems(last: 1, itemTypes: [EVENTS]) {
+def _swept(kind: Kind) -> str:
+    """Return the selection that shows what came to an entry whose `updatedAt` did not change.
+
+    Cross references never change it, and a review comment not always. The answer to one makes a
+    review that the timeline does not show.
+    """
+    types = (*ISSUE_EVENTS, "ISSUE_COMMENT", *(("PULL_REQUEST_REVIEW",) if kind == "pull" else ()))
+    names = ("".join(word.title() for word in name.split("_")) for name in types)
+    moments = " ".join(f"... on {name} {{ createdAt }}" for name in names)
+    reviews = "reviews { totalCount }" if kind == "pull" else ""
+    return f"""
+        timelineItems(last: 1, itemTypes: [{", ".join(types)}]) {{
           filteredCount
-          nodes {
-            __typename
-            ... on CrossReferencedEvent { createdAt }
-            ... on ConnectedEvent { createdAt }
-            ... on DisconnectedEvent { createdAt }
-            ... on ClosedEvent { createdAt }
-            ... on MarkedAsDuplicateEvent { createdAt }
-            ... on UnmarkedAsDuplicateEvent { createdAt }
-            ... on TransferredEvent { createdAt }
-          }
-        }
-""".replace("EVENTS", ", ".join(SWEPT_EVENTS))
+          nodes {{ __typename {moments} }}
+        }}
+        {reviews}
+"""
+
 
 PROBE = f"""
 query Probe($owner: String!, $name: String!) {{
@@ -100,7 +103,7 @@ def sweep_document(kind: Kind, dialect: Dialect = NEWEST, *, light: bool = False
     field, operation = (
         ("issues", "SweepIssues") if kind == "issue" else ("pullRequests", "SweepPulls")
     )
-    timeline = "" if light else _SWEPT_TIMELINE
+    timeline = "" if light else _swept(kind)
     document = f"""
 query {operation}($owner: String!, $name: String!, $first: Int!, $after: String,
                   $field: IssueOrderField!, $direction: OrderDirection!) {{

@@ -176,9 +176,20 @@ class RestSurveyor:
         for number in sorted(listed):
             target, entry = targets.get(number), entries.get(number)
             updated = target.updated if target else ""
-            if entry is None or entry[1] < updated or (number, "entry") in states.failed:
-                survey.issues.append(number)
             is_current = states.timelines.get(number) == versions[number]
+            # A comment on an entry that was not updated, which counts its comments all the same.
+            late_comment = bool(
+                not is_current
+                and states.timelines.get(number)
+                and "|IssueComment " in versions[number]
+            )
+            if (
+                entry is None
+                or entry[1] < updated
+                or (number, "entry") in states.failed
+                or late_comment
+            ):
+                survey.issues.append(number)
             fresh = self._journal.find(f"timeline|{self._journal.run}|{number}") is not None
             if (
                 not is_current

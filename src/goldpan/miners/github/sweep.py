@@ -237,6 +237,8 @@ def _is_stale(reply: Reply) -> bool:
 
 def _fingerprint(node: dict[str, Any]) -> list[Any]:
     timeline = node.get("timelineItems") or {"filteredCount": "", "nodes": ()}
-    newest = next((item.get("createdAt", "") for item in timeline["nodes"] or () if item), "")
-    mark = f"{node['updatedAt']}|{timeline['filteredCount']}|{newest}"
+    last = next((item for item in timeline["nodes"] or () if item), {})
+    newest = f"{last.get('__typename', '')} {last.get('createdAt', '')}".strip()
+    reviews = (node.get("reviews") or {}).get("totalCount", "")
+    mark = f"{node['updatedAt']}|{timeline['filteredCount']}|{newest}|{reviews}"
     return [node["id"], node["number"], mark]
