@@ -23,7 +23,7 @@ from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
 from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
 from goldpan.evaluation.stored import RESULT
-from goldpan.git.packs import is_damaged, pack_files
+from goldpan.git.object_files import is_damaged, object_files
 from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.inputs import check_replies
 
@@ -126,7 +126,7 @@ def _items(workspace: Workspace) -> Iterator[_Item]:
         if folder.name == PROVENANCE:
             yield from _dataset(folder)
     for clone in sorted((root / "git").glob("*/*.git")):
-        for path in pack_files(clone):
+        for path in object_files(clone):
             yield _Item((path,), partial(_pack, root, path))
 
 

@@ -17,7 +17,7 @@ import orjson
 from goldpan.core.errors import GitError
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import write_whole
-from goldpan.git.packs import verify_packs
+from goldpan.git.object_files import verify_objects
 from goldpan.git.process import git
 
 RECORD = "goldpan.json"
@@ -90,7 +90,7 @@ def verify_clone(clone: Path) -> None:
     """
     if not clone.is_dir():
         return
-    verify_packs(clone)
+    verify_objects(clone)
     if flaws := find_ref_flaws(clone):
         more = f", and {len(flaws) - 1:,} more" if len(flaws) > 1 else ""
         raise GitError(f"{flaws[0].path} was changed: {flaws[0].reason}{more}", remedy(flaws[0]))

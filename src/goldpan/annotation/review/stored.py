@@ -16,9 +16,11 @@ import pyarrow.compute as pc
 
 from goldpan.annotation.review.item import ReviewItem
 from goldpan.annotation.review.votes import NOT_ASKED, Decision
+from goldpan.core.archive import lost_replies
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_metadata, read_table, write, writer
 from goldpan.core.query import connect
+from goldpan.core.run_file import Seal
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.criterion import Subject
@@ -26,6 +28,8 @@ from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
 STAGE = "llm"
 _REVIEWERS_KEY = b"goldpan.reviewers"
+_ANSWERS_KEY = b"goldpan.answers"
+"""The key in a file's metadata under which the seals of the answers stand, by criterion."""
 
 
 def review_path(workspace: Workspace, repo: str, profile: str) -> Path:
@@ -62,24 +66,28 @@ def write_reviews(
     rows: Iterable[dict[str, object]],
     criteria: Sequence[str],
     reviewers: Mapping[str, Mapping[str, Any]],
+    answers: Mapping[str, Seal],
 ) -> None:
     """Write the verdicts of reviews; those of other `criteria` that the file holds stay.
 
-    `reviewers` says by criterion who reviewed.
+    `reviewers` says by criterion who reviewed, and `answers` seals what they rest on.
     """
     path = review_path(workspace, repo, profile)
     inputs = inputs_digest(workspace, repo).encode()
     table = pa.Table.from_pylist(list(rows), schema=VERDICTS.schema)
+    seals = dict.fromkeys(criteria, answers)
     if path.exists() and read_metadata(path).get(INPUTS_KEY) == inputs:
         earlier = read_table(path)
         others = pc.invert(pc.is_in(earlier["criterion"], pa.array(criteria, pa.string())))
         table = pa.concat_tables([table, earlier.filter(others)])
         reviewers = {**read_reviewers(workspace, repo, profile), **reviewers}
+        seals = {**read_answer_seals(path), **seals}
     with workspace.scratch() as scratch:
         scratch_path = scratch / "reviews.parquet"
         with writer(scratch_path, VERDICTS) as target:
             text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
             target.add_key_value_metadata({INPUTS_KEY: inputs, _REVIEWERS_KEY: text})
+            target.add_key_value_metadata(sealed_answers(seals))
             order = [(name, "ascending") for name in VERDICTS.order]
             write(target, VERDICTS, repo, table.sort_by(order))
         publish({scratch_path: path})
@@ -90,6 +98,32 @@ def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, d
     path = review_path(workspace, repo, profile)
     text = read_metadata(path).get(_REVIEWERS_KEY) if path.exists() else None
     return dict(orjson.loads(text)) if text else {}
+
+
+def sealed_answers(seals: Mapping[str, Mapping[str, Seal]]) -> dict[bytes, bytes]:
+    """Return what a file of verdicts says of the answers that they rest on, by criterion."""
+    return {_ANSWERS_KEY: orjson.dumps(seals, option=orjson.OPT_SORT_KEYS)}
+
+
+def read_answer_seals(path: Path) -> dict[str, dict[str, Seal]]:
+    """Return the seals of the answers that verdicts rest on; raises as `read_table` does."""
+    text = read_metadata(path).get(_ANSWERS_KEY)
+    return dict(orjson.loads(text)) if text else {}
+
+
+def check_answers(workspace: Workspace, path: Path, again: str) -> None:
+    """Raise `WorkspaceError` where the answers that a file's verdicts rest on are not all there.
+
+    `again` is the command that asks for them anew.
+    """
+    for criterion, seals in read_answer_seals(path).items():
+        if lost := lost_replies(workspace.root / "reviews", seals):
+            archive, count = lost
+            raise WorkspaceError(
+                f"{archive} no longer holds the {count:,} requests and answers that the verdicts "
+                f"of {criterion} rest on",
+                f"Restore it, or run {again}",
+            )
 
 
 def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:
