@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import orjson
 import pyarrow as pa
 
+from goldpan.annotation.review.stored import lost_answers
 from goldpan.core.archive import run_files
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.lineage import check_inputs, check_outputs
@@ -21,12 +23,21 @@ from goldpan.core.progress import Reporter
 from goldpan.core.run_file import Flaw
 from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
 from goldpan.core.workspace import UNPAIRED, Workspace
+from goldpan.datasets.dependents import Dependents, tested_repository
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
+from goldpan.evaluation.resolved_files import RESOLVED_FILE
 from goldpan.evaluation.stored import RESULT
+from goldpan.execution.packages import is_open, package_caches, package_flaws
+from goldpan.execution.records import RECORD, changed_files
+from goldpan.execution.resolve import ANSWER
 from goldpan.git.object_files import is_damaged, object_files
+from goldpan.git.refs import RECORD as REFS
+from goldpan.git.refs import find_ref_flaws
+from goldpan.git.refs import remedy as clone_again
 from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.inputs import check_replies
 
+_REVIEWED = ".llm.parquet"
 _REMADE = {"pairs": "pair", "revisions": "clone", "changes": "clone"}
 
 
@@ -39,6 +50,9 @@ class Damage:
     """The byte where it begins, where that is known."""
     reason: str
     remedy: str
+    """The command that makes it anew."""
+    dependents: tuple[str, ...] = ()
+    """What was made of it, by paths within the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +63,8 @@ class CheckResult:
     files: int
     bytes: int
     unsealed: int
-    """Tables without a digest, from early versions: only their format was checked."""
+    """Tables without a digest, from early versions, of which only the format was checked, and
+    packages of a run of tests that is going on or was stopped."""
     damaged: tuple[Damage, ...]
 
 
@@ -67,7 +82,7 @@ class _Item:
 
 
 def check_workspace(workspace: Workspace, reporter: Reporter) -> CheckResult:
-    """Verify archives, tables, verdicts, annotations, datasets, runs and histories."""
+    """Verify archives, tables, verdicts, annotations, datasets, runs, histories and test runs."""
     items = list(_items(workspace))
     sizes = [item.size for item in items]
     damaged: list[Damage] = []
@@ -82,6 +97,11 @@ def check_workspace(workspace: Workspace, reporter: Reporter) -> CheckResult:
             unsealed += not result and item.unsealed()
             size_checked += size
             task.advance((size_checked >> 20) - task.done)
+    if damaged:
+        dependents = Dependents(workspace)
+        damaged = [
+            replace(damage, dependents=dependents.of(Path(damage.file))) for damage in damaged
+        ]
     files = sum(len(item.files) for item in items)
     return CheckResult(str(workspace.root), files, sum(sizes), unsealed, tuple(damaged))
 
@@ -115,10 +135,14 @@ def _items(workspace: Workspace) -> Iterator[_Item]:
     root = workspace.root
     for directory in archives(workspace):
         yield _Item(tuple(run_files(directory)), partial(_archive, workspace, directory))
-    for path in _below(root, "tables", "verdicts", "annotations", "gharchive", "runs"):
+    for path in _below(root, "tables", "verdicts", "annotations", "gharchive", "runs", "cache"):
         if path.suffix == ".parquet":
             yield _Item((path,), partial(_table, root, path), partial(_is_unsealed, path))
-        elif path.name == RESULT or (path.suffix == ".json" and path.parts[-4] == "tables"):
+            if path.name.endswith(_REVIEWED):
+                yield _Item((), partial(_answers, workspace, path))
+        elif path.name in (RESULT, RESOLVED_FILE) or (
+            path.suffix == ".json" and path.parts[-4] == "tables"
+        ):
             yield _Item((path,), partial(_json, root, path))
     for directory in sorted(path for path in (root / "tables").glob("*/*") if path.is_dir()):
         yield _Item((), partial(_lineage, workspace, directory))
@@ -127,7 +151,16 @@ def _items(workspace: Workspace) -> Iterator[_Item]:
             yield from _dataset(folder)
     for clone in sorted((root / "git").glob("*/*.git")):
         for path in object_files(clone):
-            yield _Item((path,), partial(_pack, root, path))
+            yield _Item((path,), partial(_objects, root, path))
+        yield _Item((clone / REFS,), partial(_refs, clone))
+    for name in (RECORD, ANSWER):
+        for path in sorted((root / "verification").rglob(name)):
+            if not path.relative_to(root / "verification").parts[0].startswith("."):
+                logs = tuple(other for other in path.parent.iterdir() if other.is_file())
+                yield _Item(logs, partial(_test_run, workspace, path))
+    for cache in package_caches(workspace):
+        files = tuple(path for path in cache.rglob("*") if path.is_file() and not path.is_symlink())
+        yield _Item(files, partial(_packages, workspace, cache), partial(is_open, cache))
 
 
 def _below(root: Path, *names: str) -> Iterator[Path]:
@@ -218,10 +251,47 @@ def _dataset(provenance: Path) -> Iterator[_Item]:
         yield _Item((path,), partial(verify, path, about["sha256"]))
 
 
-def _pack(root: Path, path: Path) -> list[Damage]:
+def _objects(root: Path, path: Path) -> list[Damage]:
     if is_damaged(path):
         return [Damage(str(path), None, "git's checksum is another", _remedy(root, path))]
     return []
+
+
+def _refs(clone: Path) -> list[Damage]:
+    return [
+        Damage(str(flaw.path), None, flaw.reason, clone_again(flaw))
+        for flaw in find_ref_flaws(clone)
+    ]
+
+
+def _answers(workspace: Workspace, path: Path) -> list[Damage]:
+    """Find answers that are gone: the end of an archive may be cut off as if by a kill."""
+    with suppress(OSError, pa.ArrowException):  # that is told of the file itself
+        if lost := lost_answers(workspace, path):
+            archive, reason = lost
+            again = _remedy(workspace.root, path).removeprefix("Delete it and run ")
+            return [Damage(str(archive), None, reason, f"Restore it, or run {again}")]
+    return []
+
+
+def _test_run(workspace: Workspace, record: Path) -> list[Damage]:
+    """Find what changed of a run of tests, or of a model's answer: its record, logs and reports."""
+    again = _verify_again(workspace, record)
+    if record.name == ANSWER:
+        again = again.replace("goldpan verify", "goldpan evaluate resolved")
+    flaws = changed_files(record.parent, record.name)
+    return [Damage(str(path), None, reason, again) for path, reason in flaws]
+
+
+def _packages(workspace: Workspace, cache: Path) -> list[Damage]:
+    again = f"{_verify_again(workspace, cache)}, which fetches the packages again"
+    return [Damage(str(path), None, reason, again) for path, reason in package_flaws(cache)]
+
+
+def _verify_again(workspace: Workspace, path: Path) -> str:
+    repo = tested_repository(path.relative_to(workspace.root / "verification").parts)
+    datasets = Dependents(workspace).proved_datasets(repo)
+    return f"Run goldpan verify {datasets[0] if datasets else f'on the dataset of {repo}'}"
 
 
 def _remedy(root: Path, path: Path) -> str:
@@ -246,6 +316,8 @@ def _remedy(root: Path, path: Path) -> str:
             return f"Run goldpan annotate pull --project {rest[0]}"
         case "gharchive":
             return "Delete it and run goldpan mine gharchive for its hours again"
+        case "cache":
+            return "Delete it: it is made again where it is needed"
         case "git":
             return f"Delete {root / 'git' / repo}.git and run goldpan clone --repo {repo}"
         case _:

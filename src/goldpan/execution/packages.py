@@ -1,8 +1,8 @@
 """The packages that environments are built of, sealed while nothing is built.
 
 WORKSPACE/verification/.packages/OWNER/NAME is the cache of a repository's packages, to which its
-code may write while an environment is built; verification/.seals/OWNER/NAME.json has the digest of
-each file as the last run left them. What was changed since is deleted before anything is built of it.
+code may write while an environment is built; verification/.seals/OWNER/NAME.json has the digest
+of each file as the last run left them. A cache that was changed since is deleted before it is used.
 """
 
 from __future__ import annotations

@@ -111,19 +111,19 @@ def read_answer_seals(path: Path) -> dict[str, dict[str, Seal]]:
     return dict(orjson.loads(text)) if text else {}
 
 
-def check_answers(workspace: Workspace, path: Path, again: str) -> None:
-    """Raise `WorkspaceError` where the answers that a file's verdicts rest on are not all there.
+def lost_answers(workspace: Workspace, path: Path) -> tuple[Path, str] | None:
+    """Return the archive that no longer holds all answers that a file's verdicts rest on, and why.
 
-    `again` is the command that asks for them anew.
+    Raises as `read_table` does.
     """
     for criterion, seals in read_answer_seals(path).items():
         if lost := lost_replies(workspace.root / "reviews", seals):
             archive, count = lost
-            raise WorkspaceError(
-                f"{archive} no longer holds the {count:,} requests and answers that the verdicts "
-                f"of {criterion} rest on",
-                f"Restore it, or run {again}",
+            return archive, (
+                f"it no longer holds the {count:,} requests and answers that the verdicts of "
+                f"{criterion} in {path.relative_to(workspace.root)} rest on"
             )
+    return None
 
 
 def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:
