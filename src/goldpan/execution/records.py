@@ -140,6 +140,14 @@ def record_directory(workspace: Workspace, repo: str, issue: int, pull: int) -> 
     return workspace.root / "verification" / repo.lower() / f"{issue}-{pull}"
 
 
+def records_digest(workspace: Workspace, repo: str) -> str | None:
+    """Return the SHA-256 over the records of a repository with their logs, None without any."""
+    folder = workspace.root / "verification" / repo.lower()
+    paths = sorted(folder.glob(f"*/{RECORD}"))
+    lines = [f"{path.parent.name} {file_digest(path)}\n" for path in paths]
+    return hashlib.sha256("".join(lines).encode()).hexdigest() if lines else None
+
+
 def run_digest(settings: Settings, recipes: Mapping[str, str]) -> str:
     """Return the SHA-256 of how tests are run: settings, and recipes by name with their digests."""
     return _digest([_VERSION, asdict(settings), dict(sorted(recipes.items()))])

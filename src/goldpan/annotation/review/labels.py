@@ -17,7 +17,7 @@ from goldpan.annotation.review.items import case_file, prepare
 from goldpan.annotation.review.planner import ReviewEstimate, ReviewPlanner
 from goldpan.annotation.review.reviewer import Judgement, ReviewResult, judge, open_reviews
 from goldpan.annotation.review.settings import ReviewSettings
-from goldpan.annotation.review.stored import sealed_answers
+from goldpan.annotation.review.stored import write_answers
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
@@ -142,9 +142,9 @@ def _write(
         rows = [_row(task, judgement) for judgement in judgements]
         table = pa.Table.from_pylist(rows, schema=LABEL_VERDICTS.schema)
         with writer(path, LABEL_VERDICTS) as target:
-            target.add_key_value_metadata(sealed_answers({task.name: store.seals()}))
             write(target, LABEL_VERDICTS, "", table)
         publish({path: label_path(workspace, task.name)})
+    write_answers(label_path(workspace, task.name), {task.name: store.seals()})
 
 
 def _row(task: Task, judgement: Judgement) -> dict[str, Any]:

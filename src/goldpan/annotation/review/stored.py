@@ -1,7 +1,8 @@
 """The verdicts of reviews: a file beside the filter's, in the columns of `verdicts`.
 
 WORKSPACE/verdicts/OWNER/NAME/RULES/PROFILE.llm.parquet has a row for each subject that was kept
-when it was reviewed. `decides` is false: whoever builds a dataset says which reviews it requires.
+when it was reviewed; PROFILE.llm.json beside it seals the answers that these rest on. `decides` is
+false: whoever builds a dataset says which reviews it requires.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from goldpan.annotation.review.item import ReviewItem
 from goldpan.annotation.review.votes import NOT_ASKED, Decision
 from goldpan.core.archive import lost_replies
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import read_metadata, read_table, write, writer
 from goldpan.core.query import connect
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import VERDICTS
+from goldpan.core.sealed import DamagedError, read_json, seal_of_parquet
 from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.criterion import Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
 STAGE = "llm"
 _REVIEWERS_KEY = b"goldpan.reviewers"
-_ANSWERS_KEY = b"goldpan.answers"
-"""The key in a file's metadata under which the seals of the answers stand, by criterion."""
 
 
 def review_path(workspace: Workspace, repo: str, profile: str) -> Path:
@@ -81,16 +82,16 @@ def write_reviews(
         others = pc.invert(pc.is_in(earlier["criterion"], pa.array(criteria, pa.string())))
         table = pa.concat_tables([table, earlier.filter(others)])
         reviewers = {**read_reviewers(workspace, repo, profile), **reviewers}
-        seals = {**read_answer_seals(path), **seals}
+        seals = {**_earlier_answers(path), **seals}
     with workspace.scratch() as scratch:
         scratch_path = scratch / "reviews.parquet"
         with writer(scratch_path, VERDICTS) as target:
             text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
             target.add_key_value_metadata({INPUTS_KEY: inputs, _REVIEWERS_KEY: text})
-            target.add_key_value_metadata(sealed_answers(seals))
             order = [(name, "ascending") for name in VERDICTS.order]
             write(target, VERDICTS, repo, table.sort_by(order))
         publish({scratch_path: path})
+    write_answers(path, seals)
 
 
 def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, dict[str, Any]]:
@@ -100,30 +101,42 @@ def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, d
     return dict(orjson.loads(text)) if text else {}
 
 
-def sealed_answers(seals: Mapping[str, Mapping[str, Seal]]) -> dict[bytes, bytes]:
-    """Return what a file of verdicts says of the answers that they rest on, by criterion."""
-    return {_ANSWERS_KEY: orjson.dumps(seals, option=orjson.OPT_SORT_KEYS)}
+def write_answers(path: Path, seals: Mapping[str, Mapping[str, Seal]]) -> None:
+    """Say on which answers a file's verdicts rest, by criterion: ``PROFILE.llm.json`` beside it.
 
-
-def read_answer_seals(path: Path) -> dict[str, dict[str, Seal]]:
-    """Return the seals of the answers that verdicts rest on; raises as `read_table` does."""
-    text = read_metadata(path).get(_ANSWERS_KEY)
-    return dict(orjson.loads(text)) if text else {}
+    Two runs that ask the same give the same verdicts, but not at the same time.
+    """
+    write_lineage(path.parent, path.stem, seals, [path])
 
 
 def lost_answers(workspace: Workspace, path: Path) -> tuple[Path, str] | None:
-    """Return the archive that no longer holds all answers that a file's verdicts rest on, and why.
+    """Return the file that does not hold what a file's verdicts rest on, and why.
 
-    Raises as `read_table` does.
+    It is the archive where answers are gone from it. Raises as `read_table` does.
     """
-    for criterion, seals in read_answer_seals(path).items():
-        if lost := lost_replies(workspace.root / "reviews", seals):
+    record = path.with_suffix(".json")
+    try:
+        said = read_json(record)
+        seals, outputs = dict(said["inputs"]), dict(said["outputs"])
+    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        return record, f"it does not say on which answers {path.name} rests"
+    if outputs != {path.name: seal_of_parquet(path)}:
+        return path, f"{record.name} tells of another, as where goldpan review was stopped"
+    for criterion, answers in seals.items():
+        if lost := lost_replies(workspace.root / "reviews", answers):
             archive, count = lost
             return archive, (
                 f"it no longer holds the {count:,} requests and answers that the verdicts of "
                 f"{criterion} in {path.relative_to(workspace.root)} rest on"
             )
     return None
+
+
+def _earlier_answers(path: Path) -> dict[str, dict[str, Seal]]:
+    try:
+        return dict(read_json(path.with_suffix(".json"))["inputs"])
+    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        return {}
 
 
 def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:
