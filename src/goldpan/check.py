@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
 
 from goldpan.annotation.review.stored import lost_answers
+from goldpan.builders.recipes import RECIPES
 from goldpan.core.archive import run_files
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.lineage import check_inputs, check_outputs
@@ -230,13 +233,16 @@ def _check_pairs(workspace: Workspace, repo: str) -> None:
 
 def _dataset(provenance: Path) -> Iterator[_Item]:
     directory = provenance.parent
-    again = "Restore it from a copy, or build or import the dataset again"
+    again = "Restore it from a copy, or run goldpan build or goldpan import for the dataset again"
     try:
-        files = read_provenance(directory)["files"]
+        facts = read_provenance(directory)
+        files = facts["files"]
     except GoldpanError as error:
-        damage = Damage(str(provenance), None, error.problem, error.remedy)
+        damage = Damage(str(provenance), None, error.problem, again)
         yield _Item((provenance,), lambda: [damage])
         return
+    if facts.get("family") in RECIPES:
+        again = f"Restore it from a copy, or run {_build_again(directory, facts)}"
 
     def verify(path: Path, digest: str) -> list[Damage]:
         try:
@@ -249,6 +255,24 @@ def _dataset(provenance: Path) -> Iterator[_Item]:
     for name, about in files.items():
         path = directory / name
         yield _Item((path,), partial(verify, path, about["sha256"]))
+
+
+def _build_again(directory: Path, facts: Mapping[str, Any]) -> str:
+    """Return the command that builds a dataset of repositories again, as its provenance tells."""
+    settings, sources = facts.get("settings", {}), facts.get("sources", ())
+    rules = sorted({str(source["rules"]) for source in sources if source.get("rules")})
+    options = [
+        *(f"--repo {source['repo']}" for source in sources),
+        *(f"--rules {name}" for name in rules[:1]),
+        f"--profile {facts.get('profile', {}).get('name')}",
+        *(f"--require {name}" for name in settings.get("reviews", ())),
+        *(f"--answer {settings['answer']}" for _ in range("answer" in settings)),
+        *(["--verified"] if settings.get("verified") else []),
+        *(f"--limit {settings['limit']}" for _ in range("limit" in settings)),
+        f"--split {settings.get('split')} --seed {settings.get('seed')}",
+        f"--output {shlex.quote(str(directory))}",
+    ]
+    return f"goldpan build {facts['family']} {' '.join(options)}"
 
 
 def _objects(root: Path, path: Path) -> list[Damage]:

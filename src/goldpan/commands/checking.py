@@ -57,8 +57,7 @@ def _show(result: CheckResult, repairs: dict[str, Repair]) -> None:
         if damage.dependents:
             more = len(damage.dependents) - _MOST_DEPENDENTS
             named = ", ".join(damage.dependents[:_MOST_DEPENDENTS])
-            console.print(
-                clean(f"  {named}{f' and {more:,} more' if more > 0 else ''} rest on it.")
-            )
+            others = f" and {more:,} more" if more > 0 else ""
+            console.print(clean(f"  Made of it: {named}{others}."))
         console.print(f"  {damage.remedy}.")
     console.print(f"{len(result.damaged):,} damaged." if result.damaged else "Nothing is damaged.")
