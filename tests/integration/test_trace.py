@@ -146,7 +146,7 @@ def broken(traced: Trace) -> dict[str, str]:
 
 @pytest.mark.parametrize("family", ["qa", "fault-localization", "code-edit"])
 def test_the_whole_chain_is_recomputed(family: str, workspace: Workspace, tmp_path: Path) -> None:
-    name = examples(workspace, family)[-1]["id"]
+    name = examples(workspace, family)[0]["id"]
     before = {path: path.read_bytes() for path in workspace.root.rglob("*.parquet")}
     done = verified(workspace, name, tmp_path)
     assert done.code == 0, done.out + done.err
