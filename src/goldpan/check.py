@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
 
+from goldpan.annotation.review.stored import lost_answers
+from goldpan.builders.recipes import RECIPES
 from goldpan.core.archive import run_files
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.lineage import check_inputs, check_outputs
@@ -21,12 +26,21 @@ from goldpan.core.progress import Reporter
 from goldpan.core.run_file import Flaw
 from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
 from goldpan.core.workspace import UNPAIRED, Workspace
+from goldpan.datasets.dependents import Dependents, tested_repository
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
+from goldpan.evaluation.resolved_files import RESOLVED_FILE
 from goldpan.evaluation.stored import RESULT
-from goldpan.git.packs import is_damaged, pack_files
+from goldpan.execution.packages import is_open, package_caches, package_flaws
+from goldpan.execution.records import RECORD, changed_files
+from goldpan.execution.resolve import ANSWER
+from goldpan.git.object_files import is_damaged, object_files
+from goldpan.git.refs import RECORD as REFS
+from goldpan.git.refs import find_ref_flaws
+from goldpan.git.refs import remedy as clone_again
 from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.inputs import check_replies
 
+_REVIEWED = ".llm.parquet"
 _REMADE = {"pairs": "pair", "revisions": "clone", "changes": "clone"}
 
 
@@ -39,6 +53,9 @@ class Damage:
     """The byte where it begins, where that is known."""
     reason: str
     remedy: str
+    """The command that makes it anew."""
+    dependents: tuple[str, ...] = ()
+    """What was made of it, by paths within the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +66,8 @@ class CheckResult:
     files: int
     bytes: int
     unsealed: int
-    """Tables without a digest, from early versions: only their format was checked."""
+    """Tables without a digest, from early versions, of which only the format was checked, and
+    packages of a run of tests that is going on or was stopped."""
     damaged: tuple[Damage, ...]
 
 
@@ -67,7 +85,7 @@ class _Item:
 
 
 def check_workspace(workspace: Workspace, reporter: Reporter) -> CheckResult:
-    """Verify archives, tables, verdicts, annotations, datasets, runs and histories."""
+    """Verify archives, tables, verdicts, annotations, datasets, runs, histories and test runs."""
     items = list(_items(workspace))
     sizes = [item.size for item in items]
     damaged: list[Damage] = []
@@ -82,6 +100,11 @@ def check_workspace(workspace: Workspace, reporter: Reporter) -> CheckResult:
             unsealed += not result and item.unsealed()
             size_checked += size
             task.advance((size_checked >> 20) - task.done)
+    if damaged:
+        dependents = Dependents(workspace)
+        damaged = [
+            replace(damage, dependents=dependents.of(Path(damage.file))) for damage in damaged
+        ]
     files = sum(len(item.files) for item in items)
     return CheckResult(str(workspace.root), files, sum(sizes), unsealed, tuple(damaged))
 
@@ -115,10 +138,14 @@ def _items(workspace: Workspace) -> Iterator[_Item]:
     root = workspace.root
     for directory in archives(workspace):
         yield _Item(tuple(run_files(directory)), partial(_archive, workspace, directory))
-    for path in _below(root, "tables", "verdicts", "annotations", "gharchive", "runs"):
+    for path in _below(root, "tables", "verdicts", "annotations", "gharchive", "runs", "cache"):
         if path.suffix == ".parquet":
             yield _Item((path,), partial(_table, root, path), partial(_is_unsealed, path))
-        elif path.name == RESULT or (path.suffix == ".json" and path.parts[-4] == "tables"):
+            if path.name.endswith(_REVIEWED):
+                yield _Item((), partial(_answers, workspace, path))
+        elif path.name in (RESULT, RESOLVED_FILE) or (
+            path.suffix == ".json" and path.parts[-4] == "tables"
+        ):
             yield _Item((path,), partial(_json, root, path))
     for directory in sorted(path for path in (root / "tables").glob("*/*") if path.is_dir()):
         yield _Item((), partial(_lineage, workspace, directory))
@@ -126,8 +153,17 @@ def _items(workspace: Workspace) -> Iterator[_Item]:
         if folder.name == PROVENANCE:
             yield from _dataset(folder)
     for clone in sorted((root / "git").glob("*/*.git")):
-        for path in pack_files(clone):
-            yield _Item((path,), partial(_pack, root, path))
+        for path in object_files(clone):
+            yield _Item((path,), partial(_objects, root, path))
+        yield _Item((clone / REFS,), partial(_refs, clone))
+    for name in (RECORD, ANSWER):
+        for path in sorted((root / "verification").rglob(name)):
+            if not path.relative_to(root / "verification").parts[0].startswith("."):
+                logs = tuple(other for other in path.parent.iterdir() if other.is_file())
+                yield _Item(logs, partial(_test_run, workspace, path))
+    for cache in package_caches(workspace):
+        files = tuple(path for path in cache.rglob("*") if path.is_file() and not path.is_symlink())
+        yield _Item(files, partial(_packages, workspace, cache), partial(is_open, cache))
 
 
 def _below(root: Path, *names: str) -> Iterator[Path]:
@@ -197,13 +233,16 @@ def _check_pairs(workspace: Workspace, repo: str) -> None:
 
 def _dataset(provenance: Path) -> Iterator[_Item]:
     directory = provenance.parent
-    again = "Restore it from a copy, or build or import the dataset again"
+    again = "Restore it from a copy, or run goldpan build or goldpan import for the dataset again"
     try:
-        files = read_provenance(directory)["files"]
+        facts = read_provenance(directory)
+        files = facts["files"]
     except GoldpanError as error:
-        damage = Damage(str(provenance), None, error.problem, error.remedy)
+        damage = Damage(str(provenance), None, error.problem, again)
         yield _Item((provenance,), lambda: [damage])
         return
+    if facts.get("family") in RECIPES:
+        again = f"Restore it from a copy, or run {_build_again(directory, facts)}"
 
     def verify(path: Path, digest: str) -> list[Damage]:
         try:
@@ -218,10 +257,65 @@ def _dataset(provenance: Path) -> Iterator[_Item]:
         yield _Item((path,), partial(verify, path, about["sha256"]))
 
 
-def _pack(root: Path, path: Path) -> list[Damage]:
+def _build_again(directory: Path, facts: Mapping[str, Any]) -> str:
+    """Return the command that builds a dataset of repositories again, as its provenance tells."""
+    settings, sources = facts.get("settings", {}), facts.get("sources", ())
+    rules = sorted({str(source["rules"]) for source in sources if source.get("rules")})
+    options = [
+        *(f"--repo {source['repo']}" for source in sources),
+        *(f"--rules {name}" for name in rules[:1]),
+        f"--profile {facts.get('profile', {}).get('name')}",
+        *(f"--require {name}" for name in settings.get("reviews", ())),
+        *(f"--answer {settings['answer']}" for _ in range("answer" in settings)),
+        *(["--verified"] if settings.get("verified") else []),
+        *(f"--limit {settings['limit']}" for _ in range("limit" in settings)),
+        f"--split {settings.get('split')} --seed {settings.get('seed')}",
+        f"--output {shlex.quote(str(directory))}",
+    ]
+    return f"goldpan build {facts['family']} {' '.join(options)}"
+
+
+def _objects(root: Path, path: Path) -> list[Damage]:
     if is_damaged(path):
         return [Damage(str(path), None, "git's checksum is another", _remedy(root, path))]
     return []
+
+
+def _refs(clone: Path) -> list[Damage]:
+    return [
+        Damage(str(flaw.path), None, flaw.reason, clone_again(flaw))
+        for flaw in find_ref_flaws(clone)
+    ]
+
+
+def _answers(workspace: Workspace, path: Path) -> list[Damage]:
+    """Find answers that are gone: the end of an archive may be cut off as if by a kill."""
+    with suppress(OSError, pa.ArrowException):  # that is told of the file itself
+        if lost := lost_answers(workspace, path):
+            archive, reason = lost
+            again = _remedy(workspace.root, path).removeprefix("Delete it and run ")
+            return [Damage(str(archive), None, reason, f"Restore it, or run {again}")]
+    return []
+
+
+def _test_run(workspace: Workspace, record: Path) -> list[Damage]:
+    """Find what changed of a run of tests, or of a model's answer: its record, logs and reports."""
+    again = _verify_again(workspace, record)
+    if record.name == ANSWER:
+        again = again.replace("goldpan verify", "goldpan evaluate resolved")
+    flaws = changed_files(record.parent, record.name)
+    return [Damage(str(path), None, reason, again) for path, reason in flaws]
+
+
+def _packages(workspace: Workspace, cache: Path) -> list[Damage]:
+    again = f"{_verify_again(workspace, cache)}, which fetches the packages again"
+    return [Damage(str(path), None, reason, again) for path, reason in package_flaws(cache)]
+
+
+def _verify_again(workspace: Workspace, path: Path) -> str:
+    repo = tested_repository(path.relative_to(workspace.root / "verification").parts)
+    datasets = Dependents(workspace).proved_datasets(repo)
+    return f"Run goldpan verify {datasets[0] if datasets else f'on the dataset of {repo}'}"
 
 
 def _remedy(root: Path, path: Path) -> str:
@@ -250,6 +344,8 @@ def _remedy(root: Path, path: Path) -> str:
             return f"Run goldpan annotate pull --project {rest[0]}"
         case "gharchive":
             return "Delete it and run goldpan mine gharchive for its hours again"
+        case "cache":
+            return "Delete it: it is made again where it is needed"
         case "git":
             return f"Delete {root / 'git' / repo}.git and run goldpan clone --repo {repo}"
         case _:

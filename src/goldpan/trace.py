@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 
+from goldpan.chain import Link, verify_chain
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.query import connect
@@ -75,16 +76,27 @@ class Trace:
     """What is known of the issue, and of the pull request where there is one."""
     place: dict[str, Any]
     """Where it was read: the file of a source, or the path and lines in a commit."""
+    chain: tuple[Link, ...] = ()
+    """What was recomputed, where that was asked for."""
 
     @property
     def complete(self) -> bool:
         """Whether every source is still there."""
         return all(item.sha256 for item in self.replies) and all(item.kind for item in self.objects)
 
+    @property
+    def holds(self) -> bool | None:
+        """Whether every link of the chain holds; None where one cannot be made anew here."""
+        states = {link.holds for link in self.chain}
+        return False if False in states else None if None in states else True
 
-def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) -> Trace:
+
+def trace(
+    workspace: Workspace, example_id: str, datasets: Sequence[Path] = (), *, verify: bool = False
+) -> Trace:
     """Trace an example of the given dataset directories, else of all in the workspace.
 
+    With `verify`, everything between the raw replies and the example is recomputed.
     Raises `UsageError` where no dataset holds it, `WorkspaceError` where its repository is gone.
     """
     directories = list(datasets) or finished_datasets(workspace)
@@ -102,6 +114,11 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
             f"No example {example_id!r} is in {searched}",
             question(example_id, near, _MOST_ALIKE, cutoff=0) or remedy,
         )
+    chain: tuple[Link, ...] = ()
+    if verify:
+        provenance = read_provenance(directory)
+        published = Link("file", True, f"the split {split} is as provenance.json names it")
+        chain = (*verify_chain(workspace, example, provenance), published)
     repo = example.get("repo")
     numbers = [example[name] for name in ("issue", "pull") if example.get(name) is not None]
     return Trace(
@@ -113,6 +130,7 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
         tuple(_objects(workspace.clone(repo), example) if repo is not None else ()),
         _entries(workspace, directory, repo, numbers),
         {name: example[name] for name in _PLACE if example.get(name) is not None},
+        chain,
     )
 
 

@@ -38,12 +38,13 @@ _READERS: tuple[tuple[str, str, tuple[tuple[str, ...], ...]], ...] = (
     ("tables", "tables/*/changes.parquet", (_EDITS, _FILTER)),
     ("tables", "tables/*/*", (_PAIR, _FILTER, _QA, _WHY)),
     ("verdicts", "verdicts/duplicates.parquet", (_FILTER, _QA)),
-    ("verdicts", "verdicts/*.llm.parquet", (_REVIEW, _WHY)),
+    ("verdicts", "verdicts/*.llm.*", (_REVIEW, _WHY)),
     ("verdicts", "verdicts/*", (_QA, _FUNNEL, _REVIEW, _WHY)),
     ("datasets", f"datasets/{TASK}/*", (_OTHER, _COMPARE)),
     ("datasets", "datasets/*", (_TRACE, _STAGES["report"])),
     ("runs", "runs/*", (_COMPARE, _SCORE, _AGAIN)),
     ("history", "git/*.git/objects/pack/*", (_EDITS, _CLONE)),
+    ("refs", "git/*.git/refs/*", (_EDITS, _CLONE)),
 )
 _UNREAD = ("*.lock", "*/lock", "*.html", "*/README.md", "*/croissant.json")
 
@@ -99,9 +100,7 @@ def _damage(base: Base, name: str, chance: Random, tally: Tally) -> None:
     base.begin("all")
     path.unlink()
     path.write_bytes(data)
-    # What is cut off the newest review is asked again, as after a kill: verdicts stay the same.
-    as_killed = how == CUT and what == "reviews"
-    _judge_check(base, what, name, story, tally, as_killed=as_killed)
+    _judge_check(base, what, name, story, tally)
     done = run((*command, "--workspace", HOME), base.directory, base.apis[0])
     outcome, problem = _judge(base, name, command, done, expected)
     story = f"{story}, goldpan {' '.join(command)}"
@@ -149,18 +148,12 @@ def _tells_of(base: Base, page: str, name: str) -> bool:
     return page.endswith(".html") and Path(name).name in (base.home / page).read_text("utf-8")
 
 
-def _judge_check(
-    base: Base, what: str, name: str, story: str, tally: Tally, *, as_killed: bool
-) -> None:
-    """Run `goldpan check`; `as_killed` says that the damage looks as what a kill leaves."""
+def _judge_check(base: Base, what: str, name: str, story: str, tally: Tally) -> None:
     done = run(("check", HOME), base.directory, base.apis[0])
     problem = defect(done)
     if not problem and done.code and not names(done, (name,)):
         problem = f"the file is not named: {tail(done)}"
     if not problem and not done.code:
-        if as_killed:
-            tally.add(what, CHECKED, "same")
-            return
         problem = "it finds nothing"
     tally.add(what, CHECKED, "forbidden" if problem else "named", f"{story}: {problem}")
 

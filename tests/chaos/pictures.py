@@ -33,7 +33,8 @@ def differing(first: Picture, second: Picture) -> list[str]:
 
 def _digest(path: Path) -> str:
     data = path.read_bytes()
-    if path.name == RESULT or path.parts[-4] == "tables":
+    made_of = path.suffix == ".json" and {"tables", "verdicts"} & set(path.parts)
+    if path.name == RESULT or made_of:
         data = _lasting(path.name, data)
     return hashlib.sha256(data).hexdigest()
 
@@ -46,6 +47,6 @@ def _lasting(name: str, data: bytes) -> bytes:
         return data
     if name == RESULT:
         content = {key: value for key, value in content.items() if key not in _OF_THE_RUN}
-    else:  # what tables were made of: of replies, the digests hold their times
+    else:  # what tables and verdicts were made of: of replies, the digests hold their times
         content = content.get("outputs", content)
     return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)

@@ -16,16 +16,31 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.task_input import read_task_input
+from goldpan.execution.packages import open_packages, package_cache
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.filters.stored import current_verdicts
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
 from tests.demo_workspace import make_demo
+from tests.places import ROOT
 from tests.program import goldpan
 
 REPO = "prospector/sluice"
 QUIET = Reporter(quiet=True)
+KINDS = {
+    "raw replies": "raw/**/*",
+    "reviews": "reviews/*",
+    "tables": "tables/**/*",
+    "verdicts": "verdicts/**/*",
+    "datasets": "datasets/**/*",
+    "runs": "runs/**/*",
+    "refs": "git/**/refs/**/*",
+    "clones": "git/*/*.git/**/*",
+    "tests": "verification/prospector/**/*",
+    "packages": "verification/.*/**/*",
+}
+"""What is damaged, by the files that hold it."""
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +91,8 @@ def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
         workspace.table(REPO, "pairs"): "pair",
         workspace.table(REPO, "changes"): "clone",
         workspace.verdicts(REPO, "default"): "filter",
-        workspace.dataset("qa") / "provenance.json": "dataset again",
-        next((workspace.dataset("code-edit") / "data").iterdir()): "dataset again",
+        workspace.dataset("qa") / "provenance.json": "goldpan build",
+        next((workspace.dataset("code-edit") / "data").iterdir()): "goldpan build code-edit --repo",
         run: "evaluate run",
         result: "evaluate run",
         pack: "clone",
@@ -96,6 +111,85 @@ def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
     for path, remedy in remedies.items():
         assert remedy in damaged[str(path)]["remedy"]
     assert damaged[str(workspace.raw(REPO) / "run-0001.zst")]["offset"] is not None
+
+
+@pytest.fixture(scope="module")
+def evidence(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the demo's workspace with reviews, clone, runs of tests and their packages."""
+    root = shutil.copytree(made, tmp_path_factory.mktemp("evidence") / "w")
+    if not (root / "verification" / REPO).exists():  # nothing isolates foreign code here
+        data, recipe = root / "datasets" / "issue-resolution", ROOT / "src/goldpan/demo/recipe.toml"
+        options = ("--isolation", "none", "--recipe", recipe, "--workspace", root)
+        assert goldpan("verify", data, *options).code == 0
+    reviewed = ("build", "qa", "--require", "question-answer", "--workspace", root)
+    assert goldpan(*reviewed, "--output", root / "datasets" / "reviewed").code == 0
+    cache = package_cache(Workspace(root), REPO)
+    with open_packages(Workspace(root), [REPO], QUIET):
+        for name in ("wheels/one.py", "wheels/two.py", "archive/three.so"):
+            (cache / name).parent.mkdir(parents=True, exist_ok=True)
+            (cache / name).write_bytes(random.Random(name).randbytes(300))
+        (cache / "link").symlink_to("wheels")
+    assert check_workspace(Workspace(root), QUIET).damaged == ()
+    return root
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_is_flipped_or_cut_is_told(kind: str, evidence: Path) -> None:
+    """160 times in all, each file with what was made of it and the command that makes it anew."""
+    chance = random.Random(f"evidence {kind}")
+    files = [path for path in sorted(evidence.glob(KINDS[kind])) if path.is_file()]
+    files = [path for path in files if path.stat().st_size and path.name != "lock"]
+    missed = []
+    for _ in range(16):
+        path = chance.choice(files)
+        data = bytearray(path.read_bytes())
+        if chance.random() < 0.5:
+            position = chance.randrange(8 * len(data))
+            data[position // 8] ^= 1 << position % 8
+        elif kind == "reviews":  # where it looks as after a kill
+            del data[chance.choice(Archive(path.parent).records[:-1]).end :]
+        else:
+            del data[chance.randrange(len(data)) :]
+        aside = path.rename(evidence / "aside")
+        path.write_bytes(data)
+        damaged = check_workspace(Workspace(evidence), QUIET).damaged
+        path.unlink()
+        aside.rename(path)
+        told = [damage for damage in damaged if str(path) in f"{damage.file} {damage.reason}"]
+        if not told or not all("goldpan" in damage.remedy for damage in told):
+            missed.append((path, damaged))
+        if kind not in ("datasets", "runs"):
+            assert told[0].dependents, path
+    assert missed == []
+
+
+def test_what_was_made_of_a_damaged_file_is_told(root: Path) -> None:
+    path = root / "git" / f"{REPO}.git" / "refs" / "heads" / "main"
+    path.write_bytes(b"f" * 40 + b"\n")
+    code, out = check(root)
+    assert code == 1
+    assert f"Damaged: {path}: the clone's record says" in out
+    assert "Made of it: tables/prospector/sluice/revisions.parquet, " in out
+    assert "datasets/code-edit" in out
+    assert "datasets/qa" not in out
+    assert "goldpan clone --repo prospector/sluice --source BUNDLE, which puts it back" in out
+    done = goldpan("build", "code-edit", "--workspace", root)
+    assert done.code == 1
+    assert f"{path} was changed" in done.err
+
+
+def test_packages_that_somebody_changed_are_not_built_of(evidence: Path, tmp_path: Path) -> None:
+    workspace = Workspace(shutil.copytree(evidence, tmp_path / "w", symlinks=True))
+    cache = package_cache(workspace, REPO)
+    with open_packages(workspace, [REPO], QUIET):
+        assert (cache / "wheels" / "one.py").exists()
+        assert check_workspace(workspace, QUIET).unsealed == 1
+    (cache / "wheels" / "new.py").write_text("import this")
+    (damage,) = check_workspace(workspace, QUIET).damaged
+    assert "new since the last run of tests" in damage.reason
+    with open_packages(workspace, [REPO], QUIET):
+        assert not cache.exists()
+    assert check_workspace(workspace, QUIET).damaged == ()
 
 
 def test_archives_are_mended_on_request(root: Path) -> None:

@@ -9,9 +9,10 @@ import pytest
 
 from goldpan.core.errors import GitError, UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.git.clone import clone, promisor, read_heads, read_refs
+from goldpan.git.clone import clone, promisor, read_heads
 from goldpan.git.objects import Objects
 from goldpan.git.prefetch import prefetch
+from goldpan.git.refs import find_ref_flaws, read_refs, verify_clone
 from tests.git_repositories import REPO, Repository, fails
 from tests.git_server import GitServer
 from tests.mining import Notes
@@ -123,6 +124,65 @@ def test_an_update_keeps_what_a_force_push_and_deletions_removed(
     git(f"--git-dir={made.path}", "reflog", "expire", "--expire=now", "--all")
     git(f"--git-dir={made.path}", "gc", "--quiet", "--prune=now")
     assert all(has(made.path, before["refs/pull/1/head"], gone, pushed))
+
+
+@pytest.mark.parametrize("content", [b"", b"0" * 17, b"f" * 40 + b"\n", None])
+def test_a_ref_that_somebody_changed_is_told_and_put_back(
+    content: bytes | None, source: Repository, workspace: Workspace
+) -> None:
+    """Also what only the clone still leads to: upstream knows nothing of it."""
+    made = clone(workspace, REPO, Notes(), source=source.path)
+    source.commit({b"a.py": b"a = 4\n"}, ref="refs/pull/1/head")
+    assert clone(workspace, REPO, Notes(), source=source.path).kept == 1
+    before = read_refs(made.path)
+    assert find_ref_flaws(made.path) == []
+    names = {name for name in before if "kept" in name or name == "refs/heads/main"}
+    for name in names:
+        path = made.path / name
+        path.unlink() if content is None else path.write_bytes(content)
+    assert {flaw.path for flaw in find_ref_flaws(made.path)} == {made.path / n for n in names}
+    with pytest.raises(GitError, match=r"was changed: .* goldpan clone --repo o/n --source FOLDER"):
+        verify_clone(made.path)
+    clone(workspace, REPO, Notes(), source=source.path)
+    assert read_refs(made.path) == before
+    verify_clone(made.path)
+
+
+def test_a_clone_whose_record_settings_or_head_were_changed_is_told(
+    source: Repository, workspace: Workspace
+) -> None:
+    made = clone(workspace, REPO, Notes(), source=source.path)
+    for name, text in (("HEAD", "ref: refs/heads/other\n"), ("config", "[core\n")):
+        (made.path / name).write_text(text)
+        assert [flaw.path.name for flaw in find_ref_flaws(made.path)] == [name]
+        clone(workspace, REPO, Notes(), source=source.path)
+        verify_clone(made.path)
+    (made.path / "refs/heads/new").write_bytes((made.path / "refs/heads/main").read_bytes())
+    with pytest.raises(GitError, match="knows no such ref"):
+        verify_clone(made.path)
+    record = made.path / "goldpan.json"
+    record.write_bytes(record.read_bytes()[:-3])
+    with pytest.raises(GitError, match=r"not as it was written.* Delete .*n.git and run"):
+        verify_clone(made.path)
+    with pytest.raises(GitError, match="nobody knows where the refs led"):
+        clone(workspace, REPO, Notes(), source=source.path)
+    record.unlink()
+    with pytest.raises(GitError, match="is gone"):
+        verify_clone(made.path)
+
+
+def test_refs_that_git_packs_and_names_in_no_encoding_are_no_damage(
+    source: Repository, workspace: Workspace
+) -> None:
+    main = source.git("rev-parse", "main").encode()
+    source.git("update-ref", "--stdin", stdin=b"create refs/heads/caf\xe9 " + main + b"\n")
+    made = clone(workspace, REPO, Notes(), source=source.path)
+    (made.path / "refs/pull/1/head").write_bytes(b"")
+    next(path for path in made.path.glob("refs/heads/*") if b"\xe9" in bytes(path)).unlink()
+    clone(workspace, REPO, Notes(), source=source.path)
+    verify_clone(made.path)
+    git(f"--git-dir={made.path}", "pack-refs", "--all")
+    verify_clone(made.path)
 
 
 def test_where_a_clone_is_from_and_where_it_stands(

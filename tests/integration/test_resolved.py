@@ -78,6 +78,14 @@ def test_each_merged_fix_resolves_its_issue_and_no_empty_patch_does(
     rows = load(lab.path / "proved").to_arrow().to_pylist()
     gold = score(lab, tmp_path, {row["instance_id"]: row["patch"] for row in rows})
     assert gold.counts == {"resolved": len(rows)}
+    assert lab.check().damaged == ()
+    log = next(lab.path.glob("verification/*/*/*/answers/*/answer.report"))
+    log.write_bytes(log.read_bytes() + b"\n")
+    (damage,) = lab.check().damaged
+    assert damage.file == str(log)
+    assert "goldpan evaluate resolved" in damage.remedy
+    score(lab, tmp_path, {row["instance_id"]: row["patch"] for row in rows})
+    assert lab.check().damaged == ()
     assert gold.right.codebleu == pytest.approx(1.0)
     assert gold.right.exact == len(rows)
     empty = score(lab, tmp_path, {row["instance_id"]: "" for row in rows})

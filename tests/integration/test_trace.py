@@ -9,18 +9,26 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import goldpan
 from goldpan.code.edits.apply import apply_edits
 from goldpan.code.edits.edit import Edit
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError
+from goldpan.core.lineage import read_lineage, write_lineage
+from goldpan.core.parquet import read_table, write_table
+from goldpan.core.sealed import file_digest, sealed_json
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.provenance import read_provenance
 from goldpan.demo.pipeline import REPO
-from goldpan.trace import trace
+from goldpan.miners.pairing import find_rules, pair
+from goldpan.trace import Trace, trace
 from tests.console import run
 from tests.demo_workspace import make_demo
+from tests.program import Done
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +128,106 @@ def test_what_is_gone_is_told(workspace: Workspace, tmp_path: Path) -> None:
 def test_an_unknown_example_is_told_with_where_it_was_sought(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match=r"No example 'qa:x/y#1' is in .*or qa\. Give"):
         trace(workspace, "qa:x/y#1")
+
+
+@pytest.fixture
+def copy(workspace: Workspace, tmp_path: Path) -> Workspace:
+    return Workspace(shutil.copytree(workspace.root, tmp_path / "copy", symlinks=True))
+
+
+def verified(workspace: Workspace, name: str, folder: Path) -> Done:
+    path = os.environ["PATH"]
+    return run("trace", name, "--verify", "--workspace", workspace.root, folder=folder, PATH=path)
+
+
+def broken(traced: Trace) -> dict[str, str]:
+    return {link.step: link.found for link in traced.chain if not link.holds}
+
+
+@pytest.mark.parametrize("family", ["qa", "fault-localization", "code-edit"])
+def test_the_whole_chain_is_recomputed(family: str, workspace: Workspace, tmp_path: Path) -> None:
+    name = examples(workspace, family)[0]["id"]
+    before = {path: path.read_bytes() for path in workspace.root.rglob("*.parquet")}
+    done = verified(workspace, name, tmp_path)
+    assert done.code == 0, done.out + done.err
+    assert "The whole chain holds." in done.out
+    assert "tables: comments, commits, entries" in done.out
+    assert "row: made anew, the same in all" in done.out
+    assert {path: path.read_bytes() for path in workspace.root.rglob("*.parquet")} == before
+
+
+def test_reviews_and_runs_of_tests_are_links_of_the_chain(copy: Workspace, tmp_path: Path) -> None:
+    lab = goldpan.Workspace(copy.root, progress=False)
+    lab.build("qa", require=["question-answer"])
+    traced = trace(copy, examples(copy, "qa")[0]["id"], verify=True)
+    assert traced.holds
+    assert "reviews" in {link.step for link in traced.chain}
+    answers = copy.root / "reviews" / "run-0001.zst"
+    answers.write_bytes(answers.read_bytes()[: Archive(answers.parent).records[-2].end])
+    assert set(broken(trace(copy, traced.id, verify=True))) == {"reviews"}
+    if not (copy.root / "verification" / REPO).exists():
+        return  # nothing isolates foreign code here
+    lab.build("issue-resolution", profile="verified", verified=True)
+    traced = trace(copy, examples(copy, "issue-resolution")[0]["id"], verify=True)
+    assert traced.holds
+    (log,) = (copy.root / "verification" / REPO).glob("1-2/after-1.report")
+    log.write_bytes(log.read_bytes()[:-1])
+    name = next(row["id"] for row in examples(copy, "issue-resolution") if row["issue"] == 1)
+    found = broken(trace(copy, name, verify=True))
+    assert set(found) == {"test runs"}
+    assert str(log) in found["test runs"]
+
+
+def rewrite(path: Path, column: str, index: int, value: str) -> None:
+    """Change one cell, and seal the file as if nothing had happened."""
+    rows = read_table(path)
+    values = rows[column].to_pylist()
+    values[index] = value
+    place = rows.schema.get_field_index(column)
+    write_table(rows.set_column(place, rows.schema.field(column), pa.array(values)), path)
+
+
+def test_a_forger_who_seals_each_file_anew_is_found(copy: Workspace, tmp_path: Path) -> None:
+    """All digests agree with each other, so that nothing but recomputing can tell."""
+    name = examples(copy, "qa")[0]["id"]
+    rewrite(copy.table(REPO, "entries"), "title", 0, "Another title")
+    outputs = sorted(copy.tables(REPO).glob("*.parquet"))
+    made = read_lineage(copy.tables(REPO), "normalize")
+    write_lineage(
+        copy.tables(REPO), "normalize", made["inputs"],
+        [path for path in outputs if path.name in made["outputs"]],
+    )  # fmt: skip
+    pair(copy, REPO, find_rules("default"))
+    lab = goldpan.Workspace(copy.root, progress=False)
+    lab.filter()
+    lab.build("qa")
+    assert lab.check().damaged == ()
+    found = broken(trace(copy, name, verify=True))
+    assert "entries.parquet is not what is made anew" in found["tables"]
+    assert "the tables as made anew are not those" in found["what was judged"]
+    done = verified(copy, name, tmp_path)
+    assert done.code == 1
+    assert "tables: does not hold: " in done.out
+    assert "The chain is broken" in done.out
+
+
+def test_a_row_that_was_changed_and_sealed_anew_is_found(copy: Workspace) -> None:
+    directory = copy.dataset("qa")
+    name = examples(copy, "qa")[1]["id"]
+    path = directory / "data" / "test-00000-of-00001.parquet"
+    rewrite(path, "title", 1, "Another title")
+    facts = read_provenance(directory)
+    facts["files"]["data/test-00000-of-00001.parquet"]["sha256"] = file_digest(path)
+    (directory / "provenance.json").write_bytes(sealed_json(facts))
+    assert broken(trace(copy, name, verify=True)) == {"row": "made anew it differs in title"}
+
+
+def test_rows_that_are_drawn_from_all_at_once_are_verified_as_far_as_can_be(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    name = examples(workspace, "nlbse23_issue_type")[0]["id"]
+    done = verified(workspace, name, tmp_path)
+    assert done.code == 3
+    assert "tables: comments, commits, entries" in done.out
+    assert "row: cannot be verified: " in done.out
+    assert "What could be verified holds" in done.out

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from goldpan import load
+from goldpan.check import check_workspace
 from goldpan.code.split_patch import split_patch
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.workspace import Workspace
@@ -136,6 +137,22 @@ def test_other_settings_or_a_damaged_record_are_run_again(lab: Lab) -> None:
     assert lab.verify(instance).proof.verdict == "verified"
     lab.verify(instance, replace(QUICK, repeats=3))
     assert (lab.record_folder / "after-3.log").exists()
+
+
+def test_a_log_or_report_that_was_changed_is_told_and_made_anew(lab: Lab) -> None:
+    instance = lab.instance("echo checked; grep -q 2 value")
+    digest = lab.verify(instance).digest
+    for name in ("after-1.log", "before-2.report"):
+        path = lab.record_folder / name
+        path.write_bytes(path.read_bytes()[:-1])
+        (damage,) = check_workspace(lab.workspace, Notes()).damaged
+        assert (damage.file, damage.reason) == (str(path), "record.json records another digest")
+        assert "goldpan verify" in damage.remedy
+        assert lab.verify(instance).digest == digest
+        assert check_workspace(lab.workspace, Notes()).damaged == ()
+    (lab.record_folder / "after-2.log").unlink()
+    (damage,) = check_workspace(lab.workspace, Notes()).damaged
+    assert damage.reason == "record.json names it, and it is gone"
 
 
 @pytest.mark.parametrize(

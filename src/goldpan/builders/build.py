@@ -139,7 +139,7 @@ def build(
             profile,
             chosen,
             required,
-            _reviews(recipe, reviews) if reviews else {},
+            required_reviews(recipe, reviews),
             verified,
             answer == "reviewed",
             scratch.absolute(),
@@ -179,7 +179,7 @@ def build(
                 "reviews": list(reviews),
                 **({"since": older} if older else {}),
                 **({"verified": True} if verified else {}),
-                **({"answer": answer} if answer == "reviewed" else {}),
+                **({"answer": answer} if answer else {}),
                 **({} if limit is None else {"limit": limit}),
             },
             versions={package: version(package) for package in _PACKAGES},
@@ -284,8 +284,10 @@ def _described(
     return described_reviews(workspace, repos, profile.name, reviews)
 
 
-def _reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:
+def required_reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:
     """Return the subjects of reviews by name; raises `UsageError` for one that does not fit."""
+    if not names:  # what knows of models and people takes long to import
+        return {}
     from goldpan.annotation.review.subjects import KINDS
     from goldpan.annotation.studio.forms import FORMS
 

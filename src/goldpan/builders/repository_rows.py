@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,13 @@ from goldpan.core.parquet import count_rows, read_table
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.resources import named
+from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.hash_sampling import drawn
+from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import Source
+from goldpan.execution.records import records_digest
 from goldpan.filters.answers import named_comment
 from goldpan.filters.clusters import duplicates_path, workspace_duplicates
 from goldpan.filters.criterion import Subject
@@ -130,10 +133,29 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
             count = _write(unfinished, recipe, _grouped(recipe.rows(context), clusters))
     path = request.scratch / f"{repo.lower().replace('/', '+')}.arrow"
     unfinished.replace(path)
-    source = mined_source(workspace, repo, archive)
+    source = judged_source(request, repo, mined_source(workspace, repo, archive))
     if recipe.subject == "pair":
         source = cloned_source(workspace, repo, source)
     return RepositoryRows(path, funnel, source, count, context.dropped, context.redacted)
+
+
+def judged_source(request: RowsRequest, repo: str, source: Source) -> Source:
+    """Return the same with the digests of what judged its subjects, and proved its fixes."""
+    workspace, profile = request.workspace, request.profile
+    verdicts = {
+        "verdicts": workspace.verdicts(repo, profile.name),
+        "duplicates": duplicates_path(workspace, profile.settings["near-duplicates"]),
+    }
+    if request.reviews:
+        from goldpan.annotation.review.stored import review_path
+
+        verdicts["reviews"] = review_path(workspace, repo, profile.name)
+        for path in sorted((workspace.root / "annotations").glob("*/verdicts.parquet")):
+            verdicts[f"annotations/{path.parent.name}"] = path
+    inputs = {name: seal_of_parquet(path) for name, path in verdicts.items() if path.exists()}
+    if request.family == ISSUE_RESOLUTION.name and (proofs := records_digest(workspace, repo)):
+        inputs["verification"] = proofs
+    return replace(source, inputs={**source.inputs, **inputs})
 
 
 def draw_places(

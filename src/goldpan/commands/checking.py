@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from goldpan.check import CheckResult
     from goldpan.miners.repair import Repair
 
+_MOST_DEPENDENTS = 8
+
 
 def check(
     path: Annotated[
@@ -28,7 +30,7 @@ def check(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Verify every file of a workspace, and say what to run again if one is damaged.
+    """Verify every file of a workspace; of a damaged one, say what rests on it and what to run.
 
     Exits with 1 if something is damaged.
     """
@@ -46,11 +48,16 @@ def _show(result: CheckResult, repairs: dict[str, Repair]) -> None:
     console.print(f"{result.files:,} files, {result.bytes / 1e6:,.0f} MB in {result.workspace}")
     if result.unsealed:
         console.print(
-            f"{result.unsealed:,} tables have no digest, as an earlier version wrote them: "
-            "only their form was checked"
+            f"{result.unsealed:,} have no digest: tables of an earlier version, of which the form "
+            "was checked, or packages of tests that run now or were stopped"
         )
     for damage in result.damaged:
         at = "" if damage.offset is None else f" at byte {damage.offset:,}"
         console.print(clean(f"Damaged: {damage.file}{at}: {damage.reason}"))
+        if damage.dependents:
+            more = len(damage.dependents) - _MOST_DEPENDENTS
+            named = ", ".join(damage.dependents[:_MOST_DEPENDENTS])
+            others = f" and {more:,} more" if more > 0 else ""
+            console.print(clean(f"  Made of it: {named}{others}."))
         console.print(f"  {damage.remedy}.")
     console.print(f"{len(result.damaged):,} damaged." if result.damaged else "Nothing is damaged.")

@@ -35,6 +35,12 @@ Datasets = Annotated[
     typer.Option("--dataset", help="A dataset's directory; may be given several times."),
 ]
 _MOST_CHANGES = 30
+_HOLDS = {True: "", False: "does not hold: ", None: "cannot be verified: "}
+_CONCLUSIONS = {
+    True: "The whole chain holds.",
+    False: "The chain is broken: goldpan check names damaged files and what makes them anew.",
+    None: "What could be verified holds; the rest is named above.",
+}
 
 
 def apply_edit(
@@ -65,17 +71,27 @@ def trace(
         str, typer.Argument(help="An id from the dataset, such as qa:OWNER/NAME#NUMBER.")
     ],
     dataset: Datasets = None,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Recompute everything from the raw replies and git objects to the example.",
+        ),
+    ] = False,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
     """Trace a published example back to raw replies and git objects.
 
-    Exits with 3 if a source is no longer in the workspace.
+    Exits with 3 if a source is no longer in the workspace, and with 1 if --verify finds that
+    something is not what it was made of.
     """
     with opened(json, workspace=workspace) as lab:
-        traced = lab.trace(example_id, dataset or ())
-    print_result(json, asdict(traced), lambda: print_traced(traced))
-    raise typer.Exit(0 if traced.complete else PARTIAL)
+        traced = lab.trace(example_id, dataset or (), verify=verify)
+    print_result(json, {**asdict(traced), "holds": traced.holds}, lambda: print_traced(traced))
+    if traced.holds is False:
+        raise typer.Exit(1)
+    raise typer.Exit(0 if traced.complete and traced.holds else PARTIAL)
 
 
 def publish(
@@ -239,6 +255,12 @@ def print_traced(traced: Trace) -> None:
     for reply in traced.replies:
         state = f"{reply.size:,} bytes, sha256 {reply.sha256}" if reply.sha256 else "not there"
         console.print(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")
+    if traced.chain:
+        console.print("\nVerified, from the sources to the example", style="bold")
+    for link in traced.chain:
+        console.print(clean(f"  {link.step}: {_HOLDS[link.holds]}{link.found}"))
+    if traced.chain:
+        console.print(_CONCLUSIONS[traced.holds])
 
 
 def print_reported(report: ReportFacts) -> None:

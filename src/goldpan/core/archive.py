@@ -10,7 +10,7 @@ damage, and is told. No record holds a credential: request headers are never kep
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ from goldpan.core.run_scan import Scan, scan
 from goldpan.core.secrets import mask_record
 from goldpan.core.workspace import make_directory
 
-__all__ = ["Archive", "Record", "find_flaws", "run_files", "scan_runs"]
+__all__ = ["Archive", "Record", "find_flaws", "lost_replies", "run_files", "scan_runs"]
 
 
 class Archive:
@@ -195,6 +195,23 @@ def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
         elif seal != seal_of([record.digest for record in run.records]):
             reason = f"a later run tells of {seal[0]} records, and {len(run.records)} are there"
             yield Flaw(run.path, own, own, reason)
+
+
+def lost_replies(directory: Path, seals: Mapping[str, Seal]) -> tuple[Path, int] | None:
+    """Return the first run that no longer begins with what was sealed, and how many records.
+
+    The end of the newest run may be cut off as if by a kill: only what was made of it can tell.
+    A run that was repaired since tells itself what it lost.
+    """
+    runs = {scan.path.name: scan for scan in scan_runs(directory)}
+    for name, seal in seals.items():
+        run = runs.get(name)
+        if run and _repaired(run):
+            continue
+        records = run.records[: seal[0]] if run else ()
+        if seal_of([record.digest for record in records]) != seal:
+            return directory / name, int(seal[0])
+    return None
 
 
 def _was_to_go_on(run: Scan, following: Scan) -> bool:

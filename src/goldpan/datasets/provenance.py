@@ -36,8 +36,10 @@ class Source:
     mined_until: datetime | None = None
     """When the last one came."""
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of what was read, by a name that needs no machine: raw/run-0001.zst; of a history
-    the commit of its default branch (git HEAD), and over all its refs (git refs)."""
+    """SHA-256 of what was read, by a name that needs no machine: raw/run-0001.zst; tables over all
+    that was judged; verdicts, duplicates, reviews and annotations/PROJECT of what judged it, and
+    verification over the records of tests with their logs; of a history the commit of its default
+    branch (git HEAD), and over all its refs (git refs)."""
     license: str | None = None
     """Of the repository, by its SPDX identifier."""
     license_source: str | None = None

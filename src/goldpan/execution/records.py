@@ -1,7 +1,7 @@
 """What is kept of each instance whose tests were run: a record, and every log beside it.
 
 WORKSPACE/verification/OWNER/NAME/ISSUE-PULL/
-├── record.json      the verdict with all that it rests on; the same run gives the same bytes
+├── record.json      the verdict with all that it rests on, and the digests of the files beside it
 ├── build.log        what building the environment printed
 └── after-1.log ...  what each run of the tests printed, with its report beside it
 """
@@ -27,8 +27,10 @@ from goldpan.execution.isolation import IsolationName
 from goldpan.execution.outcome import Proof
 
 RECORD = "record.json"
+FILES = "files"
+"""The member of a record that has the digests of what lies beside it."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_VERSION = 4
+_VERSION = 5
 """Raised where the same instance and settings would give another record."""
 
 
@@ -113,7 +115,7 @@ class Record:
     """What failed, or which log tells; empty where nothing did. Logs hold times and paths of a
     machine, so none of their text is here."""
     digest: str
-    """SHA-256 of the record's file."""
+    """SHA-256 of what the record says, but for its logs: the same run gives the same one."""
     environment: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -136,6 +138,14 @@ def hold_verification(workspace: Workspace) -> Iterator[None]:
 def record_directory(workspace: Workspace, repo: str, issue: int, pull: int) -> Path:
     """Return where the record and the logs of an instance lie."""
     return workspace.root / "verification" / repo.lower() / f"{issue}-{pull}"
+
+
+def records_digest(workspace: Workspace, repo: str) -> str | None:
+    """Return the SHA-256 over the records of a repository with their logs, None without any."""
+    folder = workspace.root / "verification" / repo.lower()
+    paths = sorted(folder.glob(f"*/{RECORD}"))
+    lines = [f"{path.parent.name} {file_digest(path)}\n" for path in paths]
+    return hashlib.sha256("".join(lines).encode()).hexdigest() if lines else None
 
 
 def run_digest(settings: Settings, recipes: Mapping[str, str]) -> str:
@@ -164,8 +174,35 @@ def write_record(
         "detail": detail,
         "environment": dict(environment),
     }
-    write_whole(directory / RECORD, sealed_json(plain))
-    return Record(instance, proof, detail, file_digest(directory / RECORD), environment)
+    sealed = {**plain, FILES: seal_files(directory, RECORD)}
+    write_whole(directory / RECORD, sealed_json(sealed))
+    return Record(instance, proof, detail, _digest(plain), environment)
+
+
+def seal_files(directory: Path, record: str) -> dict[str, str]:
+    """Return the digests of the logs and reports beside a record, by name."""
+    files = (path for path in directory.iterdir() if path.is_file() and path.name != record)
+    return {path.name: file_digest(path) for path in sorted(files)}
+
+
+def changed_files(directory: Path, record: str) -> list[tuple[Path, str]]:
+    """Return the files of a run that are not as it left them, and why, its record first."""
+    path = directory / record
+    try:
+        files = dict(read_json(path)[FILES])
+    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        return [(path, "it is not as it was written")]
+    lying = seal_files(directory, record)
+    return [
+        (
+            directory / name,
+            f"{record} records another digest"
+            if name in lying
+            else f"{record} names it, and it is gone",
+        )
+        for name, digest in files.items()
+        if lying.get(name) != digest
+    ]
 
 
 def read_record(directory: Path, instance: Instance, run: str | None = None) -> Record | None:
@@ -180,7 +217,8 @@ def read_record(directory: Path, instance: Instance, run: str | None = None) -> 
             return None
         lists = ("fail_to_pass", "pass_to_pass", "broken", "flaky")
         proof = Proof(plain["verdict"], *(tuple(plain[name]) for name in lists))
-        return Record(instance, proof, plain["detail"], file_digest(path), plain["environment"])
+        said = {name: value for name, value in plain.items() if name != FILES}
+        return Record(instance, proof, plain["detail"], _digest(said), plain["environment"])
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 

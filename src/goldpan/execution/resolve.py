@@ -21,15 +21,19 @@ from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.execution.control import fail_tests
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.outcome import Run
+from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
+    FILES,
     Instance,
     Record,
     Settings,
+    changed_files,
     hold_verification,
     read_record,
     record_directory,
     run_digest,
+    seal_files,
 )
 from goldpan.execution.runner import EndedError
 from goldpan.execution.trial import Job, Trial, apply_or_end, open_trial
@@ -53,7 +57,8 @@ EXPLAINED: Mapping[Outcome, str] = {
     "does-not-build": "the environment can no longer be built",
 }
 """What each outcome means, for people."""
-_ANSWER = "answer.json"
+ANSWER = "answer.json"
+"""What came of an answer, beside its logs."""
 _CONTROL = "python-functions"
 """Which negative control an answer has passed; answers of before it are scored again."""
 
@@ -126,6 +131,7 @@ def resolve_all(
             waiting.append(Answer(job, record, text))
     with (
         hold_verification(workspace),
+        open_packages(workspace, (answer.job.instance.repo for answer in waiting), reporter),
         open_engine(engine, workers, address) as running,
         reporter.task("Running tests", len(waiting)) as task,
     ):
@@ -180,8 +186,9 @@ def resolve_answer(answer: Answer) -> Resolution:
         "outcome": resolution.outcome,
         "failed": resolution.failed,
         "restored": resolution.restored,
+        FILES: seal_files(logs, ANSWER),
     }
-    write_whole(logs / _ANSWER, sealed_json(plain))
+    write_whole(logs / ANSWER, sealed_json(plain))
     return resolution
 
 
@@ -232,11 +239,13 @@ def _judge(answer: Answer, run: Run, restored: tuple[str, ...]) -> Resolution:
 
 def _read(logs: Path, answer: Answer, digest: str) -> Resolution | None:
     try:
-        plain = read_json(logs / _ANSWER)
+        plain = read_json(logs / ANSWER)
         keys = (plain["record"], plain["answer"], plain["settings"], plain["control"])
         if keys != (answer.record.digest, digest, answer.settings, _CONTROL):
             return None
         if plain["outcome"] == "does-not-build":  # the fault of no patch; the index may be back
+            return None
+        if changed_files(logs, ANSWER):
             return None
         lists = (tuple(plain[name]) for name in ("failed", "restored"))
         return Resolution(answer.job.instance, plain["outcome"], *lists)

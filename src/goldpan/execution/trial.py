@@ -27,6 +27,7 @@ from goldpan.execution.command import Limits
 from goldpan.execution.imports import Imports, python_files
 from goldpan.execution.isolation import Isolation, find_isolation
 from goldpan.execution.outcome import Run
+from goldpan.execution.packages import package_cache
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import Recipe, choose_recipe, load_recipes
 from goldpan.execution.records import Instance, Settings
@@ -57,8 +58,7 @@ class Trial:
         self._instance = job.instance
         self._workspace = job.workspace
         self._clone = job.workspace.clone(job.instance.repo)
-        # Foreign code may write to it, so no two repositories share one.
-        self._cache = job.workspace.root / "verification" / ".packages" / job.instance.repo.lower()
+        self._cache = package_cache(job.workspace, job.instance.repo)
         self._settings = job.settings
         self._recipes = load_recipes(job.recipes)
         self._isolation = isolation

@@ -11,8 +11,10 @@ from goldpan.core.workspace import make_directory
 from goldpan.execution.outcome import Proof, Run, prove
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
+    RECORD,
     Record,
     Settings,
+    changed_files,
     read_record,
     record_directory,
     run_digest,
@@ -35,7 +37,8 @@ def verify_instance(job: Job) -> Record:
     recipes = load_recipes(job.recipes)
     run = run_digest(job.settings, {recipe.name: recipe.digest for recipe in recipes})
     stored = None if job.again else read_record(directory, instance, run)
-    if stored and stored.proof.verdict != "lost-base":  # it may have been cloned meanwhile
+    # A lost base may have been cloned meanwhile.
+    if stored and stored.proof.verdict != "lost-base" and not changed_files(directory, RECORD):
         return stored
     with open_trial(job, directory) as trial:
         shutil.rmtree(directory, ignore_errors=True)

@@ -14,6 +14,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.outcome import Verdict
+from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import Instance, Record, Settings, hold_verification
 from goldpan.execution.submodules import submodules
@@ -69,6 +70,7 @@ def verify_all(
             bases = {instance.base_commit for instance in all_instances if instance.repo == repo}
             _fetch_base_history(workspace, repo, bases, reporter, token)
         with (
+            open_packages(workspace, (instance.repo for instance in all_instances), reporter),
             open_engine(engine, workers, address) as running,
             reporter.task("Running tests", len(jobs)) as task,
         ):

@@ -158,6 +158,15 @@ def _in_order(
     return dict(sorted(by_name.items(), key=lambda item: item[1].subject))
 
 
+def profile_of(plain: Mapping[str, Any]) -> Profile:
+    """Return the profile that `Profile.plain` told of, as in a dataset's provenance.
+
+    Raises `UsageError` where it names a criterion or a setting that is not known here.
+    """
+    values = {**plain["settings"], "description": plain["description"], "decide": plain["decide"]}
+    return _read(str(plain["name"]), values, tuple(plain.get("extends", ())))
+
+
 def _identity(name: str) -> Path | str:
     return Path(name).resolve() if name.endswith(".toml") else name
 

@@ -41,7 +41,7 @@ from goldpan.core.schemas import (
 from goldpan.core.workspace import Workspace
 from goldpan.filters.bots import Bots, mark_bots
 from goldpan.git.objects import Objects
-from goldpan.git.packs import verify_packs
+from goldpan.git.refs import verify_clone
 
 _TABLES = ("repositories", "entries", "comments", "references")
 _OPTIONAL = (EVENTS, FILES, PAIRS, CHANGES, REVISIONS)
@@ -110,7 +110,7 @@ class RepoView:
         if not clone.exists():
             yield None
             return
-        verify_packs(clone)
+        verify_clone(clone)
         with Objects(clone) as objects:
             yield objects
 

@@ -2,7 +2,8 @@
 
 From an address the clone is partial: commits and folders come at once, files when
 `prefetch` asks for them. Nothing is ever checked out, and what a ref pointed to before an update
-stays: a force push or a deletion upstream loses nothing here.
+stays: a force push or a deletion upstream loses nothing here. What somebody changed in the clone
+itself is put back first, as its record has it (`git/refs.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from goldpan.core.workspace import Workspace, publish
 from goldpan.git.fetch import fetch
 from goldpan.git.process import git
 from goldpan.git.redirects import follow, was_redirected
+from goldpan.git.refs import read_refs, restore_refs, write_refs_record
 from goldpan.git.remote import Remote, find_remote
 
 _BRANCHES = "refs/heads/"
@@ -96,6 +98,7 @@ def clone(
             subject=str(fresh),
         )
         partial = _fetch(fresh, remote, listed, reporter, title)
+        write_refs_record(fresh)
         publish({fresh: target})
     return CloneResult(repo, target, True, len(listed.refs), 0, partial)
 
@@ -131,17 +134,6 @@ def read_heads(path: Path) -> Heads:
 def _setting(path: Path, name: str) -> str | None:
     configured = git("config", "--default", "", "--get", name, clone=path, subject=str(path))
     return configured.decode().strip() or None
-
-
-def read_refs(path: Path) -> dict[str, str]:
-    """Return where each ref of a clone leads, by its whole name."""
-    output = git(
-        "for-each-ref", "--format=%(objectname) %(refname)", clone=path, subject=str(path)
-    ).decode("utf-8", "surrogateescape")
-    return {
-        name: value
-        for value, _, name in (line.partition(" ") for line in output.split("\n") if line)
-    }
 
 
 def _list_refs(remote: Remote) -> tuple[Remote, _Listed]:
@@ -201,6 +193,15 @@ def _update(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, tit
     """Bring a clone up to date, and return how many commits only it still holds."""
     if not (path / "HEAD").is_file():
         raise GitError(f"{path} is not a clone", "Delete it and run the same command again")
+    restore_refs(path)
+    try:
+        return _bring_refs(path, remote, listed, reporter, title)
+    finally:  # a fetch that was cut moved some refs, and whole ones
+        write_refs_record(path)
+
+
+def _bring_refs(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> int:
+    """Fetch what is new, and keep what refs pointed to before."""
     before = read_refs(path)
     if all(before.get(name) == value for name, value in listed.refs.items()):
         return 0

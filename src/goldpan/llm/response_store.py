@@ -18,6 +18,7 @@ from typing import Any
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.locks import hold_lock
+from goldpan.core.run_file import Seal
 from goldpan.core.workspace import make_directory
 from goldpan.llm.outcome import Outcome, Reply, Usage
 from goldpan.llm.request import Request
@@ -45,6 +46,10 @@ class ResponseStore:
         self._batches: dict[str, Batch] = {}
         for record in archive.records:
             self._learn(record)
+
+    def seals(self) -> dict[str, Seal]:
+        """Return how much was asked and answered so far, sealed, by file."""
+        return self._archive.seals()
 
     def reply(self, key: str) -> Reply | None:
         """Return the reply to a request that holds, or what failed in this run."""

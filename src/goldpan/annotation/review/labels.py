@@ -17,6 +17,7 @@ from goldpan.annotation.review.items import case_file, prepare
 from goldpan.annotation.review.planner import ReviewEstimate, ReviewPlanner
 from goldpan.annotation.review.reviewer import Judgement, ReviewResult, judge, open_reviews
 from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.annotation.review.stored import write_answers
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
@@ -29,6 +30,7 @@ from goldpan.datasets.task_data import read_task_data
 from goldpan.datasets.task_rows import target_column
 from goldpan.llm.budget import Budget
 from goldpan.llm.parts import Part
+from goldpan.llm.response_store import ResponseStore
 
 STAGE = "llm"
 LABEL_VERDICTS = Table(
@@ -69,7 +71,7 @@ def review_labels(
         cases.write(task.name, _cases(directory, task, settings.limit))
 
         def take(judgements: Iterator[Judgement]) -> None:
-            _write(workspace, task, judgements)
+            _write(workspace, task, judgements, store)
 
         return judge(store, cases, task.name, settings, reporter, take)
 
@@ -132,7 +134,9 @@ def _label_text(label: str | list[str]) -> str:
     return label if isinstance(label, str) else ", ".join(label) or "(none)"
 
 
-def _write(workspace: Workspace, task: Task, judgements: Iterator[Judgement]) -> None:
+def _write(
+    workspace: Workspace, task: Task, judgements: Iterator[Judgement], store: ResponseStore
+) -> None:
     with workspace.scratch() as scratch:
         path = scratch / "labels.parquet"
         rows = [_row(task, judgement) for judgement in judgements]
@@ -140,6 +144,7 @@ def _write(workspace: Workspace, task: Task, judgements: Iterator[Judgement]) ->
         with writer(path, LABEL_VERDICTS) as target:
             write(target, LABEL_VERDICTS, "", table)
         publish({path: label_path(workspace, task.name)})
+    write_answers(label_path(workspace, task.name), {task.name: store.seals()})
 
 
 def _row(task: Task, judgement: Judgement) -> dict[str, Any]:

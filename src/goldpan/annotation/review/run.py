@@ -56,7 +56,15 @@ def run_review(
                     )
                     for judgement in islice(judgements, count)
                 ]
-                write_reviews(workspace, repo, profile.name, rows, names, reviewers(settings))
+                write_reviews(
+                    workspace,
+                    repo,
+                    profile.name,
+                    rows,
+                    names,
+                    reviewers(settings),
+                    store.seals(),
+                )
 
         return judge(store, cases, profile.name, settings, reporter, take)
 

@@ -1,7 +1,8 @@
 """The verdicts of reviews: a file beside the filter's, in the columns of `verdicts`.
 
 WORKSPACE/verdicts/OWNER/NAME/RULES/PROFILE.llm.parquet has a row for each subject that was kept
-when it was reviewed. `decides` is false: whoever builds a dataset says which reviews it requires.
+when it was reviewed; PROFILE.llm.json beside it seals the answers that these rest on. `decides` is
+false: whoever builds a dataset says which reviews it requires.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ import pyarrow.compute as pc
 
 from goldpan.annotation.review.item import ReviewItem
 from goldpan.annotation.review.votes import NOT_ASKED, Decision
+from goldpan.core.archive import lost_replies
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import read_metadata, read_table, write, writer
 from goldpan.core.query import connect
+from goldpan.core.run_file import Seal
 from goldpan.core.schemas import VERDICTS
+from goldpan.core.sealed import DamagedError, read_json, seal_of_parquet
 from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.criterion import Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
@@ -62,19 +67,22 @@ def write_reviews(
     rows: Iterable[dict[str, object]],
     criteria: Sequence[str],
     reviewers: Mapping[str, Mapping[str, Any]],
+    answers: Mapping[str, Seal],
 ) -> None:
     """Write the verdicts of reviews; those of other `criteria` that the file holds stay.
 
-    `reviewers` says by criterion who reviewed.
+    `reviewers` says by criterion who reviewed, and `answers` seals what they rest on.
     """
     path = review_path(workspace, repo, profile)
     inputs = inputs_digest(workspace, repo).encode()
     table = pa.Table.from_pylist(list(rows), schema=VERDICTS.schema)
+    seals = dict.fromkeys(criteria, answers)
     if path.exists() and read_metadata(path).get(INPUTS_KEY) == inputs:
         earlier = read_table(path)
         others = pc.invert(pc.is_in(earlier["criterion"], pa.array(criteria, pa.string())))
         table = pa.concat_tables([table, earlier.filter(others)])
         reviewers = {**read_reviewers(workspace, repo, profile), **reviewers}
+        seals = {**_earlier_answers(path), **seals}
     with workspace.scratch() as scratch:
         scratch_path = scratch / "reviews.parquet"
         with writer(scratch_path, VERDICTS) as target:
@@ -83,6 +91,7 @@ def write_reviews(
             order = [(name, "ascending") for name in VERDICTS.order]
             write(target, VERDICTS, repo, table.sort_by(order))
         publish({scratch_path: path})
+    write_answers(path, seals)
 
 
 def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, dict[str, Any]]:
@@ -90,6 +99,44 @@ def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, d
     path = review_path(workspace, repo, profile)
     text = read_metadata(path).get(_REVIEWERS_KEY) if path.exists() else None
     return dict(orjson.loads(text)) if text else {}
+
+
+def write_answers(path: Path, seals: Mapping[str, Mapping[str, Seal]]) -> None:
+    """Say on which answers a file's verdicts rest, by criterion: ``PROFILE.llm.json`` beside it.
+
+    Two runs that ask the same give the same verdicts, but not at the same time.
+    """
+    write_lineage(path.parent, path.stem, seals, [path])
+
+
+def lost_answers(workspace: Workspace, path: Path) -> tuple[Path, str] | None:
+    """Return the file that does not hold what a file's verdicts rest on, and why.
+
+    It is the archive where answers are gone from it. Raises as `read_table` does.
+    """
+    record = path.with_suffix(".json")
+    try:
+        said = read_json(record)
+        seals, outputs = dict(said["inputs"]), dict(said["outputs"])
+    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        return record, f"it does not say on which answers {path.name} rests"
+    if outputs != {path.name: seal_of_parquet(path)}:
+        return path, f"{record.name} tells of another, as where goldpan review was stopped"
+    for criterion, answers in seals.items():
+        if lost := lost_replies(workspace.root / "reviews", answers):
+            archive, count = lost
+            return archive, (
+                f"it no longer holds the {count:,} requests and answers that the verdicts of "
+                f"{criterion} in {path.relative_to(workspace.root)} rest on"
+            )
+    return None
+
+
+def _earlier_answers(path: Path) -> dict[str, dict[str, Seal]]:
+    try:
+        return dict(read_json(path.with_suffix(".json"))["inputs"])
+    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        return {}
 
 
 def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:

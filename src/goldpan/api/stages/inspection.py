@@ -26,11 +26,21 @@ def why(self: Workspace, subject: str, rules: str = "default") -> Explanation:
     return explain(existing(self.layout).by_rules(rules), subject)
 
 
-def trace(self: Workspace, example_id: str, datasets: Sequence[str | Path] = ()) -> Trace:
-    """Trace an example, such as ``qa:OWNER/NAME#NUMBER``, to replies and git objects."""
+def trace(
+    self: Workspace,
+    example_id: str,
+    datasets: Sequence[str | Path] = (),
+    *,
+    verify: bool = False,
+) -> Trace:
+    """Trace an example, such as ``qa:OWNER/NAME#NUMBER``, to replies and git objects.
+
+    With `verify`, `chain` tells of each stage between them whether it gives the same again.
+    """
     from goldpan.trace import trace
 
-    return trace(existing(self.layout), example_id, [Path(dataset) for dataset in datasets])
+    paths = [Path(dataset) for dataset in datasets]
+    return trace(existing(self.layout), example_id, paths, verify=verify)
 
 
 def check(self: Workspace) -> CheckResult:

@@ -17,11 +17,10 @@ from goldpan.core.progress import Reporter
 from goldpan.core.schemas import CHANGES, REVISIONS, Table
 from goldpan.core.workspace import Workspace, publish
 from goldpan.git.ancestry import Ancestry, read_ancestry
-from goldpan.git.clone import read_refs
 from goldpan.git.comparison import Touched
 from goldpan.git.objects import Objects
-from goldpan.git.packs import verify_packs
 from goldpan.git.paths import path_text
+from goldpan.git.refs import read_refs, verify_clone
 from goldpan.miners.history.base_resolution import Revision, Settler
 from goldpan.miners.history.candidates import Refs
 from goldpan.miners.history.changes import Change, describe
@@ -69,7 +68,7 @@ def read_history(
     `GitError` without a clone.
     """
     clone = workspace.clone(repo)
-    verify_packs(clone)
+    verify_clone(clone)
     counts = _Counts()
     with (
         open_pulls(workspace, repo) as tables,

@@ -1,0 +1,183 @@
+"""Where the refs of a clone lead, and the record by which it is known that nobody moved them.
+
+Git's objects bear their own digests; refs, HEAD and settings do not. So each clone holds
+``goldpan.json`` with what `goldpan clone` left there, sealed as all records are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from goldpan.core.errors import GitError
+from goldpan.core.sealed import DamagedError, read_json, sealed_json
+from goldpan.core.workspace import write_whole
+from goldpan.git.object_files import verify_objects
+from goldpan.git.process import git
+
+RECORD = "goldpan.json"
+_FORMAT = 1
+_TEXTS = ("HEAD", "config")
+"""Files of a clone that are kept as they are: they say where it is from and where it stands."""
+
+_LOCAL = re.compile(rb"^\tsource = (folder|bundle)$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class RefFlaw:
+    """A file of a clone that is not as `goldpan clone` left it."""
+
+    path: Path
+    reason: str
+
+
+def read_refs(path: Path) -> dict[str, str]:
+    """Return where each ref of a clone leads, by its whole name."""
+    output = git(
+        "for-each-ref", "--format=%(objectname) %(refname)", clone=path, subject=str(path)
+    ).decode("utf-8", "surrogateescape")
+    return {
+        name: value
+        for value, _, name in (line.partition(" ") for line in output.split("\n") if line)
+    }
+
+
+def write_refs_record(clone: Path) -> None:
+    """Record where all refs lead, and the texts that tell of the clone itself."""
+    plain = {
+        "format": _FORMAT,
+        "files": {name: (clone / name).read_text("utf-8") for name in _TEXTS},
+        # No ref's name holds a backslash, so no two are written alike.
+        "refs": {_plain(name): value for name, value in read_refs(clone).items()},
+    }
+    write_whole(clone / RECORD, sealed_json(plain))
+
+
+def find_ref_flaws(clone: Path) -> list[RefFlaw]:
+    """Return which files of a clone are not as its record has them, the record first."""
+    try:
+        record = _read(clone)
+    except FileNotFoundError:
+        return [RefFlaw(clone / RECORD, "the record of its refs is gone")]
+    except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        return [RefFlaw(clone / RECORD, "the record of its refs is not as it was written")]
+    changed = [
+        RefFlaw(clone / name, "it is not what the clone's record says")
+        for name, text in record["files"].items()
+        if _content(clone / name) != text.encode()
+    ]
+    if changed:  # git may not even read it
+        return changed
+    recorded: dict[str, str] = record["refs"]
+    lying = {_plain(name): value for name, value in read_refs(clone).items()}
+    loose = _loose(clone)
+    names = {name for name, content in loose.items() if content != _line(recorded.get(name))}
+    names |= {name for name in {*recorded, *lying} if recorded.get(name) != lying.get(name)}
+    return [
+        RefFlaw(clone / name, _told(recorded.get(name), name in lying)) for name in sorted(names)
+    ]
+
+
+def verify_clone(clone: Path) -> None:
+    """Raise `GitError` where packs, refs or settings are not as git and Goldpan wrote them.
+
+    What is no clone is left to whoever reads it.
+    """
+    if not clone.is_dir():
+        return
+    verify_objects(clone)
+    if flaws := find_ref_flaws(clone):
+        more = f", and {len(flaws) - 1:,} more" if len(flaws) > 1 else ""
+        raise GitError(f"{flaws[0].path} was changed: {flaws[0].reason}{more}", remedy(flaws[0]))
+
+
+def remedy(flaw: RefFlaw) -> str:
+    """Return the command that puts a clone's refs back."""
+    clone = flaw.path
+    while clone.suffix != ".git":
+        clone = clone.parent
+    again = f"goldpan clone --repo {clone.parent.name}/{clone.stem}"
+    local = _LOCAL.search(_content(clone / "config") or b"")
+    again += f" --source {local[1].decode().upper()}" if local else ""
+    if flaw.path.name == RECORD and flaw.path.exists():
+        return f"Delete {clone} and run {again}"
+    return f"Run {again}, which puts it back"
+
+
+def restore_refs(clone: Path) -> None:
+    """Put refs and settings back as the record has them; does nothing without a record.
+
+    Raises `GitError` where the record itself is damaged: then nothing tells what was there.
+    """
+    flaws = find_ref_flaws(clone)
+    if not flaws or not (clone / RECORD).exists():
+        return
+    if flaws[0].path.name == RECORD:
+        raise GitError(
+            f"{flaws[0].path} is damaged, so nobody knows where the refs led",
+            remedy(flaws[0]),
+        )
+    record = _read(clone)
+    for name, text in record["files"].items():
+        write_whole(clone / name, text.encode())
+    names = [str(flaw.path.relative_to(clone)) for flaw in find_ref_flaws(clone)]
+    for name in names:  # git does not replace what it cannot read
+        path = clone / _native(name)
+        if path.is_file():
+            path.unlink()
+    packed = read_refs(clone)
+    lines = [
+        f"update {name} {record['refs'][name]}\n" if name in record["refs"] else f"delete {name}\n"
+        for name in names
+        if name in record["refs"] or _native(name) in packed
+    ]
+    text = "".join(map(_native, lines)).encode("utf-8", "surrogateescape")
+    git("update-ref", "--stdin", clone=clone, subject=str(clone), stdin=text)
+
+
+def _read(clone: Path) -> Mapping[str, Any]:
+    record = read_json(clone / RECORD)
+    return {"files": dict(record["files"]), "refs": dict(record["refs"])}
+
+
+def _loose(clone: Path) -> dict[str, bytes | None]:
+    """Return the content of each ref that has a file of its own."""
+    paths = (path for path in (clone / "refs").rglob("*") if path.is_file())
+    return {_plain(str(path.relative_to(clone))): _content(path) for path in paths}
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _line(value: str | None) -> bytes | None:
+    return None if value is None else f"{value}\n".encode()
+
+
+def _told(recorded: str | None, lies: bool) -> str:
+    if recorded is None:
+        return "the clone's record knows no such ref"
+    if not lies:
+        return f"git reads no ref there; it led to {recorded}"
+    return f"the clone's record says {recorded}"
+
+
+def _plain(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _native(name: str) -> str:
+    """Return a ref's name as the file system has it: the inverse of `_plain`."""
+    if "\\" not in name:
+        return name
+    parts = name.split("\\x")
+    rest = b"".join(bytes([int(part[:2], 16)]) + part[2:].encode() for part in parts[1:])
+    return (parts[0].encode() + rest).decode("utf-8", "surrogateescape")
