@@ -94,11 +94,11 @@ class _Chain:
         provenance: Mapping[str, Any],
         source: Mapping[str, Any],
     ) -> None:
-        rules = source.get("rules")
+        rules = str(source.get("rules") or UNPAIRED)
         self._stored, self._anew = stored.by_rules(rules), anew.by_rules(rules)
         self._row, self._provenance = row, provenance
         self._repo: str = row["repo"]
-        self._rules: str | None = rules
+        self._rules = rules
         self._inputs: Mapping[str, str] = source.get("inputs", {})
 
     def links(self, scratch: Path) -> Iterator[Link]:

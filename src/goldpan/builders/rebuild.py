@@ -33,7 +33,7 @@ def judging_profile(provenance: Mapping[str, Any], verdicts: Path) -> Profile:
     for choice in get_args(Choice):
         settings = replace(chosen.settings[answer.name], choice=choice)
         profile = replace(chosen, settings={**chosen.settings, answer.name: settings})
-        if stored.to_pylist() == [profile.digest(answer)]:
+        if stored.to_pylist() == [profile.digest(answer.name)]:
             return profile
     return chosen
 

@@ -164,7 +164,7 @@ def profile_of(plain: Mapping[str, Any]) -> Profile:
     Raises `UsageError` where it names a criterion or a setting that is not known here.
     """
     values = {**plain["settings"], "description": plain["description"], "decide": plain["decide"]}
-    return _read(str(plain["name"]), values, tuple(plain.get("extends", ())))
+    return _read(str(plain["name"]), values, tuple(plain.get("extends", ())), None, "")
 
 
 def _identity(name: str) -> Path | str:

@@ -237,7 +237,7 @@ def _is_stale(reply: Reply) -> bool:
 
 def _fingerprint(node: dict[str, Any]) -> list[Any]:
     timeline = node.get("timelineItems") or {"filteredCount": "", "nodes": ()}
-    last = next((item for item in timeline["nodes"] or () if item), {})
+    last: dict[str, Any] = next((item for item in timeline["nodes"] or () if item), {})
     newest = f"{last.get('__typename', '')} {last.get('createdAt', '')}".strip()
     reviews = (node.get("reviews") or {}).get("totalCount", "")
     mark = f"{node['updatedAt']}|{timeline['filteredCount']}|{newest}|{reviews}"
