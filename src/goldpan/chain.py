@@ -9,7 +9,6 @@ had again alike: they are verified by the digests in the records that rest on th
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,8 +166,6 @@ class _Chain:
         names = self._stored.paired_by(self._repo)
         for rules in names:
             pair(self._anew, self._repo, find_rules(rules))
-        newest = self._stored.tables(self._repo) / "pair.newest.json"
-        shutil.copy(newest, self._anew.tables(self._repo))
         return self._same(self._tables_of([f"pairs.{rules}" for rules in names]))
 
     def _history(self) -> str:

@@ -18,6 +18,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.filters.answers import Choice
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.profile import Profile, profile_of
+from goldpan.filters.stored import read_stored_profile
 
 
 def judging_profile(provenance: Mapping[str, Any], verdicts: Path) -> Profile:
@@ -27,6 +28,8 @@ def judging_profile(provenance: Mapping[str, Any], verdicts: Path) -> Profile:
     the profile's own. Raises `UsageError` for criteria that are not known here.
     """
     chosen = profile_of(provenance["profile"])
+    if told := read_stored_profile(verdicts):  # which also has what its file left to the defaults
+        chosen = replace(chosen, stated=told.stated)
     answer = criteria()["answer"]
     table = read_table(verdicts, ["criterion", "settings"])
     stored = table.filter(pc.equal(table["criterion"], answer.name))["settings"].unique()
