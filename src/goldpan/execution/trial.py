@@ -109,6 +109,8 @@ class Trial:
         self, recipe: Recipe, runner: Runner, date: str, version: str, limits: Limits, log: Path
     ) -> bool:
         """Build, and say whether only the recipe's fallback did it."""
+        if not recipe.is_python and not recipe.fields.build:
+            return False
         requests = self._logs / REQUESTS
         with open_network(self._settings.network, self._isolation, recipe, requests) as network:
             try:
