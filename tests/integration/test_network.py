@@ -157,6 +157,14 @@ def test_addresses_of_ones_own_network_are_not_public(address: str) -> None:
     assert is_public("2606:4700::1111")
 
 
+def test_a_name_that_nobody_knows_is_unreachable_and_not_refused(tmp_path: Path) -> None:
+    place = ("index.invalid", 443)
+    with open_proxy({place}, {place}, tmp_path / "log") as proxy:
+        assert b" 502 " in ask(proxy, "CONNECT index.invalid:443 HTTP/1.1\r\n\r\n")
+    assert noted(tmp_path / "log") == [["CONNECT", "index.invalid:443", "unreachable"]]
+    assert not proxy.refused
+
+
 class Outer:
     """A proxy through which alone a network reaches the web; it answers all itself."""
 

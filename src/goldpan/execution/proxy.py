@@ -84,8 +84,9 @@ class Proxy:
             raise _RefusedError("403 Forbidden")
         through = _outer_proxy("https" if is_tunnel else "http", place[0])
         if through is None:
-            addresses = await self._addresses(*place)
-            if not addresses:
+            found = await _resolve(*place)
+            addresses = [address for address in found if is_public(address) or address in self.own]
+            if found and not addresses:
                 self._note(method, place, "refused address")
                 raise _RefusedError("403 Forbidden")
         else:
@@ -115,16 +116,6 @@ class Proxy:
                 begin = f"{method} {asked} HTTP/1.1".encode()
                 outer[1].write(b"\r\n".join((begin, *kept)) + b"\r\n" + authorization + b"\r\n")
                 await _copy(outer[0], writer)
-
-    async def _addresses(self, host: str, port: int) -> list[str]:
-        """Return the addresses of a host that may be connected to."""
-        loop = asyncio.get_running_loop()
-        try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):
-            return []
-        addresses = dict.fromkeys(str(entry[4][0]) for entry in found)
-        return [text for text in addresses if is_public(text) or text in self.own]
 
     def _note(self, method: str, place: Place, outcome: str) -> None:
         self._requests += 1
@@ -177,6 +168,14 @@ def is_public(address: str) -> bool:
     if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
     return ip.is_global and not ip.is_multicast
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 def _own_addresses(named: Iterable[Place]) -> Iterator[str]:
