@@ -95,7 +95,8 @@ def serve_index(folder: Path, files: str = "") -> Iterator[Index]:
             if self.command == "GET":
                 self.wfile.write(content)
 
-        do_HEAD = do_GET
+        def do_HEAD(self) -> None:
+            self.do_GET()
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     port = server.server_port

@@ -221,29 +221,25 @@ def test_the_proxy_of_the_machine_is_gone_through(
 
 def test_the_settings_of_uv_name_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for folder in ("links", "mirror/simple/a", "mirror/files"):
-        (tmp_path / folder).mkdir(parents=True)
-    page = tmp_path / "mirror" / "simple" / "a" / "index.html"
-    page.write_text('<a href="../../files/a-1.whl#sha256=0">a-1.whl</a>')
+    for folder in ("links", "mirror"):
+        (tmp_path / folder).mkdir()
     assert configured_index({}).addresses == ("https://pypi.org/simple",)
     index = configured_index(
         {
             "UV_DEFAULT_INDEX": "lab=https://u:p@own.test/simple",
-            "UV_INDEX": f"https://a.test/x=y  local=file://{tmp_path}/mirror/simple",
+            "UV_INDEX": f"https://a.test/x=y  local=file://{tmp_path}/mirror",
             "UV_FIND_LINKS": "links,https://links.test/page.html",
         }
     )
     assert index.addresses == (
         "https://u:p@own.test/simple", "https://a.test/x=y", "https://links.test/page.html"
     )  # fmt: skip
-    assert index.folders == (
-        tmp_path / "mirror" / "simple", tmp_path / "mirror" / "files", tmp_path / "links"
-    )  # fmt: skip
+    assert index.folders == (tmp_path / "mirror", tmp_path / "links")
     assert index.variables == {
         "UV_DEFAULT_INDEX": "lab=https://u:p@own.test/simple",
         "PIP_INDEX_URL": "https://u:p@own.test/simple",
-        "UV_INDEX": f"https://a.test/x=y local=file://{tmp_path}/mirror/simple",
-        "PIP_EXTRA_INDEX_URL": f"https://a.test/x=y file://{tmp_path}/mirror/simple",
+        "UV_INDEX": f"https://a.test/x=y local=file://{tmp_path}/mirror",
+        "PIP_EXTRA_INDEX_URL": f"https://a.test/x=y file://{tmp_path}/mirror",
         "UV_FIND_LINKS": f"{tmp_path}/links,https://links.test/page.html",
         "PIP_FIND_LINKS": f"{tmp_path}/links https://links.test/page.html",
     }
@@ -253,10 +249,10 @@ def test_an_index_says_where_its_files_lie(tmp_path: Path) -> None:
     write_wheel(tmp_path, "pytest")
     with serve_index(tmp_path, "https://files.test/p/") as index:
         own = ("127.0.0.1", index.port)
-        assert file_places([index.url]) == {("files.test", 443)}  # the address itself is named
-        assert place_of(index.url) == own
-        moved = f"{index.url}/moved"
-        assert file_places([moved]) == {("localhost", index.port)}
+        assert file_places([index.url]) == {own, ("files.test", 443)}
+        assert file_places([f"{index.url}/moved"]) == {own, ("localhost", index.port)}
+    with serve_index(tmp_path, "http://10.0.0.6/p/") as index:
+        assert file_places([index.url]) == {("127.0.0.1", index.port)}
     assert file_places(["http://127.0.0.1:1/simple"]) == set()
 
 

@@ -7,7 +7,6 @@ and the hosts of their files are reached as well.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -47,7 +46,6 @@ _PIP = {
 """The same for pip, which some projects call while they are built."""
 _NAMED = re.compile(r"(?:([A-Za-z0-9._-]+)=)?(.+)")
 _LINK = re.compile(r"""<a\s[^>]*?href\s*=\s*["']([^"'#]+)""", re.I)
-_MOST_PAGES, _MOST_FOLDERS = 1_000, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class PackageIndex:
     addresses: tuple[str, ...]
     """Those of the web."""
     folders: tuple[Path, ...]
-    """Those of this machine, and where the pages of these lead."""
+    """Those of this machine."""
 
 
 def configured_index(environment: Mapping[str, str]) -> PackageIndex:
@@ -79,7 +77,7 @@ def configured_index(environment: Mapping[str, str]) -> PackageIndex:
             if (folder := _local(source)) is None:
                 addresses.append(source)
             else:
-                folders += [path for path in (folder, *_led_to(folder)) if path.exists()]
+                folders += (folder,) if folder.exists() else ()
                 source = source if "://" in source else str(folder)
             entries.append(f"{name}={source}" if name else source)
             plain.append(source)
@@ -116,6 +114,7 @@ def file_places(addresses: Iterable[str]) -> frozenset[Place]:
 @lru_cache(maxsize=64)
 def _file_places(address: str) -> frozenset[Place]:
     found: set[Place] = set()
+    own = place_of(address)[0]
     with httpx.Client(timeout=_SECONDS, follow_redirects=True, verify=shared_context()) as client:
         for name in _PROBES:
             reply = client.get(f"{address.rstrip('/')}/{name}/", headers={"Accept": "text/html"})
@@ -125,12 +124,12 @@ def _file_places(address: str) -> frozenset[Place]:
             for url in urls:
                 with suppress(UsageError):
                     place = place_of(url)
-                    if not _is_literal(place[0]):
+                    if place[0] == own or not _is_number(place[0]):
                         found.add(place)
     return frozenset(found)
 
 
-def _is_literal(host: str) -> bool:
+def _is_number(host: str) -> bool:
     with suppress(ValueError):
         ip_address(host)
         return True
@@ -146,17 +145,3 @@ def _local(source: str) -> Path | None:
     if source.lower().startswith("file:"):
         return Path(unquote(urlsplit(source).path))
     return None if "://" in source else Path(source).expanduser().absolute()
-
-
-def _led_to(folder: Path) -> set[Path]:
-    """Return the folders elsewhere in which the files of a local index lie."""
-    found: set[Path] = set()
-    for number, page in enumerate(folder.glob("*/index.html")):
-        if number == _MOST_PAGES or len(found) >= _MOST_FOLDERS:
-            break
-        with suppress(OSError, UnicodeDecodeError):
-            for link in _links(page.read_text(encoding="utf-8")):
-                path = page.parent / unquote(urlsplit(link).path)
-                for place in (os.path.normpath(path), os.path.realpath(path)):
-                    found.add(Path(place).parent)
-    return {path for path in found if not path.is_relative_to(folder)}
