@@ -43,8 +43,8 @@ class Proxy:
     own: frozenset[str]
     """Addresses that are not public and yet may be connected to."""
     log: Path
-    """Where each request is noted: a line of JSON with the method, the place and what came of it.
-    Paths are not among it, as an address may hold a password."""
+    """Where the first 10,000 requests are noted: a line of JSON each with the method, the place and
+    what came of it. Paths are not among it, as they may hold a password."""
     socket: Path = Path()
     refused: set[str] = field(default_factory=set)
     """Places that were asked for in vain, the first of them."""
