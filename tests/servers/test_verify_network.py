@@ -89,7 +89,7 @@ def hosts() -> Iterator[dict[str, object]]:
     """What a hostile project looks for: servers of this machine, and what clouds have."""
     with ExitStack() as stack:
 
-        def listening(family: int, address: object) -> int:
+        def listening(family: int, address: tuple[str, int] | str) -> int:
             server = stack.enter_context(socket.socket(family))
             server.bind(address)
             server.listen()
