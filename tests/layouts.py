@@ -8,6 +8,7 @@ from pathlib import Path
 
 from goldpan.core.workspace import Workspace
 from goldpan.execution.isolation import IsolationName
+from goldpan.execution.network import NetworkName
 from goldpan.execution.outcome import Verdict
 from goldpan.execution.records import Instance, Record, Settings
 from goldpan.execution.verify_all import verify_all
@@ -126,18 +127,20 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 class Projects:
-    """Some of these projects, as the history of one repository."""
+    """Some projects, as the history of one repository."""
 
-    def __init__(self, root: Path, names: Iterable[str]) -> None:
+    def __init__(
+        self, root: Path, names: Iterable[str], layouts: Mapping[str, Layout] = LAYOUTS
+    ) -> None:
         repository = Repository.create(root / "source.git")
         self._workspace = Workspace(root / "workspace")
         self._instances = {
-            name: LAYOUTS[name].instance(number, repository) for number, name in enumerate(names, 1)
+            name: layouts[name].instance(number, repository) for number, name in enumerate(names, 1)
         }
         clone(self._workspace, REPO, Notes(), source=repository.path)
 
-    def verify(self, isolation: IsolationName) -> dict[str, Record]:
+    def verify(self, isolation: IsolationName, network: NetworkName = "index") -> dict[str, Record]:
         """Run the tests of all, by the recipe that is shipped."""
-        settings = Settings(repeats=1, seconds=300, isolation=isolation)
+        settings = Settings(repeats=1, seconds=300, isolation=isolation, network=network)
         records = verify_all(self._workspace, self._instances.values(), settings, Notes()).records
         return dict(zip(self._instances, records, strict=True))

@@ -17,6 +17,7 @@ from goldpan.execution import command as running
 from goldpan.execution.checkout import applies, check_out, committed_at, make_accessible
 from goldpan.execution.command import Command, Finished, Limits
 from goldpan.execution.isolation import NoIsolation, find_isolation
+from goldpan.execution.network import BuildNetwork
 from goldpan.execution.python_env import build_python_env
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import Settings, instance_of
@@ -197,6 +198,7 @@ def test_an_interpreter_that_foreign_code_wrote_is_not_run_here(tmp_path: Path) 
     made = build_python_env(
         next(recipe for recipe in load_recipes() if recipe.name == "python"),
         planting,
+        BuildNetwork({}, (), "", None),
         tmp_path / "testbed", tmp_path / "environment",
         tmp_path / "cache", "2026-01-01T00:00:00Z", "1.0", Limits(), tmp_path / "log",
     )  # fmt: skip

@@ -37,7 +37,7 @@ class Project:
     recipe: str = ""
     """A recipe of one's own, which may name a file beside it."""
     beside: dict[str, str] = field(default_factory=dict)
-    """That file, in which ADDRESS stands for a mirror that is there while building alone."""
+    """That file. In both, ADDRESS stands for a mirror that is there while building alone."""
     needs: tuple[str, ...] = ()
     """Files of this machine without which it cannot run."""
 
@@ -131,7 +131,8 @@ PROJECTS = {
         b"src/test/java/o/SumTest.java",
         SUM_TEST,
         "o.SumTest.adds",
-        'extends = "maven"\n[variables]\nMAVEN_SETTINGS = "{recipe}/settings.xml"\n',
+        'extends = "maven"\nindex = ["ADDRESS"]\n'
+        '[variables]\nMAVEN_SETTINGS = "{recipe}/settings.xml"\n',
         {"settings.xml": MIRROR},
         (f"{DEBIAN}/junit/junit/4.13.2", f"{DEBIAN}/org/apache/maven/surefire/surefire-junit4"),
     ),
@@ -146,7 +147,8 @@ PROJECTS = {
         b"src/test/java/o/SumTest.java",
         SUM_TEST,
         "o.SumTest.adds",
-        'extends = "gradle"\n[variables]\nGRADLE_INIT = "{recipe}/mirror.gradle"\n',
+        'extends = "gradle"\nindex = ["ADDRESS"]\n'
+        '[variables]\nGRADLE_INIT = "{recipe}/mirror.gradle"\n',
         {"mirror.gradle": REPOSITORIES},
         (f"{DEBIAN}/junit/junit/4.13.2",),
     ),
@@ -190,7 +192,7 @@ def test_a_fix_is_proved(tmp_path: Path, name: str, mirror: str) -> None:
     recipes = [tmp_path / "recipe" / f"{name}.toml"] if project.recipe else []
     for path in recipes:
         path.parent.mkdir()
-        path.write_text(project.recipe)
+        path.write_text(project.recipe.replace("ADDRESS", mirror))
         for beside, text in project.beside.items():
             path.with_name(beside).write_text(text.replace("ADDRESS", mirror))
     (record,) = verify_all(workspace, [instance], settings, Notes(), recipes=recipes).records

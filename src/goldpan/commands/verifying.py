@@ -36,12 +36,25 @@ class IsolationChoice(StrEnum):
     NONE = "none"
 
 
+class NetworkChoice(StrEnum):
+    """What building reaches."""
+
+    INDEX = "index"
+    FULL = "full"
+
+
 Isolated = Annotated[
     IsolationChoice,
     typer.Option(help="How to isolate the repositories' code; none runs it with your own rights."),
 ]
 Image = Annotated[
     str, typer.Option(help="The image for docker or podman, with what the tests need.")
+]
+Network = Annotated[
+    NetworkChoice,
+    typer.Option(
+        help="What building reaches: the package index, or all that this machine reaches."
+    ),
 ]
 Recipes = Annotated[
     list[Path] | None,
@@ -58,6 +71,7 @@ def verify(
     isolation: Isolated = IsolationChoice.AUTO,
     image: Image = "",
     recipe: Recipes = None,
+    network: Network = NetworkChoice.INDEX,
     repeats: Annotated[
         int, typer.Option(min=1, help="How often tests run in each state, to detect flaky ones.")
     ] = 3,
@@ -84,6 +98,7 @@ def verify(
             isolation=isolation.value,
             image=image,
             recipes=recipe or (),
+            network=network.value,
             repeats=repeats,
             seconds=timeout,
             memory=memory << 30,
@@ -105,6 +120,7 @@ def resolved(
     isolation: Isolated = IsolationChoice.AUTO,
     image: Image = "",
     recipe: Recipes = None,
+    network: Network = NetworkChoice.INDEX,
     timeout: Timeout = 1_800,
     memory: Memory = 8,
     disk: Disk = 16,
@@ -126,6 +142,7 @@ def resolved(
             isolation=isolation.value,
             image=image,
             recipes=recipe or (),
+            network=network.value,
             seconds=timeout,
             memory=memory << 30,
             disk=disk << 30,
@@ -172,6 +189,11 @@ def print_verified(result: Verification, dataset: Path) -> None:
         console.print(
             f"{later:,} rows have packages of any date, because those of their commit's date "
             "cannot be installed (build.log says why)"
+        )
+    if refused := sum(bool(record.environment.get("refused")) for record in result.records):
+        console.print(
+            f"{refused:,} rows asked for hosts other than the package index's while they were "
+            "built (refused in record.json); --network full lets them"
         )
     if result.counts.get("verified"):
         choice = read_choice(dataset)

@@ -24,14 +24,7 @@ from goldpan.execution.command import (
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/passwd", "/etc/group")
-_NETWORK = (
-    "/etc/ssl",
-    "/etc/pki",
-    "/etc/ca-certificates",
-    "/etc/resolv.conf",
-    "/etc/hosts",
-    "/etc/nsswitch.conf",
-)
+_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
 
 
 def _system_binds() -> list[str]:

@@ -54,6 +54,7 @@ class Command:
     readable: Sequence[Path] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     network: bool = False
+    """Whether it has all of this machine's network."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from goldpan.execution.command import Command, Exceeded, Limits
 from goldpan.execution.imports import own_modules
 from goldpan.execution.interpreters import RELEASED, Finder, find_pythons
 from goldpan.execution.isolation import Isolation
+from goldpan.execution.network import BuildNetwork
 from goldpan.execution.recipe import Recipe
 
 _SETTLED = timedelta(days=180)
@@ -37,18 +38,6 @@ _EDITABLE_TOOLS = ("setuptools", "wheel", "poetry-core", "flit-core")
 _REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
 _MOST_LISTED = 4 << 20  # bytes
-_INDEX = (
-    "UV_DEFAULT_INDEX",
-    "UV_INDEX",
-    "UV_INDEX_URL",
-    "UV_EXTRA_INDEX_URL",
-    "UV_FIND_LINKS",
-    "SSL_CERT_FILE",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "NO_PROXY",
-    "ALL_PROXY",
-)
 
 
 class EnvironmentBuildError(Exception):
@@ -93,6 +82,7 @@ def find_uv() -> str:
 def build_python_env(
     recipe: Recipe,
     isolation: Isolation,
+    network: BuildNetwork,
     testbed: Path,
     directory: Path,
     cache: Path,
@@ -105,7 +95,7 @@ def build_python_env(
 
     `date` is the moment, in ISO 8601, after whose packages nothing is taken; `version` is what the
     project's own version is taken for where it comes from tags. Foreign code runs in isolation,
-    with the network and `cache`, which no other project should share. Raises
+    with `network` and `cache`, which no other project should share. Raises
     `EnvironmentBuildError`.
     """
     uv = find_uv()
@@ -115,9 +105,7 @@ def build_python_env(
     readable = _needed(isolation, uv, interpreter)
     python = directory / "bin" / "python"
     settings = {
-        name: os.environ[name] for name in (*_INDEX, *map(str.lower, _INDEX)) if name in os.environ
-    }
-    settings |= {
+        **network.variables,
         "UV_CACHE_DIR": str(cache),
         # Each run of the tests would compile all anew; uv does not compile for Python 3.6.
         "UV_COMPILE_BYTECODE": "0" if chosen_version == "3.6" else "1",
@@ -135,8 +123,8 @@ def build_python_env(
 
     def run(*arguments: str) -> bool:
         nonlocal exceeded
-        command = Command(arguments, testbed, (directory, cache), readable, settings, network=True)
-        finished = isolation.run(command, limits, log)
+        command = Command(arguments, testbed, (directory, cache), readable, settings)
+        finished = isolation.run(network.through(command), limits, log)
         exceeded = finished.exceeded
         return finished.code == 0
 
@@ -184,8 +172,7 @@ def _needed(isolation: Isolation, uv: str, interpreter: str) -> tuple[Path, ...]
     if isolation.is_own_system:
         base = Path(os.path.realpath(interpreter)).parent.parent
         return tuple(path for path in (base, Path(uv)) if not path.is_relative_to("/usr"))
-    authorities = Path(os.environ.get("SSL_CERT_FILE", ""))  # a lab's own, which the image lacks
-    return (Path(uv), authorities) if authorities.is_file() else (Path(uv),)
+    return (Path(uv),)
 
 
 def editable_cutoffs(date: str) -> tuple[str, ...]:

@@ -33,11 +33,13 @@ class _Fields(BaseModel):
     environment: Literal["uv", "commands"] = "commands"
     """`uv`: a virtual environment as of the date. `commands`: what `build` says."""
     build: tuple[tuple[str, ...], ...] = ()
-    """Commands that fetch and build, with network access; ``{testbed}``, ``{home}``, ``{date}``,
+    """Commands that fetch and build; ``{testbed}``, ``{home}``, ``{date}``,
     the moment of the base commit, and ``{recipe}/NAME`` in them."""
     fallback: tuple[tuple[str, ...], ...] = ()
     """Commands that build where those of `build` fail, with packages of any date; the record says
     that they were taken."""
+    index: tuple[str, ...] = ()
+    """Addresses of the web that building reaches, beside uv's index in a recipe with `uv`."""
     extras: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()

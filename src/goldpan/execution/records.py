@@ -3,6 +3,7 @@
 WORKSPACE/verification/OWNER/NAME/ISSUE-PULL/
 ├── record.json      the verdict with all that it rests on, and the digests of the files beside it
 ├── build.log        what building the environment printed
+├── network.jsonl    each request that building made to the package index, or elsewhere in vain
 └── after-1.log ...  what each run of the tests printed, with its report beside it
 """
 
@@ -24,6 +25,7 @@ from goldpan.core.locks import hold_lock
 from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.execution.isolation import IsolationName
+from goldpan.execution.network import NetworkName
 from goldpan.execution.outcome import Proof
 
 RECORD = "record.json"
@@ -103,6 +105,8 @@ class Settings:
     isolation: IsolationName = "auto"
     image: str = ""
     """The image of a container engine."""
+    network: NetworkName = "index"
+    """What building reaches: the package index alone, or all that this machine reaches."""
 
 
 @dataclass(frozen=True, slots=True)

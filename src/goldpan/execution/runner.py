@@ -10,6 +10,7 @@ from pathlib import Path
 from goldpan.execution.command import Command, Finished, Limits
 from goldpan.execution.imports import PROBE, VARIABLE, Imports, import_roots, read_imports
 from goldpan.execution.isolation import Isolation
+from goldpan.execution.network import BuildNetwork
 from goldpan.execution.outcome import Run, Verdict
 from goldpan.execution.python_env import EnvironmentBuildError
 from goldpan.execution.recipe import Recipe
@@ -53,7 +54,7 @@ class Runner:
         for path in (self._home, self._reports):
             path.mkdir()
 
-    def build(self, testbed: Path, date: str, log: Path) -> bool:
+    def build(self, testbed: Path, date: str, network: BuildNetwork, log: Path) -> bool:
         """Run the recipe's own commands of building; say whether those of the fallback were needed.
 
         `date` is the moment of the base commit, in ISO 8601. Raises `EnvironmentBuildError`.
@@ -65,20 +66,20 @@ class Runner:
             if number:
                 with log.open("a", encoding="utf-8") as file:
                     file.write(f"goldpan: this failed, so packages are not limited to {date}\n")
-            finished = self._build_by(commands, testbed, log)
+            finished = self._build_by(commands, testbed, network, log)
             if finished.code == 0:
                 return number > 0
             if finished.exceeded:
                 break
         raise EnvironmentBuildError(finished.exceeded)
 
-    def _build_by(self, commands: Sequence[Sequence[str]], testbed: Path, log: Path) -> Finished:
+    def _build_by(
+        self, commands: Sequence[Sequence[str]], testbed: Path, network: BuildNetwork, log: Path
+    ) -> Finished:
         finished = Finished(0)
         for arguments in commands:
-            command = Command(
-                arguments, testbed, (self._home,), self.readable, self.variables, network=True
-            )
-            finished = self._isolation.run(command, self._limits, log)
+            command = Command(arguments, testbed, (self._home,), self.readable, self.variables)
+            finished = self._isolation.run(network.through(command), self._limits, log)
             if finished.code != 0:
                 break
         return finished

@@ -26,6 +26,7 @@ from goldpan.execution.checkout import (
 from goldpan.execution.command import Limits
 from goldpan.execution.imports import Imports, python_files
 from goldpan.execution.isolation import Isolation, find_isolation
+from goldpan.execution.network import REQUESTS, open_network
 from goldpan.execution.outcome import Run
 from goldpan.execution.packages import package_cache
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
@@ -86,30 +87,8 @@ class Trial:
         date = committed_at(self._clone, self._instance.base_commit)
         version = nearest_version(self._clone, self._instance.base_commit)
         log = self._logs / "build.log"
-        is_fallback = False
         try:
-            if recipe.is_python:
-                python_env = build_python_env(
-                    recipe,
-                    self._isolation,
-                    self._testbed,
-                    self._scratch / "environment",
-                    self._cache,
-                    date,
-                    version,
-                    limits,
-                    log,
-                )
-                runner.python, runner.readable = python_env.python, python_env.readable
-                runner.copied = python_env.copied
-                self.environment |= {
-                    "python": python_env.version,
-                    "python_wanted": python_env.requested_version,
-                    "packages": list(python_env.packages),
-                    "in_place": not python_env.copied,
-                }
-            else:
-                is_fallback = runner.build(self._testbed, date, log)
+            is_fallback = self._build(recipe, runner, date, version, limits, log)
         except EnvironmentBuildError as error:
             if error.exceeded:
                 raise EndedError("limit-exceeded", f"{error.exceeded}, build") from None
@@ -125,6 +104,41 @@ class Trial:
         if is_fallback:
             self.environment["fallback"] = True
         self._runner = runner
+
+    def _build(
+        self, recipe: Recipe, runner: Runner, date: str, version: str, limits: Limits, log: Path
+    ) -> bool:
+        """Build, and say whether only the recipe's fallback did it."""
+        if not recipe.is_python and not recipe.fields.build:
+            return False
+        requests = self._logs / REQUESTS
+        with open_network(self._settings.network, self._isolation, recipe, requests) as network:
+            try:
+                if not recipe.is_python:
+                    return runner.build(self._testbed, date, network, log)
+                python_env = build_python_env(
+                    recipe,
+                    self._isolation,
+                    network,
+                    self._testbed,
+                    self._scratch / "environment",
+                    self._cache,
+                    date,
+                    version,
+                    limits,
+                    log,
+                )
+            finally:
+                self.environment |= network.described()
+        runner.python, runner.readable = python_env.python, python_env.readable
+        runner.copied = python_env.copied
+        self.environment |= {
+            "python": python_env.version,
+            "python_wanted": python_env.requested_version,
+            "packages": list(python_env.packages),
+            "in_place": not python_env.copied,
+        }
+        return False
 
     def run(self, name: str, change: Callable[[Path], None]) -> Run:
         """Run the tests on the base commit's files, changed as told, where these were built."""

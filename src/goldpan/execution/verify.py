@@ -24,6 +24,8 @@ from goldpan.execution.runner import EndedError
 from goldpan.execution.trial import Job, Trial, apply_or_end, open_trial
 
 _MOST_IMPORTED = 1_000
+_ACTUAL = ("isolation", "network")
+"""Settings of which the trial tells what they came to."""
 
 
 def verify_instance(job: Job) -> Record:
@@ -93,4 +95,4 @@ def _run(trial: Trial, job: Job, state: Literal["base", "before", "after"], numb
 
 
 def _described(settings: Settings) -> dict[str, Any]:
-    return {name: value for name, value in asdict(settings).items() if name != "isolation"}
+    return {name: value for name, value in asdict(settings).items() if name not in _ACTUAL}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from goldpan.core.engine import EngineName
     from goldpan.evaluation.resolved import ResolvedResult
     from goldpan.execution.isolation import IsolationName
+    from goldpan.execution.network import NetworkName
     from goldpan.execution.verify_all import Verification
 
 
@@ -25,6 +26,7 @@ def verify(
     isolation: IsolationName = "auto",
     image: str = "",
     recipes: Sequence[str | Path] = (),
+    network: NetworkName = "index",
     repeats: int = 3,
     seconds: float = 1_800,
     memory: int = 8 << 30,
@@ -38,14 +40,17 @@ def verify(
 
     `data` is a dataset of the family ``issue-resolution``; histories come from the workspace.
     Each state runs `repeats` times, a run at most `seconds` with `memory` bytes a process
-    and `disk` bytes written.
+    and `disk` bytes written. Building reaches the package index alone, with
+    ``network="full"`` all that this machine reaches.
     `build` with ``verified=True`` then takes the proved rows.
     """
     from goldpan.execution.records import Settings, instance_of
     from goldpan.execution.verify_all import verify_all
 
     _check_uv(recipes)
-    settings = Settings(repeats, seconds, memory, disk=disk, isolation=isolation, image=image)
+    settings = Settings(
+        repeats, seconds, memory, disk=disk, isolation=isolation, image=image, network=network
+    )
     layout = existing(self.layout)
     with self.reporting() as reporter:
         return verify_all(
@@ -69,6 +74,7 @@ def resolved(
     isolation: IsolationName = "auto",
     image: str = "",
     recipes: Sequence[str | Path] = (),
+    network: NetworkName = "index",
     seconds: float = 1_800,
     memory: int = 8 << 30,
     disk: int = 16 << 30,
@@ -87,7 +93,9 @@ def resolved(
     from goldpan.execution.resolve import resolve_all
 
     _check_uv(recipes)
-    settings = Settings(1, seconds, memory, disk=disk, isolation=isolation, image=image)
+    settings = Settings(
+        1, seconds, memory, disk=disk, isolation=isolation, image=image, network=network
+    )
     layout, file = existing(self.layout), Path(predictions)
     rows = _rows(data)
     patches = patches_of(rows, read_patches(file))
