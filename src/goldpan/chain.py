@@ -22,7 +22,7 @@ from goldpan.core.archive import Archive
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.sealed import file_digest, seal_of_parquet
-from goldpan.core.workspace import UNPAIRED, Workspace
+from goldpan.core.workspace import DEFAULT_RULES, UNPAIRED, Workspace
 from goldpan.execution.records import (
     RECORD,
     changed_files,
@@ -93,11 +93,10 @@ class _Chain:
         provenance: Mapping[str, Any],
         source: Mapping[str, Any],
     ) -> None:
-        rules = str(source.get("rules") or UNPAIRED)
+        rules = str(source.get("rules") or DEFAULT_RULES)
         self._stored, self._anew = stored.by_rules(rules), anew.by_rules(rules)
         self._row, self._provenance = row, provenance
         self._repo: str = row["repo"]
-        self._rules = rules
         self._inputs: Mapping[str, str] = source.get("inputs", {})
 
     def links(self, scratch: Path) -> Iterator[Link]:
@@ -268,7 +267,7 @@ def _again(workspace: Workspace, root: Path, repo: str) -> Workspace:
         if other != repo.lower():
             _link_to(old / "tables" / other, anew.tables(other))
     for path in (old / "verdicts" / repo.lower()).glob("*/*.llm.parquet"):
-        if path.parent.name != UNPAIRED or workspace.rules is None:
+        if path.parent.name != UNPAIRED or workspace.rules_of(repo) is None:
             _link_to(path, root / path.relative_to(old))
     return anew
 

@@ -227,7 +227,7 @@ def test_rows_that_are_drawn_from_all_at_once_are_verified_as_far_as_can_be(
 ) -> None:
     name = examples(workspace, "nlbse23_issue_type")[0]["id"]
     done = verified(workspace, name, tmp_path)
-    assert done.code == 3
+    assert done.code == 3, done.out
     assert "tables: comments, commits, entries" in done.out
     assert "row: cannot be verified: " in done.out
     assert "What could be verified holds" in done.out
