@@ -12,6 +12,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
+from goldpan.git.refs import write_refs_record
 from tests.filtering import (
     NOON,
     REPO,
@@ -392,6 +393,7 @@ def test_substance(tmp_path: Path) -> None:
     remark = versions("x = 1  # one\n", "x = 1  # uno\n")
     prose = versions("one\n", "two\n")
     lost = {"blob_before": "0a" * 20, "blob_after": code["blob_after"]}
+    write_refs_record(clone)
     changes = [
         change(11, "a.py", **code),
         change(12, "a.py", **remark),

@@ -11,6 +11,7 @@ from goldpan.annotation.review.run import run_review
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.workspace import Workspace
+from goldpan.git.refs import write_refs_record
 from tests import filtering
 from tests.filtering import REPO, Row, comment, issue, pair, pull
 from tests.openai_server import OpenAIServer, answer
@@ -42,6 +43,7 @@ def workspace(root: Path, comments: Iterable[Row] = ()) -> Workspace:
     subprocess.run(["git", "init", "--quiet", "--bare", str(clone)], check=True)
     before = commit(clone, work, pump="flow = 1\n", other="1\n")
     after = commit(clone, work, pump="flow = 2\n", other="2\n")
+    write_refs_record(clone)
     shas = {"state": "base", "before_sha": before, "after_sha": after, "merge_base": before}
     filtering.build(
         root,

@@ -30,9 +30,9 @@ def check(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Verify every file of a workspace; of a damaged one, say what rests on it and what to run.
+    """Verify every file of a workspace, and say what to run again if one is damaged.
 
-    Exits with 1 if something is damaged.
+    Of a damaged file it also says what was made of it. Exits with 1 if something is damaged.
     """
     with opened(json, workspace=path or workspace) as lab:
         repairs = lab.repair() if repair else {}

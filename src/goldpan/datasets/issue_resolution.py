@@ -73,7 +73,7 @@ ISSUE_RESOLUTION = Family(
         Column(
             "verification_digest",
             TEXT,
-            "SHA-256 of the record of that run but for its logs: environment, outcomes of tests.",
+            "SHA-256 of that run's record but for its logs: environment, outcome of each test.",
         ),
         Column(
             "environment",
