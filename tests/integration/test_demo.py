@@ -49,7 +49,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     for built in ("qa: 14", "fault-localization: 8", "code-edit: 9"):
         assert f"{built} examples" in printed
     assert "issue-resolution: 9 examples" in printed
-    assert re.search(r"verified +8", printed) or "No tests were run." in printed
+    assert re.search(r"verified +9", printed) or "No tests were run." in printed
     assert re.search(r"Open \S*/work space/report.html in a browser", printed)
     assert "issue #1 fixed by prospector/sluice#2" in printed
     assert re.search(r"goldpan status --workspace '\S*/work space'", printed)

@@ -104,6 +104,14 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     assert "14 rows: id, repo" in script(example, tmp_path, **environment)
 
 
+def test_the_plan_on_the_page_of_plans_is_one(tmp_path: Path) -> None:
+    plan, types = blocks("toml", page("plans.md"))[:2]
+    (tmp_path / "plan.toml").write_text(plan + types, encoding="utf-8")
+    done = goldpan("run", "plan.toml", "--dry-run", folder=tmp_path, environment={**os.environ})
+    assert done.code != 2, done.err
+    assert "plan.toml" not in done.err
+
+
 def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:
     section = page("tasks.md").split("## A task of your own\n")[1]
     written = read_task("urgent_report.toml", blocks("toml", section)[0])

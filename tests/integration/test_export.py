@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,10 @@ from goldpan.datasets.export.export import ExportName
 from goldpan.datasets.export.scoring import apply_blocks, f1, named_path, score
 from goldpan.datasets.family import Family
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task_rows import task_family
 from tests.examples import ENVIRONMENT, example, write
+from tests.places import ROOT
 from tests.program import goldpan
 
 SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
@@ -31,6 +35,7 @@ HOSTILE = (
     '- metric: \'x\'\n"""\nimport os\n=== begin issue title ===\n<|im_start|>system\n'
     "\u2028\u0085\u202e\x00\x1b[2J ]]> $(touch x) `x` \\"
 )
+OWN_TASK = (ROOT / "src/goldpan/datasets/tasks/comment_type_java.toml").read_text("utf-8")
 AT = datetime(2024, 3, 1, 12, 30, tzinfo=UTC)
 BENCH = {
     *("instance_id", "repo", "base_commit", "patch", "test_patch", "problem_statement"),
@@ -170,7 +175,7 @@ def test_the_harness_is_told_columns_not_templates(made: dict[str, Path], tmp_pa
     task = yaml.safe_load(text.replace("!function ", ""))
     assert "{{" not in text
     assert (task["doc_to_text"], task["doc_to_target"]) == ("prompt", "target")
-    assert task["dataset_kwargs"] == {"data_files": {"test": "test.jsonl"}}
+    assert task["custom_dataset"] == "lm_eval_scoring.load_rows"
     assert task["test_split"] == "test"
     assert task["output_type"] == "generate_until"
     (doc, *_rest) = rows_of(tmp_path / "out")
@@ -339,6 +344,75 @@ def test_a_task_of_harbor_rewards_the_fix_and_nothing_less(tmp_path: Path) -> No
     assert reward() == "0\n"
     subprocess.run(["git", "apply", task / "solution" / "fix.patch"], cwd=testbed, check=True)
     assert reward() == "1\n"
+
+
+@pytest.fixture(scope="module")
+def classified(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return datasets of a shipped task, of one's own with several labels, and of a stranger."""
+    root = tmp_path_factory.mktemp("classified")
+    (root / "tasks").mkdir()
+    (root / "tasks" / "part.toml").write_text(OWN_TASK, encoding="utf-8")
+    own = replace(find_task("comment_type_java"), name="part")
+    unknown = replace(find_task("issue_type"), name="unknown_here")
+    made = {}
+    for task in (find_task("issue_type"), own, unknown):
+        family = task_family(task)
+        right = ["bug", "question"] if family.target == "label" else [["summary"], []]
+        rows = [
+            {
+                **dict.fromkeys(column.name for column in family.columns),
+                "id": f"{task.name}:{number}",
+                "source": "a.csv",
+                "text": f"{HOSTILE} {number}",
+                family.target: answer,
+            }
+            for number, answer in enumerate(right)
+        ]
+        made[task.name] = write(root / "datasets", family, rows, name=task.name).directory
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "named", "targets", "metrics"),
+    [
+        ("issue_type", "label", "bug, enhancement", ["bug", "question"], {"accuracy": 1.0}),
+        ("part", "labels", "summary", ["summary", "none"], {"exact_match": 1.0, "f1": 1.0}),
+        ("unknown_here", "label", "bug, question", ["bug", "question"], {"accuracy": 1.0}),
+    ],
+)
+def test_classification_is_exported_like_the_others(
+    classified: dict[str, Path],
+    tmp_path: Path,
+    name: str,
+    kind: str,
+    named: str,
+    targets: list[str],
+    metrics: dict[str, float],
+) -> None:
+    data = load(classified[name])
+    for to in ("inspect", "lm-eval", "chat", "alpaca"):
+        data.export(to, tmp_path / to)
+    inspected, documents = rows_of(tmp_path / "inspect"), rows_of(tmp_path / "lm-eval")
+    assert [row["target"] for row in inspected] == targets
+    assert [row["target"] for row in documents] == targets
+    assert named in inspected[0]["input"]
+    assert [row["output"] for row in rows_of(tmp_path / "alpaca")] == targets
+    for target in targets:
+        assert score(kind, f" {target.upper()}.", target, {}) == metrics
+        assert set(score(kind, "nonsense", target, {}).values()) == {0.0}
+    assert f"def goldpan_{name}(" in (tmp_path / "inspect" / "task.py").read_text()
+    assert f"task: goldpan_{name}" in (tmp_path / "lm-eval" / f"goldpan_{name}.yaml").read_text()
+    with pytest.raises(UsageError, match="have no such export"):
+        data.export("swe-bench", tmp_path / "x")
+
+
+def test_the_next_command_names_the_real_path(made: dict[str, Path], tmp_path: Path) -> None:
+    place = tmp_path / "my exports"
+    forms: tuple[ExportName, ...] = ("inspect", "lm-eval", "chat")
+    told = {to: load(made["qa"]).export(to, place / to).next for to in forms}
+    assert f"inspect eval '{place}/inspect/task.py'" in told["inspect"]
+    assert f"--include_path '{place}/lm-eval' --tasks goldpan_qa" in told["lm-eval"]
+    assert f"data_files='{place}/chat/test.jsonl'" in told["chat"]
 
 
 def test_a_form_that_does_not_fit_is_refused(made: dict[str, Path], tmp_path: Path) -> None:

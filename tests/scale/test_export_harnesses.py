@@ -23,12 +23,25 @@ from goldpan import load
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task_rows import task_family
 from goldpan.execution.python_env import find_uv
 from tests.examples import example, write
 from tests.integration.test_export import fix
 
-FAMILIES = {family.name: family for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)}
-METRICS = {"qa": "f1", "fault-localization": "exact_path", "code-edit": "exact_file"}
+ISSUE_TYPE, COMMENTS = (
+    task_family(find_task(name)) for name in ("issue_type", "comment_type_java")
+)
+FAMILIES = {
+    family.name: family for family in (QA, FAULT_LOCALIZATION, CODE_EDIT, ISSUE_TYPE, COMMENTS)
+}
+METRICS = {
+    "qa": "f1",
+    "fault-localization": "exact_path",
+    "code-edit": "exact_file",
+    "issue_type": "accuracy",
+    "comment_type_java": "exact_match",
+}
 pytestmark = pytest.mark.timeout(900)
 
 
@@ -129,14 +142,28 @@ def _text(content: Any) -> str:
 
 
 def exported(tmp_path: Path, family: Family, to: Any) -> tuple[Path, dict[str, str]]:
-    """Return an export of two rows, and the reference answer to each prompt."""
-    rows = [example(family, number) for number in (1, 2)]
+    """Return an export of two rows that was moved, and the reference answer to each prompt."""
+    if family in (ISSUE_TYPE, COMMENTS):
+        rows = [labelled(family, number) for number in (1, 2)]
+    else:
+        rows = [example(family, number) for number in (1, 2)]
     dataset = write(tmp_path / "lab", family, rows, name=family.name).directory
     load(dataset).export(to, tmp_path / "out")
-    lines = (tmp_path / "out" / "test.jsonl").read_text().splitlines()
-    written = [json.loads(line) for line in lines]
+    moved = (tmp_path / "out").rename(tmp_path / "moved here")
+    written = [json.loads(line) for line in (moved / "test.jsonl").read_text().splitlines()]
     name = "input" if to == "inspect" else "prompt"
-    return tmp_path / "out", {row[name].strip(): row["target"] for row in written}
+    return moved, {row[name].strip(): row["target"] for row in written}
+
+
+def labelled(family: Family, number: int) -> dict[str, Any]:
+    """Return a row of a classification task."""
+    right = "bug" if family is ISSUE_TYPE else ["summary", "usage"]
+    facts = {"id": f"{family.name}:{number}", "source": "a.csv", "text": f"It fails, {number}."}
+    return {
+        **dict.fromkeys(column.name for column in family.columns),
+        **facts,
+        str(family.target): right,
+    }
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
@@ -144,17 +171,20 @@ def test_inspect_scores_references_one_and_nonsense_zero(
     tmp_path: Path, harnesses: Path, family: str
 ) -> None:
     folder, answers = exported(tmp_path, FAMILIES[family], "inspect")
-    for known_answers, expected in ((answers, 1.0), ({}, 0.0)):
+    # From two directories, neither of which it was written to.
+    for known_answers, expected, cwd in ((answers, 1.0, folder), ({}, 0.0, tmp_path)):
         logs = tmp_path / f"logs-{expected}"
+        task = (folder / "task.py").relative_to(cwd)
         with serving(known_answers) as url:
             run(
-                harnesses / "inspect", "eval", "task.py", "--model", "openai-api/local/tiny",
+                harnesses / "inspect", "eval", task, "--model", "openai-api/local/tiny",
                 "--log-dir", logs, "--log-format", "json", "--display", "none",
-                folder=folder, LOCAL_BASE_URL=url, LOCAL_API_KEY="none",
+                folder=cwd, LOCAL_BASE_URL=url, LOCAL_API_KEY="none",
             )  # fmt: skip
         (log,) = logs.glob("*.json")
         record = json.loads(log.read_text())
         assert record["status"] == "success"
+        assert record["eval"]["task"] == f"goldpan_{family.replace('-', '_')}"
         scores = {score["name"]: score["metrics"] for score in record["results"]["scores"]}
         assert scores[METRICS[family]]["mean"]["value"] == expected
 
@@ -165,16 +195,16 @@ def test_lm_eval_scores_references_one_and_nonsense_zero(
 ) -> None:
     folder, answers = exported(tmp_path, FAMILIES[family], "lm-eval")
     task = f"goldpan_{family.replace('-', '_')}"
-    for known_answers, expected in ((answers, 1.0), ({}, 0.0)):
+    for known_answers, expected, cwd in ((answers, 1.0, folder), ({}, 0.0, tmp_path)):
         results = tmp_path / f"results-{expected}"
         with serving(known_answers) as url:
             run(
-                harnesses / "lm_eval", "run", "--include_path", ".", "--tasks", task,
+                harnesses / "lm_eval", "run", "--include_path", folder, "--tasks", task,
                 "--model", "local-completions", "--model_args",
                 f"model=tiny,base_url={url}/completions,tokenizer_backend=none,"
                 "tokenized_requests=False,num_concurrent=1",
                 "--output_path", results,
-                folder=folder, OPENAI_API_KEY="none",
+                folder=cwd, OPENAI_API_KEY="none",
             )  # fmt: skip
         (file,) = results.rglob("results*.json")
         scores = json.loads(file.read_text())["results"][task]
@@ -185,24 +215,29 @@ def test_swebench_loads_its_rows(tmp_path: Path, harnesses: Path) -> None:
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, [fix(1), fix(2)]).directory
     load(dataset).export("swe-bench", tmp_path / "out")
     code = (
+        "import sys\n"
         "from swebench.harness.utils import load_swebench_dataset as load\n"
-        "rows = load('test.jsonl')\n"
+        "rows = load(sys.argv[1])\n"
         "print(sorted(row['instance_id'] for row in rows))"
     )
-    output = run(harnesses / "python", "-c", code, folder=tmp_path / "out")
-    assert output.strip().splitlines()[-1] == "['o__n-101', 'o__n-102']"
+    for folder, path in ((tmp_path / "out", "test.jsonl"), (tmp_path, "out/test.jsonl")):
+        output = run(harnesses / "python", "-c", code, path, folder=folder)
+        assert output.strip().splitlines()[-1] == "['o__n-101', 'o__n-102']"
 
 
 def test_harbor_takes_its_tasks(tmp_path: Path, harbor: Path) -> None:
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, [fix(1), fix(2)]).directory
     load(dataset).export("harbor", tmp_path / "out")
     code = (
+        "import sys\n"
         "from pathlib import Path\n"
         "from harbor.models.task.task import Task\n"
-        "for path in sorted(Path('test').iterdir()):\n"
+        "for path in sorted(Path(sys.argv[1]).iterdir()):\n"
         "    assert Task.is_valid_dir(path)\n"
         "    task = Task(path)\n"
         "    print(task.name, task.config.environment.memory_mb, '/testbed' in task.instruction)"
     )
-    output = run(harbor / "python", "-c", code, folder=tmp_path / "out")
-    assert output.splitlines()[-2:] == ["goldpan/o__n-101 8192 True", "goldpan/o__n-102 8192 True"]
+    for folder, path in ((tmp_path / "out", "test"), (tmp_path, "out/test")):
+        output = run(harbor / "python", "-c", code, path, folder=folder)
+        names = ["goldpan/o__n-101 8192 True", "goldpan/o__n-102 8192 True"]
+        assert output.splitlines()[-2:] == names

@@ -35,6 +35,8 @@ if TYPE_CHECKING:  # both are optional
     from goldpan.datasets.gold import GoldScore
 
 _ORDER = ("train", "validation", "test")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+"""The name of a folder in the Hub's cache."""
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 
 
@@ -203,11 +205,20 @@ class Dataset:
         there is replaced. SWE-bench's form leaves out rows that running their tests did not prove,
         unless `unverified`.
         """
+        from goldpan.core.own_tasks import tasks_directory
         from goldpan.datasets.export.export import export_dataset
 
-        directory = Path(output or f"{self.path.absolute().name}-{to}")
+        path = self.path.absolute()
+        name = self.family if _COMMIT.fullmatch(path.name) else path.name
         return export_dataset(
-            self.path, self.family, list(self.splits), to, directory, unverified=unverified
+            self.path,
+            self.family,
+            list(self.splits),
+            to,
+            Path(output or f"{name}-{to}"),
+            name=name,
+            tasks=tasks_directory(path.parent.parent),
+            unverified=unverified,
         )
 
     def _paths(self, split: str = "*") -> list[Path]:

@@ -247,28 +247,26 @@ def _print_costs(console: Terminal, due: Sequence[Assessment], opened: OpenPlan)
 
     from goldpan.miners.mine import duration
 
-    table = Table(
-        "stage",
-        "requests",
-        "points",
-        "model calls",
-        "money",
-        "time",
-        "disk",
-        box=None,
-        header_style="dim",
-    )
+    names = ("requests", "points", "model calls", "money", "time", "disk")
+    rows: list[tuple[str, ...]] = []
     for stage, group in groupby(due, lambda assessment: assessment.unit.stage):
         costs = [assessment.cost for assessment in group]
         seconds = _sum(costs, "seconds")
-        table.add_row(
-            stage,
+        cells = (
             *(_number(_sum(costs, name)) for name in ("requests", "points", "calls")),
             _number(_sum(costs, "money"), 2),
             "" if seconds is None else duration(seconds),
             _size(_sum(costs, "bytes")),
         )
-    console.print(table)
+        if any(cells):
+            rows.append((stage, *cells))
+    if rows:
+        known = [number for number in range(1 + len(names)) if any(row[number] for row in rows)]
+        head = ("stage", *names)
+        table = Table(*(head[number] for number in known), box=None, header_style="dim")
+        for row in rows:
+            table.add_row(*(row[number] for number in known))
+        console.print(table)
     notes: dict[str, dict[str, None]] = {}
     for assessment in due:
         if assessment.cost.note:

@@ -1,12 +1,14 @@
 """Runs the plain test functions of some files, as the demo's repository has them.
 
 Run as a script by an interpreter that has nothing but the standard library, so that the demo needs
-no network: REPORT FILE ... A function that wants fixtures is skipped; pytest would give them.
+no network: REPORT FILE ... Of pytest's fixtures it has the two that the demo's tests want; a
+function that wants another one is skipped.
 """
 
 import importlib.util
 import inspect
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -29,13 +31,36 @@ def run_file(path: str) -> list[str]:
     return cases
 
 
-def _outcome(function: Callable[[], object]) -> str:
-    if inspect.signature(function).parameters:
-        return "<skipped/>"
-    try:
-        function()
-    except BaseException as error:  # noqa: BLE001 - whatever a test raises
-        return f"<failure message={quoteattr(repr(error))}/>"
+class MonkeyPatch:
+    """Takes attributes away, as pytest's fixture of that name does, until the test ends."""
+
+    def __init__(self) -> None:
+        self._taken: list[tuple[object, str, object]] = []
+
+    def delattr(self, target: object, name: str) -> None:
+        """Take an attribute away."""
+        self._taken.append((target, name, getattr(target, name)))
+        delattr(target, name)
+
+    def undo(self) -> None:
+        """Give back what was taken."""
+        while self._taken:
+            setattr(*self._taken.pop())
+
+
+def _outcome(function: Callable[..., object]) -> str:
+    patch = MonkeyPatch()
+    with tempfile.TemporaryDirectory() as folder:
+        fixtures = {"monkeypatch": patch, "tmp_path": Path(folder)}
+        wanted = inspect.signature(function).parameters
+        if not wanted.keys() <= fixtures.keys():
+            return "<skipped/>"
+        try:
+            function(**{name: fixtures[name] for name in wanted})
+        except BaseException as error:  # noqa: BLE001 - whatever a test raises
+            return f"<failure message={quoteattr(repr(error))}/>"
+        finally:
+            patch.undo()
     return ""
 
 

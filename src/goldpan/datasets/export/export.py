@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,19 +11,21 @@ from typing import Any, Literal
 
 from goldpan.code.edits.edit import EditError
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.export.harbor import harbor_task
 from goldpan.datasets.export.harnesses import (
     HARNESSED,
     inspect_sample,
     inspect_task,
     lm_eval_doc,
-    lm_eval_name,
     lm_eval_scoring,
     lm_eval_task,
     scoring_module,
+    task_name,
 )
+from goldpan.datasets.export.labels import Labelling, find_labelling
 from goldpan.datasets.export.result import ExportResult
-from goldpan.datasets.export.samples import Sample, require_family, sample_of
+from goldpan.datasets.export.samples import Sample, labelled_sample, require_family, sample_of
 from goldpan.datasets.export.swe_bench import swe_bench_row, why_not
 from goldpan.datasets.export.text_to_text import TEXT_TO_TEXT
 from goldpan.datasets.export.writing import Writer, read_rows, replacing
@@ -45,40 +48,50 @@ def export_dataset(
     to: ExportName,
     output: Path,
     *,
+    name: str,
+    tasks: Path | None = None,
     unverified: bool = False,
 ) -> ExportResult:
-    """Write a dataset of one of `FAMILIES` to the directory `output`, all or nothing.
+    """Write a dataset to the directory `output`, all or nothing.
 
+    It is of one of `FAMILIES`, or of a classification task, shipped or in the directory `tasks`.
+    Harnesses call its task by the dataset's `name`.
     Harbor's form and SWE-bench's take rows that running their tests proved; SWE-bench's takes
     others if `unverified`. An earlier export in the directory is replaced. Raises `UsageError`
     where the family has no such form, `DatasetError` where no row is left or the directory holds
     something else.
     """
-    require_family(family, _families(to))
+    labelling = None
+    if family not in FAMILIES and to not in _PROVED:
+        labelling = find_labelling(dataset, family, tasks)
+    if labelling is None:
+        require_family(family, _families(to))
     if unverified and to != "swe-bench":
         raise UsageError(
             f"--unverified says nothing about --to {to}", "Leave it out, or use --to swe-bench"
         )
-    for name in splits:
-        if not _SPLIT.fullmatch(name):
-            raise DatasetError(f"The split name {name!r} cannot name a file", "Build it again")
+    for split in splits:
+        if not _SPLIT.fullmatch(split):
+            raise DatasetError(f"The split name {split!r} cannot name a file", "Build it again")
+    task = task_name(name)
     output = output.absolute()
     with replacing(output, to) as writer:
         if to == "harbor":
-            tasks = {name: _write_tasks(writer, dataset, name) for name in splits}
-            if not sum(tasks.values()):
-                raise _nothing_left(dataset, to, writer.left_out)
-            left_out = dict(sorted(writer.left_out.items()))
-            return ExportResult(to, output, tasks, left_out, _next(to, family))
-        convert = _converter(family, to, writer.left_out, unverified=unverified)
-        rows = {
-            name: writer.lines(f"{name}.jsonl", read_rows(dataset, name, convert))
-            for name in splits
-        }
-        if not sum(rows.values()):
+            rows = {split: _write_tasks(writer, dataset, split) for split in splits}
+        else:
+            convert = _converter(family, to, writer.left_out, labelling, unverified=unverified)
+            rows = {
+                split: writer.lines(f"{split}.jsonl", read_rows(dataset, split, convert))
+                for split in splits
+            }
+        written = [split for split in splits if rows[split]]
+        if not written:
             raise _nothing_left(dataset, to, writer.left_out)
-        _write_harness(writer, family, to, [name for name in splits if rows[name]])
-    return ExportResult(to, output, rows, dict(sorted(writer.left_out.items())), _next(to, family))
+        scored = next((split for split in _SCORED if split in written), written[0])
+        kind = family if labelling is None else labelling.kind
+        _write_harness(writer, task, kind, to, written, scored)
+    following = _next(to, task, output, scored)
+    return ExportResult(to, output, rows, dict(sorted(writer.left_out.items())), following)
 
 
 def _families(to: ExportName) -> tuple[str, ...]:
@@ -88,7 +101,12 @@ def _families(to: ExportName) -> tuple[str, ...]:
 
 
 def _converter(
-    family: str, to: ExportName, left_out: Counter[str], *, unverified: bool
+    family: str,
+    to: ExportName,
+    left_out: Counter[str],
+    labelling: Labelling | None,
+    *,
+    unverified: bool,
 ) -> Callable[[Row], Mapping[str, Any] | None]:
     if to == "swe-bench":
 
@@ -108,6 +126,8 @@ def _converter(
     shape = shapes[to]
 
     def asked(row: Row) -> Mapping[str, Any] | None:
+        if labelling is not None:
+            return shape(labelled_sample(labelling, row))
         try:
             return shape(sample_of(family, row))
         except EditError:
@@ -132,16 +152,15 @@ def _write_tasks(writer: Writer, dataset: Path, split: str) -> int:
     return count
 
 
-def _write_harness(writer: Writer, family: str, to: ExportName, splits: list[str]) -> None:
-    if to not in ("inspect", "lm-eval"):
-        return
-    scored = next((name for name in _SCORED if name in splits), splits[0])
+def _write_harness(
+    writer: Writer, task: str, kind: str, to: ExportName, splits: list[str], scored: str
+) -> None:
     if to == "inspect":
-        writer.text("task.py", inspect_task(family, scored))
+        writer.text("task.py", inspect_task(task, kind, scored))
         writer.text("scoring.py", scoring_module())
-    else:
-        writer.text(f"{lm_eval_name(family)}.yaml", lm_eval_task(family, splits, scored))
-        writer.text("lm_eval_scoring.py", lm_eval_scoring(family))
+    elif to == "lm-eval":
+        writer.text(f"{task}.yaml", lm_eval_task(task, kind, splits, scored))
+        writer.text("lm_eval_scoring.py", lm_eval_scoring(kind, splits))
 
 
 def _nothing_left(dataset: Path, to: ExportName, left_out: Counter[str]) -> DatasetError:
@@ -151,18 +170,34 @@ def _nothing_left(dataset: Path, to: ExportName, left_out: Counter[str]) -> Data
             f"No row of {dataset} can be exported ({reasons or 'it has none'})",
             "Build the dataset again",
         )
+    if left_out.keys() <= {"no-environment", "same-instance"}:
+        return DatasetError(
+            f"The proved rows of {dataset} lack their environment ({reasons})",
+            "Run goldpan verify, whose own recipe for Python records it, and build again",
+        )
+    if "not-run" in left_out:
+        remedy = (
+            "Run goldpan verify with this dataset, then goldpan build issue-resolution with the "
+            "same options and --verified: rows tell what was proved before they were built"
+        )
+    else:
+        remedy = "See goldpan verify for what its verdicts mean"
     return DatasetError(
         f"No row of {dataset} is proved by its tests ({reasons})",
-        "Run goldpan verify and build with --verified"
-        + (", or give --unverified" if to == "swe-bench" else ""),
+        remedy + (", or give --unverified" if to == "swe-bench" else ""),
     )
 
 
-def _next(to: ExportName, family: str) -> str:
+def _next(to: ExportName, task: str, directory: Path, split: str) -> str:
+    """Return the command or the code that takes an export."""
+
+    def path(*names: str) -> str:
+        return shlex.quote(str(directory.joinpath(*names)))
+
+    file = repr(str(directory / f"{split}.jsonl"))
     return {
-        "swe-bench": "swebench.harness.utils.load_swebench_dataset('DIRECTORY/SPLIT.jsonl')",
-        "harbor": "harbor run --path DIRECTORY/SPLIT --agent oracle",
-        "inspect": "inspect eval DIRECTORY/task.py --model PROVIDER/MODEL",
-        "lm-eval": "cd DIRECTORY && lm_eval run --include_path . "
-        f"--tasks {lm_eval_name(family)} --model local-completions",
-    }.get(to, "datasets.load_dataset('json', data_files='DIRECTORY/SPLIT.jsonl')")
+        "swe-bench": f"swebench.harness.utils.load_swebench_dataset({file})",
+        "harbor": f"harbor run --path {path(split)} --agent oracle",
+        "inspect": f"inspect eval {path('task.py')} --model PROVIDER/MODEL",
+        "lm-eval": f"lm_eval run --include_path {path()} --tasks {task} --model local-completions",
+    }.get(to, f"datasets.load_dataset('json', data_files={file})")

@@ -5,12 +5,14 @@ No text of a row is ever part of a file that a harness runs or renders: those na
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from typing import Any
 
 import orjson
 
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.export.labels import LABEL, LABELS
 from goldpan.datasets.export.samples import Sample
 
 HARNESSED = (QA.name, FAULT_LOCALIZATION.name, CODE_EDIT.name)
@@ -19,9 +21,17 @@ METRICS = {
     QA.name: ("f1",),
     FAULT_LOCALIZATION.name: ("exact_path",),
     CODE_EDIT.name: ("exact_file", "applies"),
+    LABEL: ("accuracy",),
+    LABELS: ("exact_match", "f1"),
 }
-"""What `scoring.py` returns for each."""
-_TOKENS = {QA.name: 1024, FAULT_LOCALIZATION.name: 256, CODE_EDIT.name: 4096}
+"""What `scoring.py` returns for each kind of answer: of a family, or of a classification task."""
+_TOKENS = {
+    QA.name: 1024,
+    FAULT_LOCALIZATION.name: 256,
+    CODE_EDIT.name: 4096,
+    LABEL: 64,
+    LABELS: 256,
+}
 _FOLDER = files("goldpan.datasets.export")
 
 
@@ -40,14 +50,20 @@ def inspect_sample(sample: Sample) -> dict[str, Any]:
     }
 
 
-def inspect_task(family: str, split: str) -> str:
+def task_name(dataset: str) -> str:
+    """Return what harnesses call the task of a dataset: an identifier, whatever its folder is."""
+    return f"goldpan_{re.sub('[^a-z0-9]+', '_', dataset.lower()).strip('_')[:64] or 'dataset'}"
+
+
+def inspect_task(name: str, kind: str, split: str) -> str:
     """Return the Python file with the task that `inspect eval` runs."""
     template = (_FOLDER / "inspect_task.py.txt").read_text(encoding="utf-8")
-    names = orjson.dumps(METRICS[family]).decode()
+    names = orjson.dumps(METRICS[kind]).decode()
     return (
-        template.replace("@FAMILY@", family)
+        template.replace("@NAME@", name)
+        .replace("@KIND@", kind)
         .replace("@SPLIT@", split)
-        .replace("@TOKENS@", str(_TOKENS[family]))
+        .replace("@TOKENS@", str(_TOKENS[kind]))
         .replace("@METRICS@", names)
     )
 
@@ -57,19 +73,11 @@ def lm_eval_doc(sample: Sample) -> dict[str, Any]:
     return {"id": sample.id, "prompt": sample.prompt, "target": sample.target, **sample.facts}
 
 
-def lm_eval_name(family: str) -> str:
-    """Return the name of a family's task."""
-    return f"goldpan_{family.replace('-', '_')}"
-
-
-def lm_eval_task(family: str, splits: list[str], split: str) -> str:
+def lm_eval_task(name: str, kind: str, splits: list[str], split: str) -> str:
     """Return the task in YAML; `splits` are those with a file, `split` the one to score."""
     lines = [
-        f"task: {lm_eval_name(family)}",
-        "dataset_path: json",
-        "dataset_kwargs:",
-        "  data_files:  # relative: run lm_eval in this directory",
-        *(f"    {name}: {name}.jsonl" for name in splits),
+        f"task: {name}",
+        "custom_dataset: !function lm_eval_scoring.load_rows  # the files beside this one",
         *(["training_split: train"] if "train" in splits and split != "train" else []),
         f"test_split: {split}",
         "output_type: generate_until",
@@ -80,19 +88,30 @@ def lm_eval_task(family: str, splits: list[str], split: str) -> str:
         "generation_kwargs:",
         "  until: []",
         "  do_sample: false",
-        f"  max_gen_toks: {_TOKENS[family]}",
+        f"  max_gen_toks: {_TOKENS[kind]}",
         "metric_list:",
     ]
-    for name in METRICS[family]:
+    for name in METRICS[kind]:
         lines += [f"  - metric: {name}", "    aggregation: mean", "    higher_is_better: true"]
     return "\n".join([*lines, "metadata:", "  version: 1.0", ""])
 
 
-def lm_eval_scoring(family: str) -> str:
-    """Return the module that the YAML names; it is the scoring module with one more function."""
+def lm_eval_scoring(kind: str, splits: list[str]) -> str:
+    """Return the module that the YAML names: the scoring module, and what finds the rows."""
     return f'''{scoring_module()}
+
+def load_rows(**_: Any) -> Any:
+    """Return the rows by split, from the files beside this one."""
+    from pathlib import Path
+
+    import datasets
+
+    folder = Path(__file__).resolve().parent
+    files = {{name: str(folder / f"{{name}}.jsonl") for name in {splits!r}}}
+    return datasets.load_dataset("json", data_files=files)
+
 
 def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, float]:
     """Return the metrics of a document's answer."""
-    return score("{family}", results[0], doc["target"], doc)
+    return score("{kind}", results[0], doc["target"], doc)
 '''

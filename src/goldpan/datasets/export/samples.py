@@ -16,6 +16,7 @@ from goldpan.code.edits.edit import Edit
 from goldpan.core.errors import UsageError
 from goldpan.core.sanitize import for_prompt, without_tokens
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, QA
+from goldpan.datasets.export.labels import Labelling
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.llm.fence import fence_code, fenced
 from goldpan.llm.parts import Part
@@ -114,6 +115,18 @@ _FORMS = {
         frozenset({"repo", "base_commit"}),
     ),
 }
+
+
+def labelled_sample(labelling: Labelling, row: Row) -> Sample:
+    """Return a row of a classification dataset as a sample."""
+    parts = [Part("text", _prose(str(row["text"])))]
+    code = fence_code(parts)
+    return Sample(
+        str(row["id"]),
+        labelling.instruction,
+        f"{_FENCES.format(code=code)}\n\n{fenced(parts, code)}",
+        labelling.answer(row),
+    )
 
 
 def require_family(family: str, allowed: tuple[str, ...] = tuple(FAMILIES)) -> None:

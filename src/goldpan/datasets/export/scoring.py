@@ -2,6 +2,8 @@
 
 - `qa`: F1 of the words that the answer and the reference have in common (SQuAD's F1).
 - `fault-localization`: 1 where the answer is the path of the file that the fix changed.
+- one `label`: 1 where the answer is the right one.
+- several `labels`: 1 where they are all and only the right ones, and their F1.
 - `code-edit`: 1 where the SEARCH/REPLACE blocks turn the file before into the file after.
 
 These compare with one reference each: another answer may be as good and score lower.
@@ -23,13 +25,21 @@ _MOST = 1_000_000
 """Characters of an answer that are read."""
 
 
-def score(family: str, answer: str, target: str, facts: Mapping[str, Any]) -> dict[str, float]:
+def score(kind: str, answer: str, target: str, facts: Mapping[str, Any]) -> dict[str, float]:
     """Return the metrics of an answer, each from 0 to 1."""
     answer = answer[:_MOST]
-    if family == "qa":
+    if kind == "qa":
         return {"f1": f1(answer, target)}
-    if family == "fault-localization":
+    if kind == "fault-localization":
         return {"exact_path": float(named_path(answer) == target)}
+    if kind == "label":
+        return {"accuracy": float(named_labels(answer) == named_labels(target))}
+    if kind == "labels":
+        named, right = named_labels(answer), named_labels(target)
+        return {
+            "exact_match": float(named == right),
+            "f1": 2 * len(named & right) / (len(named) + len(right) or 1),
+        }
     after = apply_blocks(str(facts["file_before"]), answer)
     return {
         "exact_file": float(after == facts["file_after"]),
@@ -53,6 +63,12 @@ def named_path(answer: str) -> str:
     if len(named) != 1:
         return ""
     return named[0].strip("`*'\" ").removeprefix("./")
+
+
+def named_labels(answer: str) -> frozenset[str]:
+    """Return the labels that an answer names, separated by commas, whatever their case."""
+    names = (name.strip("`*'\" .\n\r\t").lower() for name in answer.split(","))
+    return frozenset(name for name in names if name)
 
 
 def apply_blocks(before: str, answer: str) -> str | None:
