@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 import orjson
+import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.config import Settings
@@ -204,7 +205,7 @@ def test_tables_hold_what_the_backup_holds(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "workspace")
     assert pair(workspace, GEM, RULES["faun-eval"]).pairs == 0
     assert pair(workspace, GEM, RULES["unconfirmed"]).pairs == 1
-    (row,) = read(tmp_path, "pairs")
+    (row,) = pq.read_table(workspace.pairs(GEM, "unconfirmed")).to_pylist()
     assert (row["signals"], row["keyword"]) == (["closed_by_commit", "keyword"], "fixes")
 
 

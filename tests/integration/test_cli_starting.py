@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import tomllib
 from pathlib import Path
@@ -13,12 +14,15 @@ import typer.main
 from goldpan import __version__
 from goldpan.cli import app
 from goldpan.commands.examples import EXAMPLES
-from goldpan.commands.misuse import GLOBAL_OPTIONS
+from goldpan.commands.misuse import GLOBAL_OPTIONS, global_options_first
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
+from tests.places import ROOT
 from tests.program import MINE
 from tests.twin import Fault, Faults, Twin, synthetic_world
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize(
@@ -54,18 +58,39 @@ def test_what_names_no_repository_is_refused(text: str) -> None:
         repository_name(text)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_every_example_can_be_typed(name: str) -> None:
-    words = shlex.split(EXAMPLES[name])
-    assert words[: len(name.split()) + 1] == ["goldpan", *name.split()]
+def check_typed(words: list[str]) -> None:
+    """Raise where the program does not understand a command line."""
     command = typer.main.get_command(app)
-    context = command.make_context("goldpan", words[1:])
+    context = command.make_context("goldpan", global_options_first(words))
     while commands := getattr(command, "commands", None):
         left = [*context._protected_args, *context.args]
         if not left or left[0] not in commands:
             break
         command = commands[left[0]]
         context = command.make_context(left[0], left[1:], parent=context)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_can_be_typed(name: str) -> None:
+    words = shlex.split(EXAMPLES[name])
+    assert words[: len(name.split()) + 1] == ["goldpan", *name.split()]
+    check_typed(words[1:])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_every_command_on_a_page_can_be_typed(page: Path) -> None:
+    """Pages whose commands need no other machine run them too, in `test_docs.py`."""
+    text = page.read_text(encoding="utf-8")
+    for block in re.findall(r"^```console\n(.*?)^```", text, re.M | re.S):
+        for line in re.findall(r"^\$ ((?:.*\\\n)*.*)", block, re.M):
+            command = re.split(r"[|;>]|&&", line.replace("\\\n", " "))[0]
+            words = [
+                word
+                for word in shlex.split(command, comments=True)
+                if not re.match(r"[A-Z_]+=", word)
+            ]
+            if words[0] == "goldpan" and words[1:] != ["build", "issue-titles"]:
+                check_typed(words[1:])
 
 
 def test_every_command_has_an_example() -> None:
