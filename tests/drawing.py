@@ -9,4 +9,4 @@ _USUAL = 100
 
 def examples(count: int) -> settings:
     """Draw so many examples in `make test`, and as many times more as others in `make nightly`."""
-    return settings(max_examples=count * settings().max_examples // _USUAL)
+    return settings(max_examples=max(1, count * settings().max_examples // _USUAL))

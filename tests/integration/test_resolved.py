@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -144,9 +145,9 @@ def test_a_patch_that_forges_the_report_of_its_tests_resolves_nothing(
 
 
 @needs_isolation
-def test_rows_that_were_not_proved_cannot_tell_right_from_wrong(
-    lab: Workspace, tmp_path: Path
-) -> None:
+def test_rows_that_were_not_proved_cannot_tell_right_from_wrong(tmp_path: Path) -> None:
+    lab = Workspace(make_demo(tmp_path / "lab"))
+    shutil.rmtree(lab.path / "verification" / "prospector" / "sluice" / "3-4")
     file = tmp_path / "patches.jsonl"
     file.write_text('{"instance_id": "prospector__sluice-4", "model_patch": ""}\n')
     with pytest.raises(UsageError, match="is not verified"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,8 @@ from goldpan.datasets.task_rows import task_family
 from goldpan.execution.python_env import find_uv
 from tests.examples import example, write
 from tests.integration.test_export import fix
+from tests.places import ROOT
+from tests.program import goldpan
 
 ISSUE_TYPE, COMMENTS = (
     task_family(find_task(name)) for name in ("issue_type", "comment_type_java")
@@ -241,3 +244,23 @@ def test_harbor_takes_its_tasks(tmp_path: Path, harbor: Path) -> None:
         output = run(harbor / "python", "-c", code, path, folder=folder)
         names = ["goldpan/o__n-101 8192 True", "goldpan/o__n-102 8192 True"]
         assert output.splitlines()[-2:] == names
+
+
+def test_from_the_demo_to_harbor_as_the_page_has_it(tmp_path: Path, harbor: Path) -> None:
+    page = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
+    lines = page.partition("From the demo to Harbor:")[2].partition("```console\n")[2]
+    *commands, last = lines.partition("```")[0].strip().splitlines()
+    assert last == "$ harbor run --path tasks/test --agent oracle"
+    for command in commands:
+        program, *words = command.removeprefix("$ ").split()
+        assert program == "goldpan"
+        if words[0] == "verify" and shutil.which("bwrap") is None:
+            words += ["--isolation", "none"]
+        done = goldpan(*words, folder=tmp_path)
+        assert done.code == 0, f"{command}\n{done.out}{done.err}"
+    code = (
+        "from pathlib import Path\n"
+        "from harbor.models.task.task import Task\n"
+        "print(sum(Task.is_valid_dir(path) for path in Path('tasks/test').iterdir()))"
+    )
+    assert run(harbor / "python", "-c", code, folder=tmp_path).split()[-1] == "9"

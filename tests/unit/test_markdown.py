@@ -197,4 +197,4 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
     text = piece * (50_000 // len(piece))
     start = time.process_time()
     list(blocks(text))
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 4

@@ -22,7 +22,7 @@ from goldpan.commands.shared import (
     print_result,
     reporting,
 )
-from goldpan.core.log import LogFormat, is_json
+from goldpan.core.log import is_json
 from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # these take long to import
@@ -61,9 +61,6 @@ def run(
     ] = False,
     engine: Engine = EngineChoice.LOCAL,
     address: Address = "",
-    log_format: Annotated[
-        LogFormat, typer.Option(help="Progress as plain lines, or as one JSON event per line.")
-    ] = LogFormat.PLAIN,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -79,16 +76,14 @@ def run(
     from goldpan.plan.cluster import open_cluster
 
     wish = Wish(tuple(only or ()), update, force)
-    quiet = json or log_format is LogFormat.JSON
-    with reporting(quiet) as reporter:
+    with reporting(json) as reporter:
         if dry_run:
             opened = open_plan(plan, workspace, reporter, select=select, keep=False)
             judged = opened.assess(wish, price=True)
             described = [assessment_json(assessment) for assessment in judged]
             print_result(json, described, lambda: print_dry_run(opened, judged))
             return
-    form = "json" if is_json() else log_format.value
-    with listen(form, silent=json) as (listener, reporter):
+    with listen("json" if is_json() else "plain", silent=json) as (listener, reporter):
         opened = open_plan(plan, workspace, reporter, select=select, progress=listener.shows_stages)
         with open_cluster(engine.value, address) as cluster:
             result = opened.run(wish, listener.tell, cluster)
