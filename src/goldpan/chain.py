@@ -22,7 +22,7 @@ from goldpan.core.archive import Archive
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.sealed import file_digest, seal_of_parquet
-from goldpan.core.workspace import DEFAULT_RULES, UNPAIRED, Workspace
+from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.execution.records import (
     RECORD,
     changed_files,
@@ -93,7 +93,7 @@ class _Chain:
         provenance: Mapping[str, Any],
         source: Mapping[str, Any],
     ) -> None:
-        rules = str(source.get("rules") or DEFAULT_RULES)
+        rules = str(source.get("rules") or UNPAIRED)
         self._stored, self._anew = stored.by_rules(rules), anew.by_rules(rules)
         self._row, self._provenance = row, provenance
         self._repo: str = row["repo"]

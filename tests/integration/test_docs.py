@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,11 @@ import pytest
 import typer.main
 
 from docs.generate.pages import FOLDER, PAGES
-from goldpan.annotation.review.settings import load_review_settings
-from goldpan.builders.issue_type.profile import load_profile as issue_profile
 from goldpan.cli import app
 from goldpan.datasets.registry import read_path
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
-from goldpan.execution.recipe import load_recipes
-from goldpan.filters.profile import load_profile as filter_profile
-from goldpan.llm.settings import load_prices
 from goldpan.miners.pairing import RULES, SIGNALS
-from goldpan.reproduce.catalogue import read_recipe
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
 from tests.places import ROOT
@@ -109,33 +102,6 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
             output = " ".join(done.out.split())
     (example,) = blocks("python", page("tutorial.md"))
     assert "14 rows: id, repo" in script(example, tmp_path, **environment)
-
-
-def test_the_plan_on_the_page_of_plans_is_one(tmp_path: Path) -> None:
-    plan, types = blocks("toml", page("plans.md"))[:2]
-    (tmp_path / "plan.toml").write_text(plan + types, encoding="utf-8")
-    done = goldpan("run", "plan.toml", "--dry-run", folder=tmp_path, environment={**os.environ})
-    assert done.code != 2, done.err
-    assert "plan.toml" not in done.err
-
-
-READERS: dict[str, tuple[Callable[[Path], object], ...]] = {
-    "filtering.md": (lambda path: filter_profile(str(path)),) * 2,
-    "issue-types.md": (lambda path: issue_profile(str(path)),),
-    "papers.md": (lambda path: read_recipe(path.name, path.read_text("utf-8")),),
-    "prompting.md": (load_prices,),
-    "review.md": (lambda path: load_review_settings(path, {}),),
-    "verification.md": (lambda path: load_recipes([path]),) * 2,
-}
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_every_settings_file_on_a_page_is_read(name: str, tmp_path: Path) -> None:
-    texts = blocks("toml", page(name))
-    for number, (text, read) in enumerate(zip(texts, READERS[name], strict=True)):
-        path = tmp_path / f"own-{number}.toml"
-        path.write_text(text, encoding="utf-8")
-        read(path)
 
 
 def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:

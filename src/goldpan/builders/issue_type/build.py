@@ -25,6 +25,7 @@ from goldpan.core.engine import Engine
 from goldpan.core.engine_units import EngineError
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
+from goldpan.core.workspace import UNPAIRED
 from goldpan.datasets.corrections import corrected_batches, corrected_family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs, Written
@@ -246,7 +247,8 @@ def _provenance(
     """Say where the rows come from; `redacted` fills while they are written."""
     event_source = request.source
     if event_source.origin == "mined":
-        sources = tuple(mined_source(event_source.workspace, repo) for repo in event_source.repos)
+        unpaired = event_source.workspace.by_rules(UNPAIRED)  # whatever pairs there are
+        sources = tuple(mined_source(unpaired, repo) for repo in event_source.repos)
     else:
         hours = [hour_of(result.unit.path) for result in results]
         inputs = {result.unit.path.name: result.sha256 for result in results}
