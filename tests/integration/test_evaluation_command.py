@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from goldpan.commands.evaluating import app
-from goldpan.core.errors import DatasetError, EvaluationError, UsageError
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation.runs import read_runs
 from tests.comparing import split_rows, two_labels, write_rows
@@ -52,7 +52,7 @@ def test_a_seed_that_no_generator_takes_is_refused_before_anything_runs(root: Pa
 
 def test_rows_that_are_not_there_are_told_with_how_to_get_them(root: Path) -> None:
     done = run(root, "--task", "issue_type", "--model", "majority")
-    assert isinstance(done.exception, DatasetError)
+    assert isinstance(done.exception, UsageError)
     assert "There are no rows of issue_type" in str(done.exception)
     assert "goldpan tasks import issue_type FILES" in str(done.exception)
 

@@ -16,7 +16,7 @@ import typer
 
 from goldpan.api.workspace import Workspace
 from goldpan.core.config import Settings, load_settings, repository_name, use_plugins
-from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
+from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError, cause_of
 from goldpan.core.log import LOG, PARTS, is_json
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.plugins import left_out
@@ -82,7 +82,8 @@ def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:
             lines = repos.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(
-                f"{repos} cannot be read: {error}", "Give a text file with one OWNER/NAME per line"
+                f"{repos} cannot be read: {cause_of(error)}",
+                "Give a text file with one OWNER/NAME per line",
             ) from None
         for number, line in enumerate(lines, 1):
             if text := line.partition("#")[0].strip():

@@ -79,10 +79,10 @@ def publish(
     dataset from the Hub; then the repository is as it was, or new and empty.
     """
     _check_names(repo_id, tag)
+    local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
     call = HubCall(repo_id, endpoint(), (token or _own_token() or "").strip() or None)
     _check_token(call, required=not dry_run)
     _refuse_problems(directory, allowed_licenses, find_private)
-    local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
     api = open_hub(call.token)
     with quiet():
         state = read_hub_state(api, call) if call.token else None
