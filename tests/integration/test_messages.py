@@ -64,7 +64,12 @@ MISSING = (
             *("check", "normalize", "clone", "pair", "status", "filter", "funnel", "report"),
             *("why a/b#1", "trace qa:a/b#1", "build qa", "build code-comments"),
             "review --model m --dry-run",
-            *("build issue-type --from mined", "open --print", "verify x", "annotate status --project p"),
+            *(
+                "build issue-type --from mined",
+                "open --print",
+                "verify x",
+                "annotate status --project p",
+            ),
         )
     ),
 )
