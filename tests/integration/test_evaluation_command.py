@@ -71,5 +71,6 @@ def test_results_come_as_json(root: Path) -> None:
         "chosen_on": "",
         "candidates": 0,
         "from_all": True,
+        "training": "",
         "facts": {},
     }
