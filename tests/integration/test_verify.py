@@ -357,6 +357,16 @@ def test_no_isolation_has_to_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 @needs_isolation
+def test_bubblewrap_works_wherever_its_program_lies(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Isolated commands see the system's folders alone, so what `PATH` names may not be there."""
+    (tmp_path / "bwrap").symlink_to(shutil.which("bwrap") or "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_isolation("bubblewrap").name == "bubblewrap"
+
+
+@needs_isolation
 def test_the_demos_proved_fixes_are_built_and_resolve_what_they_say(tmp_path: Path) -> None:
     lab = make_demo(tmp_path / "lab")
     candidates = lab / "datasets" / "issue-resolution"
