@@ -40,7 +40,9 @@ from tests.git_repositories import REPO, Content, Odd, Repository
 from tests.git_server import GitServer
 from tests.mining import Notes
 from tests.places import ROOT
-from tests.verifying import ISOLATIONS, needs_isolation
+from tests.verifying import ISOLATIONS, needs_isolation, runs_foreign_code
+
+pytestmark = runs_foreign_code
 
 RUNNER = b"""#!/bin/sh
 report=$1; shift
