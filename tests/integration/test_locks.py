@@ -184,7 +184,7 @@ class Machine:
 
     @property
     def is_half_made(self) -> bool:
-        return (self.folder / ".venv" / INSTALL.UNFINISHED).exists()
+        return (self.folder / ".venv" / str(INSTALL.UNFINISHED)).exists()
 
     def start(self, index: str, digest: str = "") -> subprocess.Popen[str]:
         hashed = digest or sha256(self.wheel.read_bytes()).hexdigest()
