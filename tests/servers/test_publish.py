@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from goldpan.core.errors import GoldpanError, PublishError, UsageError
+from goldpan.core.errors import DatasetError, GoldpanError, PublishError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.hub import PublishResult, publish
