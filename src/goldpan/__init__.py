@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset, load
     from goldpan.api.evaluate import evaluate
     from goldpan.api.evaluation import Evaluation
-    from goldpan.api.workspace import Workspace
     from goldpan.builders.build import BuildResult
     from goldpan.check import CheckResult
     from goldpan.core.errors import (
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
+    from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
     from goldpan.plan.run import run_plan
     from goldpan.plugins import register
@@ -97,7 +97,7 @@ _MODULES = {
     "RunRecord": "evaluation.record",
     "RunResult": "evaluation.run",
     "UsageError": "core.errors",
-    "Workspace": "api.workspace",
+    "Workspace": "operations.workspace",
     "WorkspaceError": "core.errors",
     "evaluate": "api.evaluate",
     "load": "api.dataset",

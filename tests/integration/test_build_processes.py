@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.api.workspace import Workspace
+from goldpan.operations.workspace import Workspace
 from goldpan.core.errors import WorkspaceError
 from goldpan.git.clone import read_heads
 from tests.demo_workspace import make_demo

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from goldpan.api.workspace import Workspace as Lab
+from goldpan.operations.workspace import Workspace as Lab
 from goldpan.commands.evaluating import app
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks

@@ -26,13 +26,13 @@ if TYPE_CHECKING:  # both are optional
     import datasets
     import pandas as pd
 
-    from goldpan.api.workspace import Workspace
     from goldpan.builders.build import BuildResult
     from goldpan.datasets.contamination.result import ContaminationResult
     from goldpan.datasets.diff.result import DiffResult
     from goldpan.datasets.export.export import ExportName
     from goldpan.datasets.export.result import ExportResult
     from goldpan.datasets.gold import GoldScore
+    from goldpan.operations.workspace import Workspace
 
 _ORDER = ("train", "validation", "test")
 _COMMIT = re.compile(r"[0-9a-f]{40}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from goldpan.api.dataset import Dataset
 from goldpan.api.evaluation import Evaluation
-from goldpan.api.workspace import Workspace
+from goldpan.operations.workspace import Workspace
 
 
 def evaluate(

@@ -27,7 +27,7 @@ from goldpan.llm.budget import Estimate
 if TYPE_CHECKING:
     import pandas as pd  # it is optional
 
-    from goldpan.api.workspace import Workspace
+    from goldpan.operations.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

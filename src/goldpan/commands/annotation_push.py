@@ -28,9 +28,9 @@ from goldpan.core.workspace import Workspace
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.studio.push import PushResult
     from goldpan.annotation.studio.suspects import Selection
-    from goldpan.api.workspace import Workspace as Ranking
     from goldpan.datasets.task import Task
     from goldpan.filters.basis import Basis
+    from goldpan.operations.workspace import Workspace as Ranking
 
 ProjectName = Annotated[str, typer.Option("--project", help="A name for this round of annotation.")]
 Url = Annotated[

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from goldpan.api.repositories import known_repositories
 from goldpan.commands.shared import (
     Address,
     Directory,
@@ -26,6 +25,7 @@ from goldpan.commands.tasks import Corrected
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.splits import SPLIT_FORMS
+from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.builders.issue_type.build import IssueTypeResult

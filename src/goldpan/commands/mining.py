@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldpan.commands.basis import print_basis
 from goldpan.commands.gharchive import gharchive
 from goldpan.commands.mining_screen import (
     failed_json,
@@ -17,17 +16,12 @@ from goldpan.commands.mining_screen import (
     print_coverage,
     print_estimates,
     print_mined,
-    print_pairs,
     print_repairs,
     print_status,
-    print_tables,
 )
 from goldpan.commands.planning import status_of_plan, write_overview
 from goldpan.commands.shared import (
-    Address,
     Directory,
-    Engine,
-    EngineChoice,
     Json,
     Repos,
     complain,
@@ -37,13 +31,11 @@ from goldpan.commands.shared import (
     print_result,
 )
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.terminal import Terminal
-from goldpan.core.workspace import DEFAULT_RULES
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.api.workspace import Workspace
     from goldpan.miners.estimate import Estimate
     from goldpan.miners.mine import MineResult
+    from goldpan.operations.workspace import Workspace
 
 License = Annotated[
     str | None,
@@ -193,51 +185,6 @@ def _mine(
         raise
     except GoldpanError as error:
         return {names[0]: error}
-
-
-def normalize(
-    repo: Repos = None,
-    license: License = None,
-    engine: Engine = EngineChoice.LOCAL,
-    address: Address = "",
-    workspace: Directory = None,
-    json: Json = False,
-) -> None:
-    """Rebuild the tables from the raw replies, without any network access."""
-    with opened(json, workspace=workspace) as lab:
-        counts = lab.normalize(*(repo or ()), license=license, engine=engine.value, address=address)
-    print_result(json, counts, lambda: print_tables(counts))
-
-
-def pair(
-    repo: Repos = None,
-    rules: Annotated[
-        str, typer.Option(help="default, faun-eval or unconfirmed (see docs/pairing.md).")
-    ] = "default",
-    engine: Engine = EngineChoice.LOCAL,
-    address: Address = "",
-    workspace: Directory = None,
-    json: Json = False,
-) -> None:
-    """Find the pull requests that fix issues, with the evidence for each pair.
-
-    Pairs by other rules are kept: later stages use those that --rules names, else the default's.
-    """
-    with opened(json, workspace=workspace) as lab:
-        results = lab.pair(*(repo or ()), rules=rules, engine=engine.value, address=address)
-        bases = lab.basis(*(repo or ()), rules=rules)
-
-    def for_people() -> None:
-        print_pairs(results)
-        print_basis(bases)
-        if rules != DEFAULT_RULES:
-            Terminal().print(f"Later commands use these pairs with --rules {rules}")
-
-    described = [
-        {**asdict(result), "other_rules": basis.other_rules}
-        for result, basis in zip(results, bases, strict=True)
-    ]
-    print_result(json, described, for_people)
 
 
 def status(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from goldpan.api.repositories import known_repositories
 from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
@@ -26,6 +25,7 @@ from goldpan.commands.shared import (
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
+from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.review.calibration import Calibration

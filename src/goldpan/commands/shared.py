@@ -14,7 +14,6 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from goldpan.api.workspace import Workspace
 from goldpan.core.config import Settings, load_settings, repository_name, use_plugins
 from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
 from goldpan.core.log import LOG, PARTS, is_json
@@ -25,6 +24,7 @@ from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.terminal import Terminal
 from goldpan.core.workspace import Workspace as Layout
+from goldpan.operations.workspace import Workspace
 
 Repos = Annotated[
     list[str] | None, typer.Option("--repo", help="OWNER/NAME; may be given several times.")

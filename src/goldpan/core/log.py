@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import sys
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 import orjson
 
@@ -26,11 +26,8 @@ _SERVERS = ("httpx", "httpx2")
 """Libraries whose own lines name each request with its status."""
 
 
-class LogFormat(StrEnum):
-    """How progress is told on standard error."""
-
-    PLAIN = "plain"
-    JSON = "json"
+LogFormat = Literal["plain", "json"]
+"""How progress is written on standard error."""
 
 
 class _Masked(logging.Formatter):

@@ -16,7 +16,7 @@ connected           somebody linked the two by hand, and nobody undid it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,10 +28,11 @@ from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import write, writer
 from goldpan.core.plugins import blamed, digests, with_plugins
 from goldpan.core.query import open_tables
+from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.suggest import choices, suggested
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import DEFAULT_RULES, Workspace, publish
 from goldpan.text.keywords import STANCES
 
 SIGNALS = (
@@ -95,7 +96,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class PairResult:
+class PairResult(Result):
     """The result of pairing a repository."""
 
     repo: str
@@ -106,6 +107,25 @@ class PairResult:
     """Closing keywords for issues of this repository that no cross reference confirms."""
     elsewhere: int
     """Links from pulls here to issues of other repositories: pair those where they are mined."""
+    other_rules: tuple[str, ...] = ()
+    """By which other rules pairs are stored beside these."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how many pairs each signal gave, and what was left out."""
+        yield Title(self.repo, f": {self.pairs:,} fix pairs by rules {self.rules}")
+        yield Table(("signal", "pairs"), tuple(self.by_signal.items()))
+        if self.unconfirmed:
+            yield Line(
+                f"Closing keywords without a confirming cross reference: {self.unconfirmed:,} "
+                "(--rules unconfirmed accepts them)"
+            )
+        if self.elsewhere:
+            yield Line(f"Links to issues of other repositories: {self.elsewhere:,}")
+        if self.other_rules:
+            others = ", ".join(f"--rules {name}" for name in self.other_rules)
+            yield Line(f"Also stored: {others}")
+        if self.rules != DEFAULT_RULES:
+            yield Line(f"Later commands use these pairs with --rules {self.rules}")
 
 
 _ADDED = """

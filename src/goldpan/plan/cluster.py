@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Self
 
 from goldpan import __version__
-from goldpan.api.workspace import Workspace
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.engine_units import AHEAD, EngineError
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.progress import Reporter
 from goldpan.core.ray_cluster import LostError, RayCluster, Submitted
 from goldpan.core.workspace import make_directory
+from goldpan.operations.workspace import Workspace
 from goldpan.plan.file import PlanFile, load_plan
 from goldpan.plan.job import Job
 from goldpan.plan.make import make_setting, make_steps, open_workspace, store_of

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldpan.api.workspace import Workspace
 from goldpan.core.engine import EngineName
 from goldpan.core.own_tasks import tasks_directory
 from goldpan.filters.profile import load_profile
+from goldpan.operations.workspace import Workspace
 from goldpan.plan.dataset_steps import DatasetStep, DuplicatesStep, ReviewStep
 from goldpan.plan.family_sections import FAMILIES
 from goldpan.plan.family_steps import CodeCommentsStep, CrossCodeStep, IssueTypeStep

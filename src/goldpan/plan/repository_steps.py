@@ -18,9 +18,9 @@ from goldpan.plan.record import Record, digest_of, digests_of, flat
 from goldpan.plan.unit import Outcome, Step, Unit
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.api.workspace import Workspace
     from goldpan.datasets.task import Task
     from goldpan.filters.profile import Profile
+    from goldpan.operations.workspace import Workspace
 
 RENAMED = "repo"
 """The fact of a mined repository: the name under which it is kept."""

@@ -8,13 +8,13 @@ from contextlib import ExitStack
 from itertools import groupby
 from pathlib import Path
 
-from goldpan.api.workspace import Workspace
 from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
 from goldpan.core.progress import Reporter
 from goldpan.core.ray_cluster import RayCluster
 from goldpan.core.workspace import make_directory
+from goldpan.operations.workspace import Workspace
 from goldpan.plan.assess import Assessment, Wish, assess, assess_all, priced
 from goldpan.plan.cluster import PlanCluster, open_cluster
 from goldpan.plan.file import PlanFile, load_plan

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from goldpan.api.repositories import known_repositories
+from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
-    from goldpan.api.workspace import Workspace
     from goldpan.core.engine import EngineName
     from goldpan.datasets.hub import PublishResult
+    from goldpan.operations.workspace import Workspace
 
 
 def build(

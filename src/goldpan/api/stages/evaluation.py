@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Evaluation, Plan
-    from goldpan.api.workspace import Workspace
     from goldpan.evaluation.label_errors import LabelErrors
+    from goldpan.operations.workspace import Workspace
 
 
 def evaluate(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.api.repositories import known_repositories
 from goldpan.core.workspace import existing
+from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from goldpan.api.workspace import Workspace
     from goldpan.core.engine import EngineName
     from goldpan.filters.basis import Basis
     from goldpan.filters.funnel import Funnel
     from goldpan.filters.pipeline import FilterResult
+    from goldpan.operations.workspace import Workspace
 
 
 def basis(

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.api.repositories import known_repositories
 from goldpan.core.workspace import existing
+from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
-    from goldpan.api.workspace import Workspace
     from goldpan.check import CheckResult
     from goldpan.explain import Explanation
     from goldpan.miners.repair import Repair
+    from goldpan.operations.workspace import Workspace
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace
 

@@ -7,12 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.api.repositories import absolute_layout, known_repositories, map_repositories
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
+from goldpan.operations.repositories import absolute_layout, known_repositories, map_repositories
 
 if TYPE_CHECKING:
-    from goldpan.api.workspace import Workspace
     from goldpan.core.engine import EngineName
     from goldpan.core.errors import GoldpanError
     from goldpan.core.workspace import Workspace as Layout
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from goldpan.miners.estimate import Estimate
     from goldpan.miners.history.revisions import History
     from goldpan.miners.mine import MineResult
-    from goldpan.miners.pairing import PairResult
+    from goldpan.operations.workspace import Workspace
 
 
 def mine(self: Workspace, repo: str, *, license: str | None = None) -> MineResult:
@@ -87,31 +86,6 @@ def from_backup(
         return mine_backup(self.settings, Path(source), repo, reporter, license=stated)
 
 
-def normalize(
-    self: Workspace,
-    *repos: str,
-    license: str | None = None,
-    engine: EngineName = "local",
-    address: str = "",
-) -> dict[str, dict[str, int]]:
-    """Rebuild the tables from the raw replies; return each table's rows by repository.
-
-    `license` states the license of one repository; ``mined`` takes that back. The engine
-    ``ray`` does a repository a processor of the cluster at `address` (docs/clusters.md).
-    """
-    from goldpan.datasets.licenses import stated_license
-    from goldpan.miners.tables.normalize_all import normalize_all
-
-    names = known_repositories(self.layout, repos, "raw")
-    stated = stated_license(license)
-    if stated is not None and len(names) != 1:
-        raise UsageError("--license applies to one repository", "Give exactly one --repo")
-    with self.reporting() as reporter:
-        return normalize_all(
-            self.layout, names, reporter, self.settings.workers, stated, engine, address
-        )
-
-
 def clone(
     self: Workspace,
     *repos: str,
@@ -168,34 +142,6 @@ def _clone_there(layout: Layout, source: str, repo: str) -> tuple[CloneResult, H
     return fetch_history(
         settings, layout, repo, quiet, source=source_of(source, repo), network=False
     )
-
-
-def pair(
-    self: Workspace,
-    *repos: str,
-    rules: str = "default",
-    engine: EngineName = "local",
-    address: str = "",
-) -> list[PairResult]:
-    """Find the pull requests that fix issues, with the evidence for each pair.
-
-    Pairs by other rules stay beside these. The methods below take those by their own `rules`,
-    and `basis` tells which others are stored. The engine ``ray`` does a repository a processor
-    of the cluster at `address` (docs/clusters.md).
-    """
-    from goldpan.miners.pairing import find_rules
-
-    self.settings.trust.require("plugins")
-    find_rules(rules)  # what is unknown is told before anything is begun
-    names = known_repositories(self.layout, repos, "tables")
-    work = partial(_pair, absolute_layout(self.layout), rules)
-    return map_repositories(work, names, engine, address)
-
-
-def _pair(layout: Layout, rules: str, repo: str) -> PairResult:
-    from goldpan.miners.pairing import find_rules, pair
-
-    return pair(layout, repo, find_rules(rules))
 
 
 def status(self: Workspace, *repos: str) -> list[Coverage]:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.api.repositories import known_repositories
+from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:
     from goldpan.annotation.review.planner import ReviewEstimate
     from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.annotation.review.settings import ReviewSettings
-    from goldpan.api.workspace import Workspace
+    from goldpan.operations.workspace import Workspace
 
 
 def review(

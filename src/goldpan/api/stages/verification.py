@@ -11,12 +11,12 @@ from goldpan.core.workspace import existing
 
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
-    from goldpan.api.workspace import Workspace
     from goldpan.core.engine import EngineName
     from goldpan.evaluation.resolved import ResolvedResult
     from goldpan.execution.isolation import IsolationName
     from goldpan.execution.network import NetworkName
     from goldpan.execution.verify_all import Verification
+    from goldpan.operations.workspace import Workspace
 
 
 def verify(

@@ -21,6 +21,7 @@ from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
+from goldpan.operations import mining as operations_mining
 
 if TYPE_CHECKING:
     from goldpan.core.remote.mirror import Pruned
@@ -34,7 +35,7 @@ class Workspace:
 
     def __init__(
         self,
-        path: str | Path | None = None,
+        path: Path | str | None = None,
         *,
         progress: bool = False,
         api_url: str | None = None,
@@ -42,17 +43,28 @@ class Workspace:
         since: str | datetime | None = None,
         concurrency: int | None = None,
         at_once: int | None = None,
-        patience: float | str | None = None,
+        patience: str | float | None = None,
         workers: int | None = None,
-        tasks: str | Path | None = None,
+        tasks: Path | str | None = None,
     ) -> None:
-        """Open the workspace at `path`, by default ``goldpan-workspace``.
-
-        At an address, ``s3://BUCKET/NAME``, it is fetched to this machine (docs/workspaces.md).
+        """Open a workspace.
 
         Settings come from ``goldpan.toml`` in the workspace, then from the environment, then from
-        these arguments. With `progress`, progress is shown on standard error. `tasks` is a
-        directory of tasks of your own, in place of ``tasks`` in the workspace.
+        these arguments.
+
+        Args:
+            path: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
+            progress: Show progress on standard error.
+            api_url (URL): GitHub Enterprise Server: https://HOST/api/v3.
+            via: Which API to mine through; auto is GraphQL with a token and REST without.
+            since (DATE): Only entries updated since this date, such as 2024-08-01.
+            concurrency: How many requests to send at once. (default: 4)
+            at_once: How many repositories to mine at once; they share the rate limit. (default: 8,
+                fewer if memory is short)
+            patience (TIME): How long to wait while GitHub is down, such as 30m. (default: 1h)
+            workers: Processes that turn raw replies into tables. (default: one per core)
+            tasks: A directory with your own tasks. (default: WORKSPACE/tasks)
+
         """
         self.settings: Settings = load_settings(
             {
@@ -123,9 +135,9 @@ class Workspace:
     predict = mining.predict
     predict_many = mining.predict_many
     from_backup = mining.from_backup
-    normalize = mining.normalize
+    normalize = operations_mining.normalize
     clone = mining.clone
-    pair = mining.pair
+    pair = operations_mining.pair
     basis = filtering.basis
     near_duplicates = filtering.near_duplicates
     filter = filtering.filter

@@ -1,0 +1,264 @@
+"""Makes the command of an operation: options in, one call, its result printed.
+
+cyclopts parses what the signature says; nothing about an option is written here or elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
+
+import cyclopts
+import orjson
+from annotated_types import Ge, Gt, Le, Lt
+from cyclopts.validators import Number
+
+from goldpan.core.errors import StoppedError, UsageError
+from goldpan.core.log import is_json
+from goldpan.core.result import Result
+from goldpan.core.sanitize import for_json
+from goldpan.core.secrets import mask
+from goldpan.core.show import show
+from goldpan.operations.signature import (
+    REQUIRED,
+    Operation,
+    Parameter,
+    fields_of,
+    read_operation,
+    title_of,
+)
+
+if TYPE_CHECKING:
+    from goldpan.operations.workspace import Workspace
+
+_COMMON = cyclopts.Group("Workspace and output", sort_key=9)
+_SETTINGS = cyclopts.Group("Settings for this run (goldpan.toml)", sort_key=7)
+_JSON = Annotated[
+    bool, cyclopts.Parameter(name="--json", help="Print the result as JSON.", group=_COMMON)
+]
+
+
+def find_function(path: str) -> Callable[..., Any]:
+    """Return the function that a table of commands names: ``module:function`` or ``:Class.method``.
+
+    Modules are those of `goldpan.operations`.
+    """
+    module, _, names = path.partition(":")
+    found: Any = import_module(f"goldpan.operations.{module}")
+    for name in names.split("."):
+        found = getattr(found, name)
+    function: Callable[..., Any] = found
+    return function
+
+
+def make_command(operation: Operation, name: str, example: str = "") -> cyclopts.App:
+    """Return the command of an operation."""
+    shown = f"Example: `{example}`" if example else ""
+    about = "\n\n".join(filter(None, (operation.summary, operation.description, shown)))
+    app = cyclopts.App(
+        name=name,
+        help=about,
+        help_format="markdown",
+        help_flags=["-h", "--help"],
+        version_flags=[],
+        default_parameter=cyclopts.Parameter(negative=()),
+    )
+    app.default(_command_function(operation))
+    return app
+
+
+def make_group(name: str, summary: str) -> cyclopts.App:
+    """Return a group of commands, or the program."""
+    return cyclopts.App(
+        name=name,
+        help=summary,
+        help_format="markdown",
+        help_flags=["-h", "--help"],
+        version_flags=[],
+        default_parameter=cyclopts.Parameter(negative=()),
+    )
+
+
+def _command_function(operation: Operation) -> Callable[..., int]:
+    """Return a function whose signature is what the command line takes."""
+    named = [item.name for item in operation.parameters if item.kind == "argument"]
+
+    def command(*arguments: Any, **values: Any) -> int:
+        return _run(operation, dict(zip(named, arguments, strict=False)) | values)
+
+    parameters = list(_parameters(operation))
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {item.name: item.annotation for item in parameters}
+    return command
+
+
+def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
+    for parameter in operation.parameters:
+        if parameter.kind == "group":
+            panel = cyclopts.Group(title_of(parameter.type), sort_key=5)
+            for field in fields_of(parameter.type):
+                yield _keyword(
+                    field.name, Annotated[field.type, _described(field, panel)], field.default
+                )
+            continue
+        annotation: Any = Annotated[parameter.type, _described(parameter, None)]  # type: ignore[name-defined]
+        if parameter.kind == "argument":
+            yield inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.POSITIONAL_ONLY,
+                default=parameter.default,
+                annotation=annotation,
+            )
+        else:
+            yield _keyword(parameter.name, annotation, parameter.default)
+    if operation.owner:
+        yield from _opening(operation)
+    if operation.function.__annotations__.get("return") not in (None, "None"):
+        yield _keyword("json", _JSON, False)
+
+
+def _opening(operation: Operation) -> Iterator[inspect.Parameter]:
+    """Yield the options that open the workspace: those of its own, then those asked for."""
+    from goldpan.operations.workspace import Workspace
+
+    opening = {item.name: item for item in read_operation(Workspace.__init__).parameters}
+    for name in ("path", "tasks", *operation.opening):
+        parameter = opening[name]
+        if name == "path":
+            parameter = replace(parameter, name="workspace", kind="option")
+        described = _described(parameter, _COMMON if name in ("path", "tasks") else _SETTINGS)
+        yield _keyword(parameter.name, Annotated[parameter.type, described], parameter.default)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+def _described(parameter: Parameter, panel: cyclopts.Group | None) -> cyclopts.Parameter:
+    is_flag = parameter.type is bool
+    settings: dict[str, Any] = {
+        "help": parameter.help,
+        "show_default": parameter.default not in (None, "", (), False, REQUIRED),
+    }
+    if parameter.kind != "argument":
+        settings["name"] = f"--{parameter.option}"
+    if not is_flag and "|" not in parameter.placeholder:
+        settings["metavar"] = parameter.placeholder
+    if limits := _limits(parameter):
+        settings["validator"] = Number(**limits)
+    if panel is not None:
+        settings["group"] = panel
+    return cyclopts.Parameter(**settings)
+
+
+def _limits(parameter: Parameter) -> dict[str, Any]:
+    names = {Ge: "gte", Gt: "gt", Le: "lte", Lt: "lt"}
+    return {
+        names[type(limit)]: getattr(limit, type(limit).__name__.lower())
+        for limit in parameter.metadata
+        if type(limit) in names
+    }
+
+
+def _run(operation: Operation, values: dict[str, Any]) -> int:
+    """Call an operation on what the command line names, print its result, return the exit code."""
+    as_json = values.pop("json", False)
+    opening = {
+        name: values.pop(name)
+        for name in ("workspace", "tasks", *operation.opening)
+        if name in values
+    }
+    if "workspace" in opening:
+        opening["path"] = opening.pop("workspace")
+    try:
+        owner = _owner(operation, opening, as_json) if operation.owner else None
+        result = operation.call(owner, typed_values(operation, values))
+    except KeyboardInterrupt:
+        raise StoppedError("Stopped", "Run the same command again to resume") from None
+    if result is None:
+        return 0
+    print_result(result, as_json)
+    return int(result.exit_code)
+
+
+def typed_values(operation: Operation, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an operation takes of values by name: groups of options as one value each."""
+    typed = dict(values)
+    for parameter in operation.parameters:
+        if parameter.kind == "group":
+            names = [field.name for field in fields_of(parameter.type)]
+            given = {name: typed.pop(name) for name in names if name in typed}
+            if given:
+                typed[parameter.name] = parameter.type(**given)
+        elif parameter.is_mapping and isinstance(typed.get(parameter.name), tuple):
+            typed[parameter.name] = settings_from(typed[parameter.name])
+    return typed
+
+
+def _owner(operation: Operation, opening: Mapping[str, Any], is_json: bool) -> object:
+    from goldpan.operations.workspace import Workspace
+
+    return owner_of(operation, Workspace(progress=not is_silent(is_json), **opening))
+
+
+def owner_of(operation: Operation, lab: Workspace) -> object:
+    """Return the workspace, or the group of it that has the operation as a method."""
+    if operation.owner == "Workspace":
+        return lab
+    module = inspect.getmodule(operation.function)
+    group: object = getattr(module, operation.owner)(lab)
+    return group
+
+
+def is_silent(as_json: bool) -> bool:
+    """Tell whether progress is not to be printed."""
+    return as_json or is_json() or "--quiet" in sys.argv[1:]
+
+
+def print_result(result: Result, as_json: bool) -> None:
+    """Print a result as JSON, or show it to people."""
+    if as_json:
+        text = orjson.dumps(result.plain(), option=orjson.OPT_INDENT_2, default=str).decode()
+        sys.stdout.write(for_json(mask(text)) + "\n")
+    else:
+        show(result.blocks())
+
+
+def run_command(app: cyclopts.App, words: Sequence[str]) -> int:
+    """Run what a command line names and return its exit code; raises `UsageError` for misuse."""
+    try:
+        code = app(
+            list(words),
+            exit_on_error=False,
+            print_error=False,
+            help_on_error=False,
+            result_action="return_value",
+        )
+    except cyclopts.CycloptsError as error:
+        raise misuse(error) from None
+    return code if isinstance(code, int) else 0
+
+
+def misuse(error: cyclopts.CycloptsError) -> UsageError:
+    """Return what is wrong with a command line, and the command that helps."""
+    path = " ".join(error.command_chain or ()) if error.command_chain else ""
+    return UsageError(str(error).rstrip("."), f"Run {f'goldpan {path}'.strip()} -h for help")
+
+
+def settings_from(values: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return settings of ``KEY=VALUE``; a value that is JSON is read as such."""
+    settings = {}
+    for text in values:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"--set {text!r} has no value", "Write name=value")
+        try:
+            settings[name] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            settings[name] = value
+    return settings
