@@ -105,7 +105,7 @@ def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
                     field.name, Annotated[field.type, _described(field, panel)], field.default
                 )
             continue
-        annotation: Any = Annotated[parameter.type, _described(parameter, None)]  # type: ignore[name-defined]
+        annotation: Any = Annotated[parameter.type, _described(parameter, None)]
         if parameter.kind == "argument":
             yield inspect.Parameter(
                 parameter.name,
