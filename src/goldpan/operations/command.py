@@ -35,11 +35,10 @@ from goldpan.operations.signature import (
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
 
-_COMMON = cyclopts.Group("Workspace and output", sort_key=9)
-_SETTINGS = cyclopts.Group("Settings for this run (goldpan.toml)", sort_key=7)
-_JSON = Annotated[
-    bool, cyclopts.Parameter(name="--json", help="Print the result as JSON.", group=_COMMON)
-]
+_COMMON, _SETTINGS = "Workspace and output", "Settings for this run (goldpan.toml)"
+_ORDER = {_SETTINGS: 7, _COMMON: 9}
+PROGRAM = "goldpan"
+JSON_HELP = "Print the result as JSON."
 
 
 def find_function(path: str) -> Callable[..., Any]:
@@ -58,7 +57,15 @@ def find_function(path: str) -> Callable[..., Any]:
 def make_command(operation: Operation, name: str, example: str = "") -> cyclopts.App:
     """Return the command of an operation."""
     shown = f"Example: `{example}`" if example else ""
-    about = "\n\n".join(filter(None, (operation.summary, operation.description, shown)))
+    app = make_group(
+        name, "\n\n".join(filter(None, (operation.summary, operation.description, shown)))
+    )
+    app.default(command_function(operation))
+    return app
+
+
+def make_group(name: str, about: str) -> cyclopts.App:
+    """Return a group of commands, or the program."""
     app = cyclopts.App(
         name=name,
         help=about,
@@ -66,24 +73,14 @@ def make_command(operation: Operation, name: str, example: str = "") -> cyclopts
         help_flags=["-h", "--help"],
         version_flags=[],
         default_parameter=cyclopts.Parameter(negative=()),
+        group_arguments=cyclopts.Group("Arguments", sort_key=0),
+        group_parameters=cyclopts.Group("Options", sort_key=8 if name == PROGRAM else 1),
     )
-    app.default(_command_function(operation))
+    app["--help"].group = _group(_COMMON)
     return app
 
 
-def make_group(name: str, summary: str) -> cyclopts.App:
-    """Return a group of commands, or the program."""
-    return cyclopts.App(
-        name=name,
-        help=summary,
-        help_format="markdown",
-        help_flags=["-h", "--help"],
-        version_flags=[],
-        default_parameter=cyclopts.Parameter(negative=()),
-    )
-
-
-def _command_function(operation: Operation) -> Callable[..., int]:
+def command_function(operation: Operation) -> Callable[..., int]:
     """Return a function whose signature is what the command line takes."""
     named = [item.name for item in operation.parameters if item.kind == "argument"]
 
@@ -94,6 +91,19 @@ def _command_function(operation: Operation) -> Callable[..., int]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in parameters}
     return command
+
+
+def opening_parameters(operation: Operation) -> Iterator[tuple[Parameter, str]]:
+    """Yield the parameters that open an operation's workspace, each with its panel of help."""
+    from goldpan.operations.workspace import Workspace
+
+    if not operation.owner:
+        return
+    opening = {item.name: item for item in read_operation(Workspace.__init__).parameters}
+    yield replace(opening["path"], name="workspace", kind="option"), _COMMON
+    yield opening["tasks"], _COMMON
+    for name in operation.opening:
+        yield opening[name], _SETTINGS
 
 
 def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
@@ -115,23 +125,23 @@ def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
             )
         else:
             yield _keyword(parameter.name, annotation, parameter.default)
-    if operation.owner:
-        yield from _opening(operation)
-    if operation.function.__annotations__.get("return") not in (None, "None"):
-        yield _keyword("json", _JSON, False)
-
-
-def _opening(operation: Operation) -> Iterator[inspect.Parameter]:
-    """Yield the options that open the workspace: those of its own, then those asked for."""
-    from goldpan.operations.workspace import Workspace
-
-    opening = {item.name: item for item in read_operation(Workspace.__init__).parameters}
-    for name in ("path", "tasks", *operation.opening):
-        parameter = opening[name]
-        if name == "path":
-            parameter = replace(parameter, name="workspace", kind="option")
-        described = _described(parameter, _COMMON if name in ("path", "tasks") else _SETTINGS)
+    for parameter, title in opening_parameters(operation):
+        described = _described(parameter, _group(title))
         yield _keyword(parameter.name, Annotated[parameter.type, described], parameter.default)
+    if returns_result(operation):
+        described = cyclopts.Parameter(
+            name="--json", help=JSON_HELP, group=_group(_COMMON), show_default=False
+        )
+        yield _keyword("json", Annotated[bool, described], False)
+
+
+def returns_result(operation: Operation) -> bool:
+    """Tell whether the command prints a result, which it can print as JSON."""
+    return operation.function.__annotations__.get("return") not in (None, "None")
+
+
+def _group(panel: str) -> cyclopts.Group:
+    return cyclopts.Group(panel, sort_key=_ORDER[panel])
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import cyclopts
 
 from goldpan import __version__
+from goldpan.core.errors import UsageError
 from goldpan.core.log import LogFormat, start_log
 from goldpan.core.plugins import use
+from goldpan.core.suggest import question
 from goldpan.core.terminal import Terminal
-from goldpan.operations.command import find_function, make_command, make_group, run_command
+from goldpan.operations.command import (
+    PROGRAM,
+    command_function,
+    find_function,
+    make_command,
+    make_group,
+    run_command,
+)
 from goldpan.operations.signature import read_operation
-from goldpan.operations.table import EXAMPLES, GROUPS, OPERATIONS
+from goldpan.operations.table import COMMANDS, EXAMPLES, GROUPS, OPERATIONS, PANELS
 
 _WITH_VALUE = ("--log-file", "--log-format", "--plugin")
+_HELP = ("-h", "--help")
 GLOBAL_OPTIONS = (*_WITH_VALUE, "--quiet", "--verbose", "--version")
 """The options of `goldpan` itself, which stand before or after the command."""
 
@@ -53,45 +63,62 @@ def program(
 def run_words(words: Sequence[str]) -> int:
     """Run what a command line names and return its exit code; raises what it raises."""
     first, others = split_words(words)
-    if not _is_derived(others):
-        from goldpan.commands.misuse import run_program
-        from goldpan.commands.program import app
-
-        return run_program(partial(app, [*first, *others], prog_name="goldpan"))
-    start = make_command(read_operation(program), "goldpan")
-    run_command(start, first)
-    return run_command(program_of(others), others)
+    if not others or others[0] in _HELP:
+        run_command(make_command(read_operation(program), PROGRAM), first)
+        root().help_print([])
+        return 0
+    run_command(make_command(read_operation(program), PROGRAM), first)
+    return run_command(branch(others), others)
 
 
-def _is_derived(words: Sequence[str]) -> bool:
-    """Tell whether words name an operation, or help on the program or a group of operations."""
-    path = _path(words)
-    return path in OPERATIONS
+def root() -> cyclopts.App:
+    """Return the program as its help shows it: a line for each command, and its own options."""
+    app = make_group(PROGRAM, read_operation(program).summary)
+    app.default(command_function(read_operation(program)))
+    panels = {name: cyclopts.Group(name, sort_key=n) for n, name in enumerate(PANELS)}
+    for number, (name, panel) in enumerate(COMMANDS.items()):
+        app.command(
+            cyclopts.App(name=name, help=summary_of(name), group=panels[panel], sort_key=number)
+        )
+    return app
 
 
-def program_of(words: Sequence[str]) -> cyclopts.App:
-    """Return the program with the command that words name; all others are names with a line."""
-    root = make_group("goldpan", read_operation(program).summary)
-    path = _path(words)
-    groups = {"": root}
-    for name, where in OPERATIONS.items():
-        above, _, last = name.rpartition(" ")
-        if above not in groups:
-            groups[above] = make_group(above, GROUPS[above])
-            root.command(groups[above])
-        operation = read_operation(find_function(where)) if name == path else None
-        if operation is not None:
-            groups[above].command(make_command(operation, last, EXAMPLES.get(name, "")))
-    return root
+def branch(words: Sequence[str]) -> cyclopts.App:
+    """Return the program with the commands that the first words lead to, and only names besides.
+
+    Raises `UsageError` where no command has such a name.
+    """
+    app = make_group(PROGRAM, read_operation(program).summary)
+    if words[0] not in COMMANDS:
+        remedy = question(words[0], COMMANDS) or "goldpan -h lists the commands"
+        raise UsageError(f"There is no command {words[0]!r}", remedy)
+    _add(app, words[0], words[1:])
+    return app
 
 
-def _path(words: Sequence[str]) -> str:
-    """Return the words of the longest command that a command line begins with."""
-    for count in (3, 2, 1):
-        name = " ".join(words[:count])
-        if name in OPERATIONS and len(words) >= count:
-            return name
-    return ""
+def _add(above: cyclopts.App, name: str, words: Sequence[str]) -> None:
+    """Add a command or a group, whose commands are but names if the words lead to one of them."""
+    last = name.rpartition(" ")[2]
+    below = [other for other in OPERATIONS if other.rpartition(" ")[0] == name]
+    below += [group for group in GROUPS if group.rpartition(" ")[0] == name]
+    where = OPERATIONS.get(name)
+    if where is None:
+        app = make_group(last, summary_of(name))
+    else:
+        app = make_command(read_operation(find_function(where)), last, EXAMPLES.get(name, ""))
+    above.command(app)
+    for other in below:
+        other_last = other.rpartition(" ")[2]
+        if words and words[0] == other_last:
+            _add(app, other, words[1:])
+        else:
+            app.command(cyclopts.App(name=other_last, help=summary_of(other)))
+
+
+def summary_of(name: str) -> str:
+    """Return the first line that a command or a group of commands says of itself."""
+    documented = find_function(GROUPS.get(name) or OPERATIONS[name])
+    return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:

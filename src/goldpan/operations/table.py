@@ -12,7 +12,9 @@ from types import MappingProxyType
 START, MINE, FILTER = "Start", "Mine and pair", "Filter and review"
 BUILD, EVALUATE, LOOK = "Build and publish", "Evaluate", "Look and verify"
 
-PANELS: Mapping[str, str] = MappingProxyType(
+PANELS = (START, MINE, FILTER, BUILD, EVALUATE, LOOK)
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "demo": START,
         "init": START,
