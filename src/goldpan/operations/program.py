@@ -99,20 +99,24 @@ def branch(words: Sequence[str]) -> cyclopts.App:
 def _add(above: cyclopts.App, name: str, words: Sequence[str]) -> None:
     """Add a command or a group, whose commands are but names if the words lead to one of them."""
     last = name.rpartition(" ")[2]
-    below = [other for other in OPERATIONS if other.rpartition(" ")[0] == name]
-    below += [group for group in GROUPS if group.rpartition(" ")[0] == name]
     where = OPERATIONS.get(name)
     if where is None:
         app = make_group(last, summary_of(name))
     else:
         app = make_command(read_operation(find_function(where)), last, EXAMPLES.get(name, ""))
     above.command(app)
-    for other in below:
+    for other in children(name):
         other_last = other.rpartition(" ")[2]
         if words and words[0] == other_last:
             _add(app, other, words[1:])
         else:
             app.command(cyclopts.App(name=other_last, help=summary_of(other)))
+
+
+def children(name: str) -> list[str]:
+    """Return the commands and groups that a group of commands holds, each by all its words."""
+    named = dict.fromkeys((*OPERATIONS, *GROUPS))
+    return [other for other in named if other.rpartition(" ")[0] == name]
 
 
 def summary_of(name: str) -> str:

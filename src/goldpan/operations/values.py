@@ -20,7 +20,7 @@ class Execution:
 
     Args:
         engine: This machine, or a Ray cluster.
-        address (HOST:PORT): The address of a Ray cluster, or auto.
+        address (ADDRESS): The address of a Ray cluster, HOST:PORT or auto.
         workers (N): How many processes work at once; 0 is one per core.
 
     """
