@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,7 +28,14 @@ from goldpan.operations.table import COMMANDS, EXAMPLES, GROUPS, OPERATIONS, PAN
 
 _WITH_VALUE = ("--log-file", "--log-format", "--plugin")
 _HELP = ("-h", "--help")
-GLOBAL_OPTIONS = (*_WITH_VALUE, "--quiet", "--verbose", "--version")
+GLOBAL_OPTIONS = (
+    *_WITH_VALUE,
+    "--install-completion",
+    "--quiet",
+    "--show-completion",
+    "--verbose",
+    "--version",
+)
 """The options of `goldpan` itself, which stand before or after the command."""
 
 
@@ -39,6 +47,8 @@ def program(
     log_format: LogFormat = "plain",
     log_file: Path | None = None,
     plugin: tuple[Path, ...] = (),
+    install_completion: bool = False,
+    show_completion: bool = False,
 ) -> None:
     """Turn GitHub history into curated, published, evaluated datasets.
 
@@ -83,6 +93,14 @@ def root() -> cyclopts.App:
     return app
 
 
+def whole() -> cyclopts.App:
+    """Return the program with all its commands."""
+    app = make_group(PROGRAM, read_operation(program).summary)
+    for name in COMMANDS:
+        _add(app, name)
+    return app
+
+
 def branch(words: Sequence[str]) -> cyclopts.App:
     """Return the program with the commands that the first words lead to, and only names besides.
 
@@ -92,12 +110,15 @@ def branch(words: Sequence[str]) -> cyclopts.App:
     if words[0] not in COMMANDS:
         remedy = question(words[0], COMMANDS) or "goldpan -h lists the commands"
         raise UsageError(f"There is no command {words[0]!r}", remedy)
-    _add(app, words[0], words[1:])
+    _add(app, words[0], list(words[1:]))
     return app
 
 
-def _add(above: cyclopts.App, name: str, words: Sequence[str]) -> None:
-    """Add a command or a group, whose commands are but names if the words lead to one of them."""
+def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None:
+    """Add a command or a group; those of its commands that no word leads to are only names.
+
+    Without words, all commands are added whole.
+    """
     last = name.rpartition(" ")[2]
     where = OPERATIONS.get(name)
     if where is None:
@@ -107,8 +128,8 @@ def _add(above: cyclopts.App, name: str, words: Sequence[str]) -> None:
     above.command(app)
     for other in children(name):
         other_last = other.rpartition(" ")[2]
-        if words and words[0] == other_last:
-            _add(app, other, words[1:])
+        if words is None or words[:1] == [other_last]:
+            _add(app, other, words and words[1:])
         else:
             app.command(cyclopts.App(name=other_last, help=summary_of(other)))
 
