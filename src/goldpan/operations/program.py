@@ -58,12 +58,18 @@ def program(
         quiet: Print no progress.
         log_format: Progress and errors as plain lines, or as one JSON object per line.
         log_file: Append messages and requests to this file, with secrets masked.
-        plugin: A Python file that registers criteria, models and the like (docs/plugins.md); may
-            be given several times.
-
+        plugin: A Python file that registers criteria, models and the like (docs/plugins.md); may be
+            given several times.
+        install_completion: Install completion for the current shell, and stop.
+        show_completion: Print the script that completes in the current shell, and stop.
     """
     if version:
         Terminal().print(f"goldpan {__version__}")
+    elif install_completion:
+        Terminal().print(f"Installed in {whole().install_completion()}")
+    elif show_completion:
+        sys.stdout.write(whole().generate_completion())
+    if version or install_completion or show_completion:
         raise SystemExit
     start_log(log_file, verbose=verbose, as_json=log_format == "json")
     for file in plugin:
