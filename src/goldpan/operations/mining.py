@@ -26,7 +26,6 @@ def normalize(
     Args:
         license (SPDX): States the license of one repository, such as MIT; `mined` takes that back.
         execution: Where repositories are worked on, one a processor.
-
     """
     from goldpan.datasets.licenses import stated_license
     from goldpan.miners.tables.normalize_all import normalize_all
@@ -53,7 +52,6 @@ def pair(
     Args:
         rules (NAME): default, unconfirmed, faun-eval, with-branches, or a plugin's.
         execution: Where repositories are worked on, one a processor.
-
     """
     from goldpan.filters.basis import find_basis
     from goldpan.miners.pairing import find_rules

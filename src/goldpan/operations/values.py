@@ -22,7 +22,6 @@ class Execution:
         engine: This machine, or a Ray cluster.
         address (ADDRESS): The address of a Ray cluster, HOST:PORT or auto.
         workers (N): How many processes work at once; 0 is one per core.
-
     """
 
     engine: EngineName = "local"

@@ -64,7 +64,6 @@ class Workspace:
             patience (TIME): How long to wait while GitHub is down, such as 30m. (default: 1h)
             workers: Processes that turn raw replies into tables. (default: one per core)
             tasks: A directory with your own tasks. (default: WORKSPACE/tasks)
-
         """
         self.settings: Settings = load_settings(
             {
