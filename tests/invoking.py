@@ -9,7 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
+import cyclopts
+
 from goldpan.cli import main
+from goldpan.operations.command import misuse
+from goldpan.operations.program import branch, split_words
+
+
+def check_typed(*words: str) -> None:
+    """Raise `UsageError` where the program does not understand a command line; nothing runs."""
+    _, others = split_words(words)
+    try:
+        branch(others).parse_args(others, exit_on_error=False, print_error=False)
+    except cyclopts.CycloptsError as error:
+        raise misuse(error) from None
 
 
 @dataclass(frozen=True, slots=True)

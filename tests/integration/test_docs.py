@@ -7,13 +7,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer.main
 
 from docs.generate.pages import FOLDER, PAGES
-from goldpan.cli import app
 from goldpan.datasets.registry import read_path
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
@@ -140,62 +137,6 @@ def test_examples_of_plugins_are_those_that_tests_run() -> None:
     files = [path.read_text("utf-8") for path in (ROOT / "examples" / "plugins").glob("*.py")]
     for example in blocks("python", text):
         assert any(example in file for file in files), example
-
-
-def _with_those_below(commands: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return commands by their full names, those of groups too."""
-    by_name = {}
-    for name, command in commands.items():
-        by_name[prefix + name] = command
-        below = getattr(command, "commands", {})
-        by_name |= _with_those_below(below, f"{prefix}{name} ")
-    return by_name
-
-
-def test_every_command_and_option_is_documented() -> None:
-    text = README + "".join(path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md"))
-    program = typer.main.get_command(app)
-    commands = program.commands  # type: ignore[attr-defined]
-    assert set(commands) == {
-        "run",
-        "mine",
-        "normalize",
-        "pair",
-        "status",
-        "clone",
-        "check",
-        "prune",
-        "filter",
-        "funnel",
-        "why",
-        "verify",
-        "review",
-        "annotate",
-        "build",
-        "report",
-        "reproduce",
-        "diff",
-        "contamination",
-        "trace",
-        "publish",
-        "export",
-        "apply-edit",
-        "import",
-        "tasks",
-        "evaluate",
-        "trust",
-        "demo",
-        "init",
-        "doctor",
-        "config",
-        "open",
-    }
-    for name, command in _with_those_below(commands).items():
-        assert f"goldpan {name}" in text or f"make {name}" in text, name
-        for parameter in command.params:
-            for option in parameter.opts:
-                if option.startswith("--"):
-                    assert option in text, f"{name} {option}"
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -14,10 +14,8 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer.main
 
 from goldpan import load
 from goldpan.annotation.review.settings import load_review_settings
@@ -25,7 +23,7 @@ from goldpan.builders.crosscode.kinds import kind_of_task
 from goldpan.builders.crosscode.splits import load_splits
 from goldpan.builders.crosscode.task_settings import task_settings
 from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
-from goldpan.cli import app
+from goldpan.core.errors import UsageError
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
 from goldpan.execution.recipe import load_recipes
@@ -34,6 +32,7 @@ from goldpan.llm.settings import load_prices
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.catalogue import read_recipe
 from tests.demo_workspace import make_demo, offline
+from tests.invoking import check_typed
 from tests.openai_server import Body, OpenAIServer, Said, answer
 from tests.pages import PAGES, blocks, toml, write
 from tests.places import ROOT
@@ -183,26 +182,15 @@ def test_every_command_of_a_page_is_one_that_goldpan_takes(name: str, tmp_path: 
         for command in block.commands:
             words = shlex.split(command, comments=True)
             if words[0] == "goldpan":
-                _parse(typer.main.get_command(app), words[1:], None)
+                check_typed(*words[1:])
             else:
                 assert re.match(next(iter(NEEDS)), command) or _is_left_out(command), command
 
 
-def _parse(command: Any, words: list[str], above: Any) -> None:
-    """Read words as the command does, and those of commands below it; raises for a wrong one."""
-    context = command.make_context(command.name, list(words), parent=above)
-    if hasattr(command, "resolve_command"):
-        rest = [*context._protected_args, *context.args]
-        if rest:
-            _, below, rest = command.resolve_command(context, rest)
-            _parse(below, rest, context)
-
-
 def test_a_wrong_option_on_a_page_would_be_found() -> None:
-    program = typer.main.get_command(app)
     for wrong in ("export qa --tow chat", "evaluate runn", "build qa --split"):
-        with pytest.raises(Exception, match=r"No such (option|command)|requires an argument"):
-            _parse(program, wrong.split(), None)
+        with pytest.raises(UsageError):
+            check_typed(*wrong.split())
 
 
 def _plan_part(folder: Path, text: str) -> None:
