@@ -7,6 +7,7 @@ bundle, so everything from the tables on is the ordinary work of the ordinary st
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -29,7 +30,6 @@ from goldpan.commands import (
     issue_type,
     mining_screen,
     reviewing,
-    verifying,
 )
 from goldpan.commands.runs_screen import print_ran
 from goldpan.core.archive import Archive
@@ -37,8 +37,10 @@ from goldpan.core.config import Settings
 from goldpan.core.engine import open_engine
 from goldpan.core.errors import EvaluationError, WorkspaceError
 from goldpan.core.progress import Reporter
+from goldpan.core.show import show
 from goldpan.core.terminal import Terminal
 from goldpan.core.workspace import Workspace, publish
+from goldpan.datasets.earlier_build import read_choice
 from goldpan.datasets.provenance import finished_datasets
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.splits import SplitPlan
@@ -160,7 +162,7 @@ def _verify(workspace: Workspace, reporter: Reporter, console: Terminal) -> None
             console.print(f"No tests were run. {error}")
             return
     console.print()
-    verifying.print_verified(proved, dataset)
+    show(replace(proved, dataset=str(dataset), choice=read_choice(dataset)).blocks())
 
 
 def _evaluate(workspace: Workspace, reporter: Reporter, console: Terminal) -> None:

@@ -7,6 +7,7 @@ before ``*`` are arguments of the command, ``*repos`` is ``--repo``, the others 
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -177,9 +178,20 @@ def _parameter(
     )
 
 
+class _LaterType:
+    """Stands for a type that only type checkers import, which no command line can give."""
+
+
+class _Names(dict[str, Any]):
+    def __missing__(self, name: str) -> Any:
+        return getattr(builtins, name, _LaterType)
+
+
 def _resolved(annotation: Any, scope: Mapping[str, Any]) -> Any:
     """Return an annotation as the type that it names."""
-    return eval(annotation, dict(scope)) if isinstance(annotation, str) else annotation  # noqa: S307 - our own source
+    if not isinstance(annotation, str):
+        return annotation
+    return eval(annotation, {}, _Names(scope))  # noqa: S307 - our own source
 
 
 def _simple(annotation: Any) -> Any:

@@ -59,6 +59,7 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
     {
         "pair": "mining:pair",
         "normalize": "mining:normalize",
+        "verify": "verifying:verify",
     }
 )
 """By the words of the command, ``module:function`` or ``module:Class.method``."""
@@ -67,6 +68,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
         "pair": "goldpan pair --repo numpy/numpy --rules faun-eval",
         "normalize": "goldpan normalize --repo numpy/numpy",
+        "verify": "goldpan verify issue-resolution --workers 2",
     }
 )
 """The example at the end of each command's help, which a test parses."""

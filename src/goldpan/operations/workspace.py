@@ -13,7 +13,6 @@ from goldpan.api.stages import (
     inspection,
     mining,
     reviewing,
-    verification,
 )
 from goldpan.core.config import Settings, Via, load_settings
 from goldpan.core.errors import UsageError
@@ -22,6 +21,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.operations import mining as operations_mining
+from goldpan.operations import verifying
 
 if TYPE_CHECKING:
     from goldpan.core.remote.mirror import Pruned
@@ -147,8 +147,7 @@ class Workspace:
     review = reviewing.review
     predict_review = reviewing.predict_review
     build = building.build
-    verify = verification.verify
-    resolved = verification.resolved
+    verify = verifying.verify
     datasets = building.datasets
     dataset = building.dataset
     publish = building.publish
