@@ -60,6 +60,7 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
         "pair": "mining:pair",
         "normalize": "mining:normalize",
         "verify": "verifying:verify",
+        "reproduce": "reproducing:reproduce",
     }
 )
 """By the words of the command, ``module:function`` or ``module:Class.method``."""
@@ -68,6 +69,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
         "pair": "goldpan pair --repo numpy/numpy --rules faun-eval",
         "normalize": "goldpan normalize --repo numpy/numpy",
+        "reproduce": "goldpan reproduce selu --table 3 --data papers",
         "verify": "goldpan verify issue-resolution --workers 2",
     }
 )

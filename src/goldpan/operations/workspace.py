@@ -21,7 +21,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.operations import mining as operations_mining
-from goldpan.operations import verifying
+from goldpan.operations import reproducing, verifying
 
 if TYPE_CHECKING:
     from goldpan.core.remote.mirror import Pruned
@@ -148,6 +148,7 @@ class Workspace:
     predict_review = reviewing.predict_review
     build = building.build
     verify = verifying.verify
+    reproduce = reproducing.reproduce
     datasets = building.datasets
     dataset = building.dataset
     publish = building.publish
