@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from goldpan.api.dataset import Dataset, load
     from goldpan.api.evaluate import evaluate
     from goldpan.api.evaluation import Evaluation
     from goldpan.builders.build import BuildResult
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
+    from goldpan.operations.dataset import Dataset, load
     from goldpan.operations.values import Execution, Sandbox
     from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
@@ -84,7 +84,7 @@ _MODULES = {
     "CheckResult": "check",
     "ContaminationResult": "datasets.contamination.result",
     "Coverage": "miners.coverage",
-    "Dataset": "api.dataset",
+    "Dataset": "operations.dataset",
     "DatasetError": "core.errors",
     "DiffResult": "datasets.diff.result",
     "Evaluation": "api.evaluation",
@@ -105,7 +105,7 @@ _MODULES = {
     "Workspace": "operations.workspace",
     "WorkspaceError": "core.errors",
     "evaluate": "api.evaluate",
-    "load": "api.dataset",
+    "load": "operations.dataset",
     "register": "plugins",
     "run_plan": "plan.run",
 }

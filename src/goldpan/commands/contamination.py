@@ -49,8 +49,8 @@ def contamination(
     Evidence is an equal or nearly equal text, a shared n-gram of words, or the same pull request,
     issue or commit. The result says what this cannot detect.
     """
-    from goldpan.api.dataset import find_table
     from goldpan.datasets.contamination.find import find_contamination
+    from goldpan.operations.dataset import find_table
 
     with stoppable():
         result = find_contamination(

@@ -38,7 +38,7 @@ def diff(
     and dates differ. If the workspace still has the verdicts of a version, they show which
     criterion drops or keeps a row.
     """
-    from goldpan.api.dataset import Dataset, load
+    from goldpan.operations.dataset import Dataset, load
 
     with opened(json, workspace=workspace) as lab:
         newer = Dataset(load(new).path, workspace=lab)

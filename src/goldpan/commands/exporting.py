@@ -45,7 +45,7 @@ def export(
     a folder of tasks. SWE-bench and Harbor take only rows that goldpan verify proved; others are
     left out and counted.
     """
-    from goldpan.api.dataset import load
+    from goldpan.operations.dataset import load
 
     with stoppable():
         result = load(dataset).export(to.value, output, unverified=unverified)

@@ -23,6 +23,7 @@ from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.show import show
+from goldpan.operations.group import Group
 from goldpan.operations.signature import (
     REQUIRED,
     Operation,
@@ -137,7 +138,7 @@ def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
 
 def returns_result(operation: Operation) -> bool:
     """Tell whether the command prints a result, which it can print as JSON."""
-    return operation.function.__annotations__.get("return") not in (None, "None")
+    return operation.returns != "None"
 
 
 def _group(panel: str) -> cyclopts.Group:
@@ -220,14 +221,20 @@ def owner_of(operation: Operation, lab: Workspace) -> object:
     """Return the workspace, or the group of it that has the operation as a method."""
     if operation.owner == "Workspace":
         return lab
-    module = inspect.getmodule(operation.function)
-    group: object = getattr(module, operation.owner)(lab)
-    return group
+    (kind,) = (kind for kind in every_group() if kind.__name__ == operation.owner)
+    return kind(lab)
 
 
 def is_silent(as_json: bool) -> bool:
     """Tell whether progress is not to be printed."""
     return as_json or is_json() or "--quiet" in sys.argv[1:]
+
+
+def every_group(kind: type[Group] = Group) -> Iterator[type[Group]]:
+    """Yield the groups of operations that are loaded."""
+    yield kind
+    for below in kind.__subclasses__():
+        yield from every_group(below)
 
 
 def print_result(result: Result, as_json: bool) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import cyclopts
 
 from goldpan import __version__
+from goldpan.core.config import use_plugins
 from goldpan.core.errors import UsageError
 from goldpan.core.log import LogFormat, start_log
-from goldpan.core.plugins import use
+from goldpan.core.plugins import registered, use
 from goldpan.core.suggest import question
 from goldpan.core.terminal import Terminal
 from goldpan.operations.command import (
@@ -23,10 +26,11 @@ from goldpan.operations.command import (
     make_group,
     run_command,
 )
-from goldpan.operations.signature import read_operation
+from goldpan.operations.signature import Operation, read_operation
 from goldpan.operations.table import COMMANDS, EXAMPLES, GROUPS, OPERATIONS, PANELS
 
 _WITH_VALUE = ("--log-file", "--log-format", "--plugin")
+_BUILD, _WORKSPACE = "build", "--workspace"
 _HELP = ("-h", "--help")
 GLOBAL_OPTIONS = (
     *_WITH_VALUE,
@@ -79,12 +83,23 @@ def program(
 def run_words(words: Sequence[str]) -> int:
     """Run what a command line names and return its exit code; raises what it raises."""
     first, others = split_words(words)
+    own = make_command(read_operation(program), PROGRAM)
     if not others or others[0] in _HELP:
-        run_command(make_command(read_operation(program), PROGRAM), first)
+        run_command(own, first)
         root().help_print([])
         return 0
-    run_command(make_command(read_operation(program), PROGRAM), first)
+    if not _is_derived(others):
+        from goldpan.commands.misuse import run_program
+        from goldpan.commands.program import app
+
+        return run_program(partial(app, [*first, *others], prog_name=PROGRAM))
+    run_command(own, first)
     return run_command(branch(others), others)
+
+
+def _is_derived(words: Sequence[str]) -> bool:
+    paths = [" ".join(words[:count]) for count in (1, 2, 3)]
+    return any(path in OPERATIONS for path in paths) or words[0] == "build" != words[-1]
 
 
 def root() -> cyclopts.App:
@@ -103,7 +118,7 @@ def whole() -> cyclopts.App:
     """Return the program with all its commands."""
     app = make_group(PROGRAM, read_operation(program).summary)
     for name in COMMANDS:
-        _add(app, name)
+        _add(app, name, {})
     return app
 
 
@@ -116,34 +131,56 @@ def branch(words: Sequence[str]) -> cyclopts.App:
     if words[0] not in COMMANDS:
         remedy = question(words[0], COMMANDS) or "goldpan -h lists the commands"
         raise UsageError(f"There is no command {words[0]!r}", remedy)
-    _add(app, words[0], list(words[1:]))
+    plugins = plugin_families(words) if words[0] == _BUILD else {}
+    _add(app, words[0], plugins, list(words[1:]))
     return app
 
 
-def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None:
+def plugin_families(words: Sequence[str]) -> dict[str, Operation]:
+    """Return the operations of families that plugins registered, by the words of their commands.
+
+    Plugins of the workspace that the words name are loaded: they may add commands.
+    """
+    named = [word.partition("=")[2] for word in words if word.startswith(f"{_WORKSPACE}=")]
+    named += [after for word, after in pairwise(words) if word == _WORKSPACE]
+    use_plugins(named[-1] if named else None)
+    operation = read_operation(find_function("building:Build.of_plugin"))
+    return {
+        f"{_BUILD} {name}": operation.bound("family", name, f"Build rows of {name}.")
+        for name in registered("dataset")
+    }
+
+
+def _add(
+    above: cyclopts.App,
+    name: str,
+    plugins: Mapping[str, Operation],
+    words: list[str] | None = None,
+) -> None:
     """Add a command or a group; those of its commands that no word leads to are only names.
 
     Without words, all commands are added whole.
     """
     last = name.rpartition(" ")[2]
-    where = OPERATIONS.get(name)
-    if where is None:
-        app = make_group(last, summary_of(name))
-    else:
+    if name in plugins:
+        app = make_command(plugins[name], last)
+    elif where := OPERATIONS.get(name):
         app = make_command(read_operation(find_function(where)), last, EXAMPLES.get(name, ""))
+    else:
+        app = make_group(last, summary_of(name))
     above.command(app)
-    for other in children(name):
+    for other in (*children(name), *(children(name, plugins))):
         other_last = other.rpartition(" ")[2]
         if words is None or words[:1] == [other_last]:
-            _add(app, other, words and words[1:])
+            _add(app, other, plugins, words and words[1:])
         else:
-            app.command(cyclopts.App(name=other_last, help=summary_of(other)))
+            summary = plugins[other].summary if other in plugins else summary_of(other)
+            app.command(cyclopts.App(name=other_last, help=summary))
 
 
-def children(name: str) -> list[str]:
+def children(name: str, among: Iterable[str] = (*OPERATIONS, *GROUPS)) -> list[str]:
     """Return the commands and groups that a group of commands holds, each by all its words."""
-    named = dict.fromkeys((*OPERATIONS, *GROUPS))
-    return [other for other in named if other.rpartition(" ")[0] == name]
+    return [other for other in dict.fromkeys(among) if other.rpartition(" ")[0] == name]
 
 
 def summary_of(name: str) -> str:

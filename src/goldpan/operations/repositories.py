@@ -15,8 +15,8 @@ from goldpan.core.workspace import Workspace as Layout
 from goldpan.core.workspace import existing
 
 if TYPE_CHECKING:  # it takes long to import
-    from goldpan.api.dataset import Dataset
     from goldpan.core.engine import EngineName
+    from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
 
 R = TypeVar("R")
@@ -68,7 +68,7 @@ def _how_to_get(name: str, held: list[str]) -> str:
 
 def find_dataset(lab: Workspace, dataset: Path | str | Dataset) -> Dataset:
     """Return a dataset by its name in a workspace or its directory; one that is open stays so."""
-    from goldpan.api.dataset import Dataset
+    from goldpan.operations.dataset import Dataset
 
     if isinstance(dataset, Dataset):
         return dataset

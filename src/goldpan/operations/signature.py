@@ -11,7 +11,7 @@ import builtins
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from docstring_parser import parse
 
 F = TypeVar("F", bound=Callable[..., Any])
-_OPENING = "opening"
+_OPENING, _HELPED = "opening", "helped_by"
 REQUIRED = inspect.Parameter.empty
 Kind = Literal["argument", "option", "group"]
 _OPTIONS = {"repos": "repo", "settings": "set"}
@@ -70,8 +70,19 @@ class Operation:
     """What follows, without the parameters."""
     owner: str
     """The class whose methods' first parameter it takes; empty for a function of the package."""
+    returns: str = ""
+    """The annotation of what it returns."""
     opening: tuple[str, ...] = ()
     """The settings of the workspace that the command takes besides (`opens_with`)."""
+
+    def bound(self, name: str, value: object, summary: str) -> Operation:
+        """Return the operation with an argument that is chosen already."""
+
+        def call(owner: object, *arguments: Any, **options: Any) -> Any:
+            return self.function(owner, value, *arguments, **options)
+
+        others = tuple(item for item in self.parameters if item.name != name)
+        return replace(self, function=call, parameters=others, summary=summary)
 
     def call(self, owner: object, values: Mapping[str, Any]) -> Any:
         """Call it with values by name; `owner` is ignored by a function of the package."""
@@ -88,6 +99,8 @@ def read_operation(function: Callable[..., Any]) -> Operation:
     """Return an operation; raises `TypeError` for a signature that no command can be made of."""
     text = parse(inspect.getdoc(function) or "")
     about = {item.arg_name: item for item in text.params}
+    if other := getattr(function, _HELPED, None):
+        about = {item.arg_name: item for item in parse(inspect.getdoc(other) or "").params} | about
     parameters, owner = [], ""
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name == "self":
@@ -113,8 +126,19 @@ def read_operation(function: Callable[..., Any]) -> Operation:
         (text.short_description or "").replace("\n", " "),
         text.long_description or "",
         owner,
+        str(inspect.signature(function).return_annotation),
         getattr(function, _OPENING, ()),
     )
+
+
+def helped_by(other: Callable[..., Any]) -> Callable[[F], F]:
+    """Return a decorator: parameters that a docstring leaves out are those of another operation."""
+
+    def mark(function: F) -> F:
+        setattr(function, _HELPED, other)
+        return function
+
+    return mark
 
 
 def opens_with(*settings: str) -> Callable[[F], F]:

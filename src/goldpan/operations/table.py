@@ -52,13 +52,23 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 )
 """The panel of help of each command or group, in the order of the pipeline."""
 
-GROUPS: Mapping[str, str] = MappingProxyType({})
+GROUPS: Mapping[str, str] = MappingProxyType(
+    {
+        "build": "building:Build",
+    }
+)
 """The summary of each group of commands."""
 
 OPERATIONS: Mapping[str, str] = MappingProxyType(
     {
         "pair": "mining:pair",
         "normalize": "mining:normalize",
+        "build qa": "building:Build.qa",
+        "build fault-localization": "building:Build.fault_localization",
+        "build code-edit": "building:Build.code_edit",
+        "build issue-resolution": "building:Build.issue_resolution",
+        "build issue-type": "building:Build.issue_type",
+        "build code-comments": "building:Build.code_comments",
         "verify": "verifying:verify",
         "reproduce": "reproducing:reproduce",
     }
@@ -70,6 +80,12 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "pair": "goldpan pair --repo numpy/numpy --rules faun-eval",
         "normalize": "goldpan normalize --repo numpy/numpy",
         "reproduce": "goldpan reproduce selu --table 3 --data papers",
+        "build qa": "goldpan build qa --split random:0.8,0.1,0.1",
+        "build fault-localization": "goldpan build fault-localization --profile faun-eval",
+        "build code-edit": "goldpan build code-edit --profile faun-eval",
+        "build issue-resolution": "goldpan build issue-resolution --profile verified",
+        "build issue-type": "goldpan build issue-type --profile nlbse23",
+        "build code-comments": "goldpan build code-comments --repo numpy/numpy --language python",
         "verify": "goldpan verify issue-resolution --workers 2",
     }
 )

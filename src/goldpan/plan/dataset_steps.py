@@ -16,7 +16,7 @@ from goldpan.plan.sections import DatasetPlan, Review
 from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
 if TYPE_CHECKING:  # it takes long to import
-    from goldpan.api.dataset import Dataset
+    from goldpan.operations.dataset import Dataset
 
 _SECRETS = ("api_key",)
 
@@ -232,7 +232,7 @@ class DatasetStep(Step):
         )
 
     def _older(self) -> Dataset | None:
-        from goldpan.api.dataset import load
+        from goldpan.operations.dataset import load
 
         since = self.section.since
         if since is None:

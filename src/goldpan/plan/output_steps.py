@@ -21,9 +21,9 @@ from goldpan.plan.tags import tag_of
 from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Plan as Runs
     from goldpan.api.evaluation import PlannedRun
+    from goldpan.operations.dataset import Dataset
 
 
 _REMEDY = "remedy"

@@ -6,7 +6,7 @@ Its files are verified by the digests in their provenance before they are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.query import connect_alone
 from goldpan.core.remote import is_address, open_address
+from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.datasets.card import CARD
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
@@ -40,7 +41,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 
 
-class Dataset:
+class Dataset(Result):
     """A directory of Parquet files with a card and provenance, as `goldpan build` writes it."""
 
     def __init__(
@@ -65,6 +66,21 @@ class Dataset:
 
     def __len__(self) -> int:
         return sum(self.splits.values())
+
+    def plain(self) -> dict[str, Any]:
+        """Return what building it gave, else what it holds, as plain data."""
+        if self.built is not None:
+            return self.built.plain()
+        return {"directory": str(self.path), "family": self.family, "splits": dict(self.splits)}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what building it gave, else what it holds."""
+        if self.built is not None:
+            yield from self.built.blocks()
+            return
+        yield Title(self.family, f": {len(self):,} examples")
+        yield Table(("split", "examples"), tuple(self.splits.items()))
+        yield Line(f"In {self.path}")
 
     @property
     def family(self) -> str:
