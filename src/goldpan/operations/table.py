@@ -55,6 +55,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 GROUPS: Mapping[str, str] = MappingProxyType(
     {
         "build": "building:Build",
+        "build crosscode": "crosscode:CrossCode",
     }
 )
 """The summary of each group of commands."""
@@ -69,6 +70,12 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
         "build issue-resolution": "building:Build.issue_resolution",
         "build issue-type": "building:Build.issue_type",
         "build code-comments": "building:Build.code_comments",
+        "build crosscode export": "crosscode:CrossCode.export",
+        "build crosscode import": "crosscode:CrossCode.import_",
+        "build crosscode check": "crosscode:CrossCode.check",
+        "build crosscode splits": "crosscode:CrossCode.splits",
+        "build crosscode split": "crosscode:CrossCode.split",
+        "build crosscode shortcut": "crosscode:CrossCode.shortcut",
         "verify": "verifying:verify",
         "reproduce": "reproducing:reproduce",
     }
@@ -86,6 +93,13 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "build issue-resolution": "goldpan build issue-resolution --profile verified",
         "build issue-type": "goldpan build issue-type --profile nlbse23",
         "build code-comments": "goldpan build code-comments --repo numpy/numpy --language python",
+        "build crosscode export": "goldpan build crosscode export --all",
+        "build crosscode import": "goldpan build crosscode import tasks",
+        "build crosscode check": "goldpan build crosscode check tasks",
+        "build crosscode splits": "goldpan build crosscode splits",
+        "build crosscode split": "goldpan build crosscode split cross-task",
+        "build crosscode shortcut": "goldpan build crosscode shortcut split "
+        "--method copy-ex-output",
         "verify": "goldpan verify issue-resolution --workers 2",
     }
 )

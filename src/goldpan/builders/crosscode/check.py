@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from goldpan.builders.crosscode.importing import count_problem
 from goldpan.builders.crosscode.instance import INSTANCES, instance_of
@@ -15,13 +16,14 @@ from goldpan.builders.crosscode.problems import FieldError, Problem
 from goldpan.builders.crosscode.read_meta import examine_meta, list_metas, meta_warnings
 from goldpan.builders.crosscode.task_instances import RowReader
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result
 
 _MOST = 20
 """Problems of one file that are listed; further ones are counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Result):
     """What a check found."""
 
     tasks: int
@@ -35,6 +37,26 @@ class Checked:
     def passed(self) -> bool:
         """Say whether nothing but warnings was found."""
         return not self.unlisted and all(problem.kind == "warning" for problem in self.problems)
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something is wrong."""
+        return 0 if self.passed else 1
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is wrong, and whether anything is."""
+        return {**asdict(self), "passed": self.passed}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what is wrong with task files."""
+        yield from (Line(f"{problem.kind}: {problem}") for problem in self.problems)
+        if self.unlisted:
+            yield Line(f"and {self.unlisted:,} more")
+        state = "All is well" if self.passed and not self.problems else ""
+        if self.passed and self.problems:
+            state = "No errors, but see the warnings"
+        counted = f"{self.tasks:,} tasks, {self.instances:,} instances."
+        yield Line(f"{counted} {state}".rstrip())
 
 
 def check_task_files(directory: Path, reporter: Reporter) -> Checked:

@@ -18,6 +18,7 @@ from goldpan.builders.crosscode.task_instances import task_instances
 from goldpan.builders.crosscode.task_settings import task_settings
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE, Provenance, digest, write_provenance
 from goldpan.datasets.task import Task
@@ -37,7 +38,7 @@ class TaskDataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Result):
     """What was written."""
 
     directory: Path
@@ -47,6 +48,30 @@ class Exported:
     def instances(self) -> int:
         """The instances of all tasks."""
         return sum(meta.counts["total"] for meta in self.metas)
+
+    absent: tuple[str, ...] = ()
+    """Tasks of the registry whose rows are not in the workspace."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the tasks that were written, with their instances."""
+        return {
+            "directory": str(self.directory),
+            "instances": self.instances,
+            "tasks": {
+                meta.stem: {"task": meta.name, "type": meta.kind.names, "instances": meta.counts}
+                for meta in self.metas
+            },
+            "without_rows": list(self.absent),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the tasks that were written."""
+        for meta in self.metas:
+            total = f"{meta.counts['total']:,} instances"
+            yield Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total}")
+        if self.absent:
+            yield Line(f"Without rows in the workspace: {', '.join(self.absent)}")
+        yield Line(f"{self.instances:,} instances written to {self.directory}")
 
 
 def export_tasks(
