@@ -6,17 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-import typer.main
 
 from goldpan.builders.issue_type.build import LEAVE_ONE_OUT
 from goldpan.builders.recipes import RECIPES
-from goldpan.cli import app
 from goldpan.core.errors import UsageError
 from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
 from goldpan.plan.family_sections import FAMILIES
 from goldpan.plan.file import check_plan, load_plan
 from tests.console import run, sentence
 from tests.demo_workspace import attempt, make_demo
+from tests.invoking import invoke
 from tests.places import ROOT
 
 MISSING = (
@@ -39,7 +38,7 @@ MISSING = (
     "apply-edit none",
     "import nlbse23-comments none/java.csv",
     "tasks import bug_issue none.csv",
-    "tasks add urgent --file none.csv --text body --label urgent",
+    "tasks add urgent none.csv --text body --label urgent",
     "mine --repos none",
     "mine --repo a/b --from-backup none",
     "review --workspace demo --settings none.toml",
@@ -122,15 +121,11 @@ def test_a_question_ends_as_one(tmp_path: Path) -> None:
 
 
 def test_help_and_errors_name_the_same_splits() -> None:
-    group = typer.main.get_command(app)
     takes = ("build qa", "build code-comments", "build issue-type", "tasks import")
     for words in takes:
-        command = group
-        for word in words.split():
-            command = command.commands[word]  # type: ignore[attr-defined]
-        (option,) = (one for one in command.params if one.name == "split")
-        assert SPLIT_FORMS in option.help  # type: ignore[attr-defined]
-        assert (LEAVE_ONE_OUT in option.help) is (words == "build issue-type")  # type: ignore[attr-defined]
+        shown = " ".join(invoke(*words.split(), "-h").stdout.replace("│", " ").split())
+        assert SPLIT_FORMS in shown
+        assert (LEAVE_ONE_OUT in shown) is (words == "build issue-type")
     with pytest.raises(UsageError) as caught:
         SplitPlan.parse("sideways")
     assert SPLIT_FORMS in caught.value.remedy

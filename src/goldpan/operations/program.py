@@ -64,23 +64,22 @@ def run_words(words: Sequence[str]) -> int:
 
 
 def _is_derived(words: Sequence[str]) -> bool:
-    """Tell whether words name an operation, or help on the program or a group of operations."""
-    path = _path(words)
-    return path in OPERATIONS
+    """Tell whether words name an operation, or a group of operations."""
+    return _path(words) in OPERATIONS or bool(_group(words))
 
 
 def program_of(words: Sequence[str]) -> cyclopts.App:
-    """Return the program with the command that words name; all others are names with a line."""
+    """Return the program with the command, or the group of commands, that words name."""
     root = make_group("goldpan", read_operation(program).summary)
-    path = _path(words)
+    path, group = _path(words), _group(words)
     groups = {"": root}
     for name, where in OPERATIONS.items():
         above, _, last = name.rpartition(" ")
         if above not in groups:
             groups[above] = make_group(above, GROUPS[above])
             root.command(groups[above])
-        operation = read_operation(find_function(where)) if name == path else None
-        if operation is not None:
+        if name == path or (not path and group and above == group):
+            operation = read_operation(find_function(where))
             groups[above].command(make_command(operation, last, EXAMPLES.get(name, "")))
     return root
 
@@ -92,6 +91,11 @@ def _path(words: Sequence[str]) -> str:
         if name in OPERATIONS and len(words) >= count:
             return name
     return ""
+
+
+def _group(words: Sequence[str]) -> str:
+    """Return the words of the longest group of commands that a command line begins with."""
+    return next((name for count in (2, 1) if (name := " ".join(words[:count])) in GROUPS), "")
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
