@@ -11,6 +11,7 @@ from rich.table import Table
 
 from goldpan.commands.shared import (
     PARTIAL,
+    Corrected,
     Directory,
     Json,
     OwnTasks,
@@ -21,7 +22,6 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
-from goldpan.commands.tasks import Corrected
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.datasets.splits import SPLIT_FORMS
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import cyclopts
 import orjson
@@ -82,10 +82,13 @@ def make_group(name: str, about: str) -> cyclopts.App:
 
 def command_function(operation: Operation) -> Callable[..., int]:
     """Return a function whose signature is what the command line takes."""
-    named = [item.name for item in operation.parameters if item.kind == "argument"]
+    named = [item for item in operation.parameters if item.kind == "argument"]
 
     def command(*arguments: Any, **values: Any) -> int:
-        return _run(operation, dict(zip(named, arguments, strict=False)) | values)
+        for number, parameter in enumerate(named[: len(arguments)]):
+            is_rest = _takes_the_rest(parameter)
+            values[parameter.name] = arguments[number:] if is_rest else arguments[number]
+        return _run(operation, values)
 
     parameters = list(_parameters(operation))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -116,7 +119,14 @@ def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
                 )
             continue
         annotation: Any = Annotated[parameter.type, _described(parameter, None)]
-        if parameter.kind == "argument":
+        if parameter.kind == "argument" and _takes_the_rest(parameter):
+            (of_each, _) = get_args(parameter.type)
+            yield inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.VAR_POSITIONAL,
+                annotation=Annotated[of_each, _described(parameter, None)],
+            )
+        elif parameter.kind == "argument":
             yield inspect.Parameter(
                 parameter.name,
                 inspect.Parameter.POSITIONAL_ONLY,
@@ -125,8 +135,32 @@ def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
             )
         else:
             yield _keyword(parameter.name, annotation, parameter.default)
+<<<<<<< HEAD
     for parameter, title in opening_parameters(operation):
         described = _described(parameter, _group(title))
+=======
+    if operation.owner:
+        yield from _opening(operation)
+    if operation.function.__annotations__.get("return") not in (None, "None"):
+        yield _keyword("json", _JSON, False)
+
+
+def _takes_the_rest(parameter: Parameter) -> bool:
+    """Tell whether an argument, which is then the last, takes words wherever options stand."""
+    return get_origin(parameter.type) is tuple
+
+
+def _opening(operation: Operation) -> Iterator[inspect.Parameter]:
+    """Yield the options that open the workspace: those of its own, then those asked for."""
+    from goldpan.operations.workspace import Workspace
+
+    opening = {item.name: item for item in read_operation(Workspace.__init__).parameters}
+    for name in ("path", "tasks", *operation.opening):
+        parameter = opening[name]
+        if name == "path":
+            parameter = replace(parameter, name="workspace", kind="option")
+        described = _described(parameter, _COMMON if name in ("path", "tasks") else _SETTINGS)
+>>>>>>> opsE
         yield _keyword(parameter.name, Annotated[parameter.type, described], parameter.default)
     if returns_result(operation):
         described = cyclopts.Parameter(
@@ -155,7 +189,9 @@ def _described(parameter: Parameter, panel: cyclopts.Group | None) -> cyclopts.P
         "help": parameter.help,
         "show_default": parameter.default not in (None, "", (), False, REQUIRED),
     }
-    if parameter.kind != "argument":
+    if parameter.kind == "argument":
+        settings["required"] = parameter.is_required
+    else:
         settings["name"] = f"--{parameter.option}"
     if not is_flag and "|" not in parameter.placeholder:
         settings["metavar"] = parameter.placeholder

@@ -1,7 +1,9 @@
 """Which commands there are: each command's words, and where its operation stands.
 
 The method of a command has the command's words for its name: ``goldpan build issue-type`` is
-``Workspace.build.issue_type``. Everything else is read off the operation (`signature.py`).
+``Workspace.build.issue_type``. Python keeps ``import`` for itself: ``goldpan import`` is
+``Workspace.import_``, and ``goldpan tasks import`` is ``Workspace.tasks.import_``. Everything else
+is read off the operation (`signature.py`).
 """
 
 from __future__ import annotations
@@ -52,13 +54,23 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 )
 """The panel of help of each command or group, in the order of the pipeline."""
 
-GROUPS: Mapping[str, str] = MappingProxyType({})
+GROUPS: Mapping[str, str] = MappingProxyType(
+    {
+        "tasks": "List the tasks that models are evaluated on, and import their data.",
+    }
+)
 """The summary of each group of commands."""
 
 OPERATIONS: Mapping[str, str] = MappingProxyType(
     {
         "pair": "mining:pair",
         "normalize": "mining:normalize",
+        "tasks list": "tasks:Tasks.list",
+        "tasks show": "tasks:Tasks.show",
+        "tasks validate": "tasks:Tasks.validate",
+        "tasks add": "tasks:Tasks.add",
+        "tasks import": "tasks:Tasks.import_",
+        "import": "tasks:import_",
     }
 )
 """By the words of the command, ``module:function`` or ``module:Class.method``."""
@@ -67,6 +79,12 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
         "pair": "goldpan pair --repo numpy/numpy --rules faun-eval",
         "normalize": "goldpan normalize --repo numpy/numpy",
+        "tasks list": "goldpan tasks list --suite selu",
+        "tasks show": "goldpan tasks show issue_type",
+        "tasks validate": "goldpan tasks validate",
+        "tasks add": "goldpan tasks add urgent reports.csv --text body --label urgent",
+        "tasks import": "goldpan tasks import bug_issue bugs.csv",
+        "import": "goldpan import nlbse23-comments java.csv",
     }
 )
 """The example at the end of each command's help, which a test parses."""

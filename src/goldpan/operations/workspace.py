@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -22,6 +23,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.operations import mining as operations_mining
+from goldpan.operations import tasks as operations_tasks
 
 if TYPE_CHECKING:
     from goldpan.core.remote.mirror import Pruned
@@ -128,6 +130,11 @@ class Workspace:
         """Return what tells how far the work is, silent without `progress`; use it by `with`."""
         return Reporter(quiet=not self._progress)
 
+    @cached_property
+    def tasks(self) -> operations_tasks.Tasks:
+        """The tasks that models are evaluated on."""
+        return operations_tasks.Tasks(self)
+
     # The stages, in the order of the pipeline. Each is written in its own module.
     mine = mining.mine
     mine_many = mining.mine_many
@@ -147,6 +154,7 @@ class Workspace:
     review = reviewing.review
     predict_review = reviewing.predict_review
     build = building.build
+    import_ = operations_tasks.import_
     verify = verification.verify
     resolved = verification.resolved
     datasets = building.datasets
