@@ -87,7 +87,6 @@ def run_words(words: Sequence[str]) -> int:
     return run_command(branch(others), others)
 
 
-<<<<<<< HEAD
 def root() -> cyclopts.App:
     """Return the program as its help shows it: a line for each command, and its own options."""
     app = make_group(PROGRAM, read_operation(program).summary)
@@ -106,27 +105,6 @@ def whole() -> cyclopts.App:
     for name in COMMANDS:
         _add(app, name)
     return app
-=======
-def _is_derived(words: Sequence[str]) -> bool:
-    """Tell whether words name an operation, or a group of operations."""
-    return _path(words) in OPERATIONS or bool(_group(words))
-
-
-def program_of(words: Sequence[str]) -> cyclopts.App:
-    """Return the program with the command, or the group of commands, that words name."""
-    root = make_group("goldpan", read_operation(program).summary)
-    path, group = _path(words), _group(words)
-    groups = {"": root}
-    for name, where in OPERATIONS.items():
-        above, _, last = name.rpartition(" ")
-        if above not in groups:
-            groups[above] = make_group(above, GROUPS[above])
-            root.command(groups[above])
-        if name == path or (not path and group and above == group):
-            operation = read_operation(find_function(where))
-            groups[above].command(make_command(operation, last, EXAMPLES.get(name, "")))
-    return root
->>>>>>> opsE
 
 
 def branch(words: Sequence[str]) -> cyclopts.App:
@@ -172,11 +150,6 @@ def summary_of(name: str) -> str:
     """Return the first line that a command or a group of commands says of itself."""
     documented = find_function(GROUPS.get(name) or OPERATIONS[name])
     return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
-
-
-def _group(words: Sequence[str]) -> str:
-    """Return the words of the longest group of commands that a command line begins with."""
-    return next((name for count in (2, 1) if (name := " ".join(words[:count])) in GROUPS), "")
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -56,7 +56,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 
 GROUPS: Mapping[str, str] = MappingProxyType(
     {
-        "tasks": "List the tasks that models are evaluated on, and import their data.",
+        "tasks": "tasks:Tasks",
     }
 )
 """The summary of each group of commands."""
