@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
+    from goldpan.operations.planning import run
     from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
-    from goldpan.plan.run import run_plan
     from goldpan.plugins import register
 
 __all__ = [
@@ -73,7 +73,7 @@ __all__ = [
     "evaluate",
     "load",
     "register",
-    "run_plan",
+    "run",
 ]
 
 _MODULES = {
@@ -102,7 +102,7 @@ _MODULES = {
     "evaluate": "api.evaluate",
     "load": "api.dataset",
     "register": "plugins",
-    "run_plan": "plan.run",
+    "run": "operations.planning",
 }
 
 

@@ -19,7 +19,6 @@ from goldpan.commands.mining_screen import (
     print_repairs,
     print_status,
 )
-from goldpan.commands.planning import status_of_plan, write_overview
 from goldpan.commands.shared import (
     Directory,
     Json,
@@ -207,13 +206,12 @@ def status(
     if plan is not None:
         if repo:
             raise UsageError("--plan shows the repositories of the plan", "Leave out --repo")
-        status_of_plan(plan, workspace, html, json)
-        return
+        raise SystemExit(plan)
     with opened(json, workspace=workspace) as lab:
         coverages = lab.status(*(repo or ()))
         stored = {item.repo: stored_profiles(lab.layout, item.repo) for item in coverages}
         if html is not None:
-            write_overview(lab.path, html, coverages=coverages)
+            raise SystemExit(html)
     described = [{**asdict(item), "stored": stored[item.repo]} for item in coverages]
     print_result(json, described, lambda: print_status(coverages, stored))
     finish([coverage.complete for coverage in coverages])

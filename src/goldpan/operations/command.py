@@ -135,38 +135,19 @@ def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
             )
         else:
             yield _keyword(parameter.name, annotation, parameter.default)
-<<<<<<< HEAD
     for parameter, title in opening_parameters(operation):
         described = _described(parameter, _group(title))
-=======
-    if operation.owner:
-        yield from _opening(operation)
-    if operation.function.__annotations__.get("return") not in (None, "None"):
-        yield _keyword("json", _JSON, False)
-
-
-def _takes_the_rest(parameter: Parameter) -> bool:
-    """Tell whether an argument, which is then the last, takes words wherever options stand."""
-    return get_origin(parameter.type) is tuple
-
-
-def _opening(operation: Operation) -> Iterator[inspect.Parameter]:
-    """Yield the options that open the workspace: those of its own, then those asked for."""
-    from goldpan.operations.workspace import Workspace
-
-    opening = {item.name: item for item in read_operation(Workspace.__init__).parameters}
-    for name in ("path", "tasks", *operation.opening):
-        parameter = opening[name]
-        if name == "path":
-            parameter = replace(parameter, name="workspace", kind="option")
-        described = _described(parameter, _COMMON if name in ("path", "tasks") else _SETTINGS)
->>>>>>> opsE
         yield _keyword(parameter.name, Annotated[parameter.type, described], parameter.default)
     if returns_result(operation):
         described = cyclopts.Parameter(
             name="--json", help=JSON_HELP, group=_group(_COMMON), show_default=False
         )
         yield _keyword("json", Annotated[bool, described], False)
+
+
+def _takes_the_rest(parameter: Parameter) -> bool:
+    """Tell whether an argument, which is then the last, takes words wherever options stand."""
+    return get_origin(parameter.type) is tuple
 
 
 def returns_result(operation: Operation) -> bool:
@@ -223,6 +204,8 @@ def _run(operation: Operation, values: dict[str, Any]) -> int:
         opening["path"] = opening.pop("workspace")
     try:
         owner = _owner(operation, opening, as_json) if operation.owner else None
+        if operation.shows_progress:
+            values["progress"] = not is_silent(as_json)
         result = operation.call(owner, typed_values(operation, values))
     except KeyboardInterrupt:
         raise StoppedError("Stopped", "Run the same command again to resume") from None

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from docstring_parser import parse
 
 F = TypeVar("F", bound=Callable[..., Any])
-_OPENING = "opening"
+_OPENING, _PROGRESS = "opening", "progress"
 REQUIRED = inspect.Parameter.empty
 Kind = Literal["argument", "option", "group"]
 _OPTIONS = {"repos": "repo", "settings": "set"}
@@ -71,6 +71,8 @@ class Operation:
     """The class whose methods' first parameter it takes; empty for a function of the package."""
     opening: tuple[str, ...] = ()
     """The settings of the workspace that the command takes besides (`opens_with`)."""
+    shows_progress: bool = False
+    """Whether it has a parameter `progress`, which is no option: --quiet and --json decide it."""
 
     def call(self, owner: object, values: Mapping[str, Any]) -> Any:
         """Call it with values by name; `owner` is ignored by a function of the package."""
@@ -88,7 +90,10 @@ def read_operation(function: Callable[..., Any]) -> Operation:
     text = parse(inspect.getdoc(function) or "")
     about = {item.arg_name: item for item in text.params}
     parameters, owner = [], ""
-    for parameter in inspect.signature(function).parameters.values():
+    signature = inspect.signature(function).parameters
+    for parameter in signature.values():
+        if parameter.name == _PROGRESS:
+            continue
         if parameter.name == "self":
             owner = str(parameter.annotation)
             if parameter.annotation is REQUIRED:
@@ -113,6 +118,7 @@ def read_operation(function: Callable[..., Any]) -> Operation:
         text.long_description or "",
         owner,
         getattr(function, _OPENING, ()),
+        _PROGRESS in signature,
     )
 
 

@@ -63,6 +63,7 @@ GROUPS: Mapping[str, str] = MappingProxyType(
 
 OPERATIONS: Mapping[str, str] = MappingProxyType(
     {
+        "run": "planning:run",
         "pair": "mining:pair",
         "normalize": "mining:normalize",
         "tasks list": "tasks:Tasks.list",
@@ -77,6 +78,7 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
 
 EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
+        "run": "goldpan run plan.toml --dry-run",
         "pair": "goldpan pair --repo numpy/numpy --rules faun-eval",
         "normalize": "goldpan normalize --repo numpy/numpy",
         "tasks list": "goldpan tasks list --suite selu",
