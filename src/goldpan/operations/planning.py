@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from goldpan.operations.values import LOCAL, Execution, several
 
 if TYPE_CHECKING:
-    from goldpan.plan.outlook import DryRun, PlanStatus
+    from goldpan.demo.pipeline import DemoResult
+    from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
+    from goldpan.plan.status import DryRun
 
 
 def run(
@@ -49,9 +51,9 @@ def run(
     from goldpan.plan.cluster import open_cluster
     from goldpan.plan.file import load_plan
     from goldpan.plan.make import open_workspace
-    from goldpan.plan.outlook import DryRun
     from goldpan.plan.progress import listening
     from goldpan.plan.run import OpenPlan
+    from goldpan.plan.status import DryRun
 
     chosen = RunSelection(several(only), update, force)
     with listening(progress=progress) as (listener, reporter, shows_stages):
@@ -65,22 +67,13 @@ def run(
             return opened.run(chosen, listener, cluster)
 
 
-def plan_status(
-    plan: Path | str, workspace: str | Path | None = None, html: Path | None = None
-) -> PlanStatus:
-    """Return which units of a plan are up to date, and write a page on its repositories."""
-    from goldpan.core.progress import Reporter
-    from goldpan.plan.assess import RunSelection
-    from goldpan.plan.file import load_plan
-    from goldpan.plan.make import open_workspace
-    from goldpan.plan.outlook import PlanStatus
-    from goldpan.plan.overview import write_workspace_overview
-    from goldpan.plan.run import OpenPlan
+def demo(self: Workspace) -> DemoResult:
+    """Run the whole pipeline offline on a small repository that ships with Goldpan.
 
-    file = load_plan(plan)
-    lab = open_workspace(file, workspace)
-    opened = OpenPlan(file, lab, Reporter(quiet=True), keep=False)
-    judged = opened.assess(RunSelection(refresh=False))  # which says when, not whether all is well
-    if html is not None:
-        write_workspace_overview(lab.layout, html, judged)
-    return PlanStatus(tuple(judged), file.path, lab.path)
+    The workspace is demo-workspace where none is named.
+    """
+    from goldpan.demo.pipeline import run_demo
+    from goldpan.operations.workspace import Workspace
+
+    lab = self if self.is_named else Workspace("demo-workspace", progress=self.shows_progress)
+    return run_demo(lab, progress=lab.shows_progress)

@@ -63,6 +63,7 @@ GROUPS: Mapping[str, str] = MappingProxyType(
 
 OPERATIONS: Mapping[str, str] = MappingProxyType(
     {
+        "demo": "planning:demo",
         "run": "planning:run",
         "pair": "mining:pair",
         "normalize": "mining:normalize",
@@ -78,6 +79,7 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
 
 EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
+        "demo": "goldpan demo",
         "run": "goldpan run plan.toml --dry-run",
         "pair": "goldpan pair --repo numpy/numpy --rules faun-eval",
         "normalize": "goldpan normalize --repo numpy/numpy",

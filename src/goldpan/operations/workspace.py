@@ -23,6 +23,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.operations import mining as operations_mining
+from goldpan.operations import planning
 from goldpan.operations import tasks as operations_tasks
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ class Workspace:
         )
         self._layout = Layout(self.settings.workspace)
         use_tasks(self.path, None if tasks is None else Path(tasks))
-        self._progress = progress
+        self.is_named = path is not None
+        """Whether it was opened by a path, not as the default."""
+        self.shows_progress = progress
 
     def __repr__(self) -> str:
         return f"Workspace({str(self.path)!r})"
@@ -128,13 +131,14 @@ class Workspace:
 
     def reporting(self) -> Reporter:
         """Return what tells how far the work is, silent without `progress`; use it by `with`."""
-        return Reporter(quiet=not self._progress)
+        return Reporter(quiet=not self.shows_progress)
 
     @cached_property
     def tasks(self) -> operations_tasks.Tasks:
         """The tasks that models are evaluated on."""
         return operations_tasks.Tasks(self)
 
+    demo = planning.demo
     # The stages, in the order of the pipeline. Each is written in its own module.
     mine = mining.mine
     mine_many = mining.mine_many

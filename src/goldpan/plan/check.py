@@ -11,6 +11,8 @@ from goldpan.plan.datasets import OF_TASKS, STAGE_OF
 from goldpan.plan.file import PlanFile
 from goldpan.plan.publishing import check_tag
 from goldpan.plan.section import StageSection
+
+
 def check_plan(file: PlanFile, own: Path | None = None) -> None:
     """Raise `UsageError` where the plan names rules, profiles, models or the like there are not.
 

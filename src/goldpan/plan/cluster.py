@@ -26,9 +26,9 @@ from goldpan.core.ray_cluster import LostError, RayCluster, Submitted
 from goldpan.core.workspace import make_directory
 from goldpan.operations.values import Execution
 from goldpan.operations.workspace import Workspace
+from goldpan.plan.context import Context
 from goldpan.plan.file import PlanFile, load_plan
 from goldpan.plan.job import Job
-from goldpan.plan.context import Context
 from goldpan.plan.make import make_steps, open_workspace, store_of
 from goldpan.plan.record import read_record
 from goldpan.plan.selection import read_selection, repositories_of

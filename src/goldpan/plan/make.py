@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.own_tasks import tasks_directory
-from goldpan.operations.values import EngineName
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.check import check_plan
 from goldpan.plan.context import Context
@@ -18,7 +17,6 @@ from goldpan.plan.evaluating import EvaluateStep
 from goldpan.plan.file import VERIFIED, PlanFile
 from goldpan.plan.mining import MineStep
 from goldpan.plan.publishing import PublishStep
-from goldpan.plan.record import Record
 from goldpan.plan.section import StageSection
 from goldpan.plan.sections import DatasetPlan, family_operation, operation_of
 from goldpan.plan.stages import (
@@ -111,7 +109,7 @@ def _repository_steps(context: Context, repos: Sequence[str]) -> Iterator[Step]:
             yield MineStep(unit, context)
         else:
             license = plan.mine.licenses.get(repo.lower())
-            fixed = {} if license is None else {"license": license}
+            fixed: dict[str, Any] = {} if license is None else {"license": license}
             yield _step(context, unit, "normalize", plan.mine, NORMALIZE, fixed, repo)
     for name, section in plan.tasks.items():
         yield _step(context, Unit("tasks", name), "tasks import", section, IMPORT, {"name": name})
@@ -150,6 +148,7 @@ def _duplicates(context: Context, repos: Sequence[str]) -> Iterator[Step]:
 
 def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Iterator[Step]:
     file, plan = context.file, context.file.plan
+    fixed: dict[str, Any]
     for dataset in file.datasets:
         yield _dataset(context, store, dataset, repos)
     if (push := plan.annotate.push) is not None:

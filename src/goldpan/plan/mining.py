@@ -12,9 +12,9 @@ from goldpan.core.progress import Reporter
 from goldpan.datasets.licenses import stated_license
 from goldpan.miners.mine import mine
 from goldpan.miners.mine_many import mine_many, predict_many, summary
+from goldpan.plan.context import RENAMED, Context
 from goldpan.plan.job import Job
 from goldpan.plan.record import Record
-from goldpan.plan.context import RENAMED, Context
 from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class MineStep(Step):
     def run(self) -> Outcome:
         """Mine it; raises `MiningError` where GitHub stopped answering on the way."""
         with self.context.lab.reporting() as reporter:
-            mined = mine(self.context.lab.settings, self.unit.subject, reporter, self.license)
+            settings, repo = self.context.lab.settings, self.unit.subject
+            mined = mine(settings, repo, reporter, license=self.license)
         return self.outcome(mined)
 
     @property

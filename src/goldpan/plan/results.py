@@ -167,9 +167,7 @@ class PlanResult(Result):
         """Yield what is not well, with what was skipped for it."""
         skipped = Counter(unit.because for unit in self.units)
         bad = [
-            unit
-            for unit in self.units
-            if unit.state not in ("done", "fresh") and not unit.because
+            unit for unit in self.units if unit.state not in ("done", "fresh") and not unit.because
         ]
         for unit in bad[:_MOST]:
             line = f"{unit.unit.name} {unit.state}: {unit.trouble}"

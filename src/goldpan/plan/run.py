@@ -175,7 +175,11 @@ class OpenPlan:
         results |= {job.step.unit.name: job.result for job in jobs if job.result is not None}
 
     def _judge(
-        self, step: Step, chosen: RunSelection, results: dict[str, UnitResult], notifier: UnitNotifier
+        self,
+        step: Step,
+        chosen: RunSelection,
+        results: dict[str, UnitResult],
+        notifier: UnitNotifier,
     ) -> UnitResult | Job:
         """Return a unit that is due as a job, else what became of it."""
         unit = step.unit
@@ -183,7 +187,9 @@ class OpenPlan:
         blocker = next((result for result in needed if result.blocks_others), None)
         if blocker is not None:
             because = blocker.because or blocker.unit.name
-            how = {"failed": "failed", "partial": "waits"}.get(results[because].state, "was skipped")
+            how = {"failed": "failed", "partial": "waits"}.get(
+                results[because].state, "was skipped"
+            )
             reason = f"needs {because}, which {how}"
             return UnitResult(unit, "skipped", False, said=reason, because=because)
         record = self.record(unit.name)

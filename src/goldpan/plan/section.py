@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -80,25 +81,32 @@ S = TypeVar("S", bound=StageSection)
 def derive(
     base: type[S],
     parameters: Iterable[Parameter],
+    about: str,
     *,
     without: Collection[str] = (),
     several: Collection[str] = (),
 ) -> type[S]:
     """Return a section with the keys of `base`, and those of an operation's parameters.
 
+    Its docstring is `about`.
     The plan itself gives those in `without`; of those in `several` the file may give more values
     than the operation takes at once.
     """
     taken: dict[str, Parameter] = {}
     for parameter in parameters:
         for single in fields_of(parameter.type) if parameter.kind == "group" else (parameter,):
-            named_by_plan = parameter.name in _NEVER or single.name in {*without, *base.model_fields}
+            named_by_plan = parameter.name in _NEVER or single.name in {
+                *without,
+                *base.model_fields,
+            }
             if not named_by_plan:
                 taken[single.name] = single
     fields: dict[str, Any] = {
         name: _field(parameter, is_several=name in several) for name, parameter in taken.items()
     }
-    made = create_model(base.__name__, __base__=base, __module__=base.__module__, **fields)
+    made = create_model(
+        base.__name__, __base__=base, __module__=base.__module__, __doc__=about, **fields
+    )
     made.parameters = MappingProxyType(taken)
     return made
 
@@ -109,22 +117,27 @@ def is_path(parameter: Parameter) -> bool:
 
 
 def _field(parameter: Parameter, *, is_several: bool) -> tuple[Any, Any]:
-    kind = dict[str, Any] if parameter.is_mapping else _plain(parameter.type)
-    if get_origin(kind) is tuple:
-        (item, *_) = get_args(kind)
-        kind = tuple[Annotated[item, *parameter.metadata], ...] if parameter.metadata else kind
-    elif parameter.metadata:
-        kind = Annotated[kind, *parameter.metadata]
+    kind: Any = dict[str, Any] if parameter.is_mapping else _plain(parameter.type)
     default = ... if parameter.is_required else parameter.default
-    if is_several:
-        kind, default = tuple[kind, ...], default if default is ... else (default,)
-    elif get_origin(kind) is tuple and not isinstance(default, tuple | EllipsisType):
-        default = () if default is None else (default,)
-    elif parameter.is_mapping and default is not ...:
-        default = dict(default or {})
+    if get_origin(kind) is tuple:
+        item = _limited(get_args(kind)[0], parameter)
+        kind = types.GenericAlias(tuple, (item, ...))
+        if not isinstance(default, tuple | EllipsisType):
+            default = () if default is None else (default,)
+    else:
+        kind = _limited(kind, parameter)
+        if is_several:
+            kind = types.GenericAlias(tuple, (kind, ...))
+            default = default if default is ... else (default,)
+        elif parameter.is_mapping and default is not ...:
+            default = dict(default or {})
     if isinstance(default, Path):
         default = str(default)
     return kind, Field(default=default, description=parameter.help)
+
+
+def _limited(kind: Any, parameter: Parameter) -> Any:
+    return Annotated[kind, *parameter.metadata] if parameter.metadata else kind
 
 
 def _plain(kind: Any) -> Any:
@@ -132,7 +145,7 @@ def _plain(kind: Any) -> Any:
     if kind is Path:
         return str
     if get_origin(kind) is tuple:
-        return tuple[_plain(get_args(kind)[0]), ...]
+        return types.GenericAlias(tuple, (_plain(get_args(kind)[0]), ...))
     if get_origin(kind) in (Union, UnionType):
         return Union[tuple(map(_plain, get_args(kind)))]  # noqa: UP007 - of a list
     return kind

@@ -7,8 +7,9 @@ stages hang together.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, create_model, field_validator, model_validator
@@ -143,10 +144,10 @@ class Annotate(Section):
 class DatasetPlan(StageSection):
     """A dataset, as by goldpan build FAMILY."""
 
-    name: Name = Field(description="Of its directory in WORKSPACE/datasets.")
+    name: Name = Field(description="The name of its directory in WORKSPACE/datasets.")
     family: str = Field(description="A family of goldpan build, whose options are keys here.")
     repositories: tuple[str, ...] = Field(
-        default=(), description="Of those of the plan. (default: all)"
+        default=(), description="Some of the repositories of the plan. (default: all)"
     )
     leave_out: bool = Field(
         default=False, description="Build without repositories that a stage failed for."
@@ -166,14 +167,14 @@ class DatasetPlan(StageSection):
 class NamedStage(StageSection):
     """One of several of a stage."""
 
-    name: Name = Field(description="Of the unit.")
+    name: Name = Field(description="A name for it.")
 
 
 class EvaluationPlan(NamedStage):
     """Models that are run, as by goldpan evaluate run."""
 
     gpus: float = Field(
-        default=0.0, ge=0, description="How many a run asks of one machine of a cluster."
+        default=0.0, ge=0, description="How many GPUs a run asks of one machine of a cluster."
     )
 
     @model_validator(mode="after")
@@ -196,7 +197,7 @@ class OfDataset(StageSection):
 class ExportPlan(OfDataset):
     """A dataset in another form, as by goldpan export."""
 
-    name: Name = Field(description="Of its directory in WORKSPACE/exports.")
+    name: Name = Field(description="The name of its directory in WORKSPACE/exports.")
 
 
 class Plan(Section):
@@ -212,7 +213,7 @@ class Plan(Section):
     )
     repositories: Repositories
     mine: Mine
-    tasks: dict[str, StageSection] = {}
+    tasks: Mapping[str, StageSection] = MappingProxyType({})
     pair: StageSection
     clone: Clone
     filter: StageSection
@@ -238,35 +239,44 @@ def operation_of(words: str) -> Operation:
 def family_operation(family: str) -> Operation:
     """Return the operation that builds a family; one of a plugin's is built as qa is."""
     words = f"build {family}"
-    return operation_of(words if words in OPERATIONS or family == 'code-edit' else "build qa")
+    return operation_of(words if words in OPERATIONS or family == "code-edit" else "build qa")
 
 
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
-    return derive(base, operation_of(words).parameters, **options)
+    operation = operation_of(words)
+    return derive(base, operation.parameters, operation.summary, **options)
 
 
 @cache
 def plan_section() -> type[Plan]:
     """Return the whole file with all its keys but those of datasets, which differ by family."""
     mining = {item.name: item for item in read_operation(Workspace.__init__).parameters}
-    mine = derive(Mine, [mining[name] for name in operation_of("mine").opening])
+    mine = derive(Mine, [mining[name] for name in operation_of("mine").opening], str(Mine.__doc__))
     pair = _of(StageSection, "pair", several=("rules",))
     clone = _of(Clone, "clone")
     filters = _of(StageSection, "filter", without=("rules",), several=("profile",))
     review = _of(StageSection, "review", without=("rules",))
-    push = _of(StageSection, "annotate push", without=("rules",))
+    push: dict[str, Any] = {
+        "push": (_of(StageSection, "annotate push", without=("rules",)) | None, None)
+    }
+    annotate: Any = create_model("Annotate", __base__=Annotate, **push)
+    imports: Any = _of(StageSection, "tasks import", without=("name",))
+    verify: Any = _of(OfDataset, "verify")
+    evaluation: Any = _of(EvaluationPlan, "evaluate run")
+    comparison: Any = _of(NamedStage, "evaluate compare")
+    export: Any = _of(ExportPlan, "export", without=("output",))
     fields: dict[str, Any] = {
         "mine": (mine, mine()),
-        "tasks": (dict[str, _of(StageSection, "tasks import", without=("name",))], {}),  # type: ignore[misc]
+        "tasks": (dict[str, imports], {}),
         "pair": (pair, pair()),
         "clone": (clone, clone()),
         "filter": (filters, filters()),
         "review": (review | None, None),
-        "annotate": (create_model("Annotate", __base__=Annotate, push=(push | None, None)), Annotate()),
-        "verify": (tuple[_of(OfDataset, "verify"), ...], ()),  # type: ignore[misc]
-        "evaluation": (tuple[_of(EvaluationPlan, "evaluate run"), ...], ()),  # type: ignore[misc]
-        "comparison": (tuple[_of(NamedStage, "evaluate compare"), ...], ()),  # type: ignore[misc]
-        "export": (tuple[_of(ExportPlan, "export", without=("output",)), ...], ()),  # type: ignore[misc]
+        "annotate": (annotate, annotate()),
+        "verify": (tuple[verify, ...], ()),
+        "evaluation": (tuple[evaluation, ...], ()),
+        "comparison": (tuple[comparison, ...], ()),
+        "export": (tuple[export, ...], ()),
     }
     made: type[Plan] = create_model("Plan", __base__=Plan, **fields)
     return made
@@ -275,8 +285,11 @@ def plan_section() -> type[Plan]:
 @cache
 def dataset_section(family: str) -> type[DatasetPlan]:
     """Return the keys of a dataset of a family."""
-    made = derive(DatasetPlan, family_operation(family).parameters, without=("output",))
-    publish = _of(StageSection, "publish", without=("dataset",))
-    return create_model(
-        "DatasetPlan", __base__=made, publish=(publish | None, None)
+    made = derive(
+        DatasetPlan,
+        family_operation(family).parameters,
+        str(DatasetPlan.__doc__),
+        without=("output",),
     )
+    publish: Any = _of(StageSection, "publish", without=("dataset",)) | None
+    return create_model("DatasetPlan", __base__=made, __doc__=made.__doc__, publish=(publish, None))

@@ -8,10 +8,15 @@ from pathlib import Path
 from shutil import disk_usage
 from typing import Any
 
+from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.plan.assess import Assessment
+from goldpan.operations.workspace import Workspace
+from goldpan.plan.assess import Assessment, RunSelection
+from goldpan.plan.file import load_plan
+from goldpan.plan.make import open_workspace
 from goldpan.plan.record import named_changes
 from goldpan.plan.results import nothing_to_do, units_text
+from goldpan.plan.run import OpenPlan
 
 _MOST = 20
 _COSTS = ("requests", "points", "calls", "money", "seconds", "bytes")
@@ -167,3 +172,21 @@ def _costs(units: Sequence[Assessment]) -> Iterator[str]:
 
 def _size(value: float) -> str:
     return f"{value / 1e9:,.1f} GB" if value >= 1e9 else f"{max(value / 1e6, 0.1):,.1f} MB"
+
+
+def status_of_plan(
+    lab: Workspace, plan: Path | str, page: Path | None, reporter: Reporter
+) -> PlanStatus:
+    """Return which units of a plan are up to date, and write a page on its repositories.
+
+    The workspace is the plan's unless `lab` was opened by name.
+    """
+    from goldpan.plan.overview import write_workspace_overview
+
+    file = load_plan(plan)
+    opened_lab = open_workspace(file, lab.path if lab.is_named else None)
+    opened = OpenPlan(file, opened_lab, reporter, keep=False)
+    judged = opened.assess(RunSelection(refresh=False))  # which says when, not whether all is well
+    if page is not None:
+        write_workspace_overview(opened_lab.layout, page, judged)
+    return PlanStatus(tuple(judged), file.path, opened_lab.path)
