@@ -131,7 +131,8 @@ def _filter(
 ) -> FilterResult:
     started = time.monotonic()
     inputs = inputs_digest(workspace, repo)
-    earlier = _Earlier(workspace.verdicts(repo, profile.name), inputs)
+    names = (profile.name, *profile.extends[:1])
+    earlier = _Earlier([workspace.verdicts(repo, name) for name in names], inputs)
     judged: list[str] = []
     reused: list[str] = []
     bots = profile.settings["bots"]
@@ -242,15 +243,18 @@ def _show_to_pairs(view: RepoView, rows: pa.Table) -> None:
 
 
 class _Earlier:
-    """The verdicts of the last run, as far as its tables were these."""
+    """The verdicts of the last run, as far as its tables were these.
 
-    def __init__(self, path: Path, inputs: str) -> None:
+    Where the profile has none, those of the one that it extends: most criteria are set alike.
+    """
+
+    def __init__(self, paths: Sequence[Path], inputs: str) -> None:
         self._verdicts: pa.Table | None = None
-        if path.exists():
-            metadata = read_metadata(path)
-            if metadata.get(INPUTS_KEY) == inputs.encode():
+        for path in paths:
+            if path.exists() and read_metadata(path).get(INPUTS_KEY) == inputs.encode():
                 self._verdicts = read_table(path)
                 self._profile = read_stored_profile(path)
+                break
 
     def rows(self, criterion: AnyCriterion | StoredCriterion, profile: Profile) -> pa.Table | None:
         """Return what the criterion said with the same settings, if it did."""
