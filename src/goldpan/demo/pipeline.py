@@ -24,7 +24,6 @@ from goldpan.commands import (
     building,
     comparing_screen,
     datasets,
-    filtering,
     history,
     issue_type,
     mining_screen,
@@ -37,6 +36,8 @@ from goldpan.core.config import Settings
 from goldpan.core.engine import open_engine
 from goldpan.core.errors import EvaluationError, WorkspaceError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Results
+from goldpan.core.show import show
 from goldpan.core.terminal import Terminal
 from goldpan.core.workspace import Workspace, publish
 from goldpan.datasets.provenance import finished_datasets
@@ -107,13 +108,13 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
         with as_file(shipped / BUNDLE) as bundle:
             cloned = clone(workspace, REPO, reporter, source=bundle.resolve())
         history.print_histories([(cloned, read_history(workspace, REPO, reporter))])
-        filtering.print_filtered(run_filters(workspace, [REPO], profile, reporter))
+        show(Results(run_filters(workspace, [REPO], profile, reporter)).blocks())
         _review(workspace, profile, reporter, console)
         for name in FAMILIES:
             _build(workspace, name, profile, reporter)
         _verify(workspace, reporter, console)
     console.print("\nOne issue explained\n")
-    filtering.print_explanation(explain(workspace, _EXAMPLE))
+    show(explain(workspace, _EXAMPLE).blocks())
     console.print("\nA baseline evaluated\n")
     _evaluate(workspace, reporter, console)
     console.print("\nThe report\n")

@@ -57,6 +57,9 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
     {
         "pair": "mining:pair",
         "normalize": "mining:normalize",
+        "filter": "filtering:filter",
+        "funnel": "filtering:funnel",
+        "why": "filtering:why",
     }
 )
 """By the words of the command, ``module:function`` or ``module:Class.method``."""
@@ -65,6 +68,9 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
         "pair": "goldpan pair --repo numpy/numpy --rules faun-eval",
         "normalize": "goldpan normalize --repo numpy/numpy",
+        "filter": "goldpan filter --profile faun-eval",
+        "funnel": "goldpan funnel --profile faun-eval --output funnel.svg",
+        "why": "goldpan why numpy/numpy#12345",
     }
 )
 """The example at the end of each command's help, which a test parses."""

@@ -43,9 +43,11 @@ class DuplicatesStep(Step):
     def run(self) -> Outcome:
         """Find them; on a cluster with all its machines, which this task hands its portions."""
         from goldpan.filters.clusters import duplicates_path
+        from goldpan.operations.values import Execution
 
         setting = self.setting
-        count = len(setting.lab.near_duplicates(self.profile, engine=setting.engine))
+        execution = Execution(engine=setting.engine)
+        count = len(setting.lab.near_duplicates(self.profile, execution=execution))
         settings = setting.profiles[self.profile].settings["near-duplicates"]
         outputs = (duplicates_path(setting.lab.layout, settings),)
         return Outcome(f"{count:,} issues have duplicates", outputs)
