@@ -59,9 +59,12 @@ def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
     (filtered,) = lab.filter()
     output = json.loads(program("filter", "--json", "--workspace", str(lab.path)))
     assert output[0]["issues"]["kept"] == filtered.issues.kept == 16
-    issues, pairs = lab.funnel()
-    assert (issues.kept, pairs.kept) == (16, 9)
-    assert lab.rejects(lab.path / "rejects.csv") == 75
+    funnels = lab.funnel()
+    assert (funnels.issues.kept, funnels.pairs.kept) == (16, 9)
+    written = program(
+        "filter", "--rejects", "rejects.csv", "--workspace", str(lab.path), cwd=lab.path
+    )
+    assert "75 dropped subjects are in rejects.csv" in written
     (coverage,) = lab.status()
     assert coverage.complete
     assert lab.why(f"{REPO}#1").entry

@@ -23,8 +23,8 @@ from tests.places import ROOT
 MISSING = (
     "report --workspace demo --dataset none",
     "report --workspace demo --output none/report.html",
-    "funnel --workspace demo --plot none/funnel.svg",
-    "funnel --workspace demo --plot none/funnel.html",
+    "funnel --workspace demo --output none/funnel.svg",
+    "funnel --workspace demo --output none/funnel.html",
     "verify none --workspace demo",
     "evaluate resolved none --predictions none.jsonl --workspace demo",
     "evaluate score --task none.toml --workspace demo",

@@ -163,9 +163,35 @@ def change_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
     Its name ends in their digest, so that verdicts by it lie beside those by the profile itself,
     which is returned where nothing changes. Raises `UsageError` as `load_profile` does.
     """
+    by_criterion = _by_criterion(profile, settings)
+    stated = _over(dict(profile.stated), by_criterion)
     given = profile.given or profile.name
+    new = _read(profile.name, stated, profile.extends, profile.stored, given, settings)
+    changed = {
+        f"{criterion}.{key}": new.settings_of(criterion)[key]
+        for criterion, keys in by_criterion.items()
+        for key in keys
+        if new.settings_of(criterion)[key] != profile.settings_of(criterion)[key]
+    }
+    if not changed:
+        return profile
+    digest = hashlib.sha256(orjson.dumps(changed, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
+    description = f"{profile.name} with {', '.join(setting_texts(changed))}"
+    stated = _over(dict(profile.stated), _by_criterion(profile, changed))
+    return replace(
+        new,
+        name=f"{profile.name}+{digest}",
+        description=description,
+        extends=(profile.name, *profile.extends),
+        stated={**stated, "description": description},
+        changed=changed,
+    )
+
+
+def _by_criterion(profile: Profile, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return settings by ``CRITERION.KEY`` as a profile's file states them."""
     by_criterion: dict[str, dict[str, Any]] = {}
-    for name, value in settings.items():
+    for name, value in sorted(settings.items()):
         criterion, _, key = name.partition(".")
         if not key:
             raise UsageError(
@@ -175,26 +201,7 @@ def change_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
         _require_criterion(profile.name, criterion, list(profile.settings))
         plain = list(value) if isinstance(value, tuple) else value
         by_criterion.setdefault(criterion, {})[key] = plain
-    stated = _over(dict(profile.stated), by_criterion)
-    new = _read(profile.name, stated, profile.extends, profile.stored, given, settings)
-    changed = {
-        f"{criterion}.{key}": new.settings_of(criterion)[key]
-        for criterion in by_criterion
-        for key in by_criterion[criterion]
-        if new.settings_of(criterion)[key] != profile.settings_of(criterion)[key]
-    }
-    if not changed:
-        return profile
-    digest = hashlib.sha256(orjson.dumps(changed, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
-    description = f"{profile.name} with {', '.join(setting_texts(changed))}"
-    return replace(
-        new,
-        name=f"{profile.name}+{digest}",
-        description=description,
-        extends=(profile.name, *profile.extends),
-        stated={**stated, "description": description},
-        changed=changed,
-    )
+    return by_criterion
 
 
 def setting_texts(changed: Mapping[str, Any]) -> list[str]:
@@ -352,7 +359,5 @@ def _typed(label: str, value: object, kind: object) -> object:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not kind:
-        raise UsageError(
-            f"{label} = {value!r} is not {_NAMES.get(kind, kind)}", "Correct it"
-        )
+        raise UsageError(f"{label} = {value!r} is not {_NAMES.get(kind, kind)}", "Correct it")
     return value

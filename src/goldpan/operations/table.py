@@ -73,6 +73,9 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
         "tasks add": "tasks:Tasks.add",
         "tasks import": "tasks:Tasks.import_",
         "import": "tasks:import_",
+        "filter": "filtering:filter",
+        "funnel": "filtering:funnel",
+        "why": "filtering:why",
     }
 )
 """By the words of the command, ``module:function`` or ``module:Class.method``."""
@@ -89,6 +92,9 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "tasks add": "goldpan tasks add urgent reports.csv --text body --label urgent",
         "tasks import": "goldpan tasks import bug_issue bugs.csv",
         "import": "goldpan import nlbse23-comments java.csv",
+        "filter": "goldpan filter --profile faun-eval",
+        "funnel": "goldpan funnel --profile faun-eval --output funnel.svg",
+        "why": "goldpan why numpy/numpy#12345",
     }
 )
 """The example at the end of each command's help, which a test parses."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Self
 from goldpan.api.stages import (
     building,
     evaluation,
-    filtering,
     inspection,
     mining,
     reviewing,
@@ -22,6 +21,7 @@ from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
+from goldpan.operations import filtering
 from goldpan.operations import mining as operations_mining
 from goldpan.operations import planning
 from goldpan.operations import tasks as operations_tasks
@@ -148,12 +148,10 @@ class Workspace:
     normalize = operations_mining.normalize
     clone = mining.clone
     pair = operations_mining.pair
-    basis = filtering.basis
     near_duplicates = filtering.near_duplicates
     filter = filtering.filter
-    rejects = filtering.rejects
     funnel = filtering.funnel
-    why = inspection.why
+    why = filtering.why
     trace = inspection.trace
     review = reviewing.review
     predict_review = reviewing.predict_review

@@ -12,18 +12,10 @@ from goldpan.operations.repositories import known_repositories
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
     from goldpan.check import CheckResult
-    from goldpan.explain import Explanation
     from goldpan.miners.repair import Repair
     from goldpan.operations.workspace import Workspace
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace
-
-
-def why(self: Workspace, subject: str, rules: str = "default") -> Explanation:
-    """Explain one entry, ``OWNER/NAME#NUMBER``: references, pairs, verdicts, raw replies."""
-    from goldpan.explain import explain
-
-    return explain(existing(self.layout).by_rules(rules), subject)
 
 
 def trace(
