@@ -98,11 +98,11 @@ class DatasetStep(OperationStep):
             values |= {"rules": self._rules, "since": None if older is None else older.path}
         return values
 
-    def outcome(self, results: Sequence[Any]) -> Outcome:
+    def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
         """Return what was built, and write what changed since an older version."""
         from goldpan.api.dataset import load
 
-        outcome = super().outcome(results)
+        outcome = super().outcome(results, lines)
         data = load(self.context.lab.layout.dataset(self.section.name))
         said, older = outcome.said, self._older()
         if older is not None:

@@ -38,24 +38,28 @@ class PublishStep(OperationStep):
         """Return the digests of the dataset's files."""
         return digests_of(self._directory, files_below(self._directory))
 
+    def values(self) -> dict[str, Any]:
+        """Return where it goes, with the tag filled in."""
+        values = {**super().values(), "dataset": self._directory}
+        if (tag := self.section.get("tag")) is not None:
+            values["tag"] = tag_of(self._directory, tag)
+        return values
+
     def run(self) -> Outcome:
         """Publish it."""
-        values, tag = {**self.values(), "dataset": self._directory}, self.section.get("tag")
-        if tag is not None:
-            values["tag"] = tag_of(self._directory, tag)
         try:
-            return self.outcome([self.call(values)])
+            return super().run()
         except TagTakenError as error:
             remedy = "Write {content} into the plan's tag, which differs with the rows"
             raise PublishError(error.problem, f"{error.remedy}. {remedy}") from None
 
-    def outcome(self, results: Sequence[Any]) -> Outcome:
+    def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
         """Return where it is, and what was sent."""
         (result,) = results
         what = f"{len(result.changes):,} files sent" if result.changes else "the same content"
         tagged = f", tag {result.tag}" if result.tag else ""
         return replace(
-            super().outcome(results),
+            super().outcome(results, lines),
             said=f"{result.url}: {what}{tagged}",
             facts={"commit": result.commit or ""},
         )

@@ -254,7 +254,12 @@ def plan_section() -> type[Plan]:
     mine = derive(Mine, [mining[name] for name in operation_of("mine").opening], str(Mine.__doc__))
     pair = _of(StageSection, "pair", several=("rules",))
     clone = _of(Clone, "clone")
-    filters = _of(StageSection, "filter", without=("rules",), several=("profile",))
+    filters = _of(
+        StageSection,
+        "filter",
+        without=("rules", "settings", "list", "rejects"),
+        several=("profile",),
+    )
     review = _of(StageSection, "review", without=("rules",))
     push: dict[str, Any] = {
         "push": (_of(StageSection, "annotate push", without=("rules",)) | None, None)

@@ -44,6 +44,14 @@ def _verdicts(step: OperationStep, *_: object) -> Iterator[Path]:
             yield step.context.layout(rules).verdicts(step.repo, profile.name)
 
 
+def _kept_line(result: Any, rules: str) -> str:
+    issues, pairs = result.issues, result.pairs
+    return (
+        f"{result.profile} keeps {issues.kept:,} of {issues.rows:,} issues, "
+        f"{pairs.kept:,} of {pairs.rows:,} pairs by {rules}"
+    )
+
+
 def _asks_github(step: OperationStep) -> bool:
     """Tell whether GitHub is asked for what git does not tell, which takes tokens."""
     from goldpan.git.remote import find_remote
@@ -118,6 +126,7 @@ PAIR = Files(
     inputs=lambda step: step.context.tables(step.repo),
     outputs=lambda step, _: step.context.pairs(step.repo).values(),
     settings=lambda step: rules_settings(step.context.file.rules),
+    line=lambda result, _: f"{result[0].pairs:,} fix pairs by {result[0].rules}",
 )
 CLONE = Files(
     inputs=_tables_and_pairs,
@@ -134,6 +143,7 @@ FILTER = Files(
         "profile": [profile.name for profile in step.context.profiles.values()],
         **profile_settings(step.context.profiles.values()),
     },
+    line=lambda result, values: _kept_line(result[0], values["rules"]),
 )
 REVIEW = Files(
     inputs=lambda step: step.context.filtered(
@@ -209,11 +219,11 @@ class ReviewStep(OperationStep):
         """Tell that it needs a key, and that what it costs is counted in one place."""
         return True
 
-    def outcome(self, results: Sequence[Any]) -> Outcome:
+    def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
         """Return what was decided, and what it cost."""
         (result,) = results
         return replace(
-            super().outcome(results),
+            super().outcome(results, lines),
             spent={"calls": result.sent, "money": result.cost},
             again=not result.complete,
         )

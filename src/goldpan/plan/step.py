@@ -30,6 +30,8 @@ class Files:
     """Returns what the names in a section stand for, such as pairing rules."""
     stays: Callable[[OperationStep], bool] = lambda _: False
     """Tells whether a unit needs what only this machine has, such as a token."""
+    line: Callable[[Any, Mapping[str, Any]], str] = lambda result, _: headline(result)
+    """Returns the result of a call with some values in one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,19 +89,24 @@ class OperationStep(Step):
         return self.operation.call(owner, typed_values(self.operation, values))
 
     def run(self) -> Outcome:
-        """Call it as often as there are values."""
-        return self.outcome([self.call(values) for values in self.calls()])
+        """Call it as often as there are values; raises what a result says that failed."""
+        results, lines = [], []
+        for values in self.calls():
+            result = self.call(values)
+            for error in result.errors:
+                raise error
+            results.append(result)
+            lines.append(self.files.line(result, values))
+        return self.outcome(results, lines)
 
-    def outcome(self, results: Sequence[Result]) -> Outcome:
-        """Return what is kept and told of results."""
-        lines = tuple(map(headline, results))
+    def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
+        """Return what is kept and reported of results, each of which has a line."""
+        lacks = [line for line, result in zip(lines, results, strict=True) if result.exit_code]
         return Outcome(
             "; ".join(lines),
             tuple(self.files.outputs(self, results)),
             tuple(self.files.kept(self)),
-            lacks=tuple(
-                line for line, result in zip(lines, results, strict=True) if result.exit_code
-            ),
+            lacks=tuple(lacks),
             results=tuple(results),
         )
 
