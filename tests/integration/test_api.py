@@ -65,13 +65,14 @@ def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
         "filter", "--rejects", "rejects.csv", "--workspace", str(lab.path), cwd=lab.path
     )
     assert "75 dropped subjects are in rejects.csv" in written
-    (coverage,) = lab.status()
-    assert coverage.complete
+    (stored,) = lab.status()
+    assert stored.coverage.complete
+    assert stored.stored["default"] == ["default"]
     assert lab.why(f"{REPO}#1").entry
     assert lab.trace(f"qa:{REPO}#5").complete
     assert lab.report(lab.path / "page.html").repos == (REPO,)
-    assert lab.repair() == {}
-    assert lab.check().damaged == ()
+    checked = lab.check(repair=True)
+    assert (checked.damaged, checked.repaired) == ((), ())
 
 
 def test_nothing_is_printed_unless_progress_is_asked_for(

@@ -75,5 +75,6 @@ def demo(self: Workspace) -> DemoResult:
     from goldpan.demo.pipeline import run_demo
     from goldpan.operations.workspace import Workspace
 
-    lab = self if self.is_named else Workspace("demo-workspace", progress=self.shows_progress)
+    is_named = "workspace" in self.given
+    lab = self if is_named else Workspace("demo-workspace", progress=self.shows_progress)
     return run_demo(lab, progress=lab.shows_progress)

@@ -57,6 +57,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 GROUPS: Mapping[str, str] = MappingProxyType(
     {
         "tasks": "tasks:Tasks",
+        "mine": "mining:Mine",
+        "config": "starting:Config",
     }
 )
 """The summary of each group of commands."""
@@ -76,6 +78,17 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
         "filter": "filtering:filter",
         "funnel": "filtering:funnel",
         "why": "filtering:why",
+        "init": "starting:init",
+        "trust": "starting:trust",
+        "doctor": "starting:doctor",
+        "mine": "mining:Mine.__call__",
+        "mine gharchive": "mining:Mine.gharchive",
+        "clone": "mining:clone",
+        "status": "coverage:status",
+        "open": "starting:open_page",
+        "check": "checking:check",
+        "prune": "checking:prune",
+        "config show": "starting:Config.show",
     }
 )
 """By the words of the command, ``module:function`` or ``module:Class.method``."""
@@ -95,6 +108,17 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "filter": "goldpan filter --profile faun-eval",
         "funnel": "goldpan funnel --profile faun-eval --output funnel.svg",
         "why": "goldpan why numpy/numpy#12345",
+        "init": "goldpan init lab",
+        "trust": "goldpan trust lab",
+        "doctor": "goldpan doctor",
+        "mine": "goldpan mine --repo numpy/numpy",
+        "mine gharchive": "goldpan mine gharchive --from 2022-01-01 --to 2022-01-02",
+        "clone": "goldpan clone --repo numpy/numpy",
+        "status": "goldpan status --repo numpy/numpy",
+        "open": "goldpan open",
+        "check": "goldpan check lab",
+        "prune": "goldpan prune --workspace s3://lab/faun --older-than 30",
+        "config show": "goldpan config show",
     }
 )
 """The example at the end of each command's help, which a test parses."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from goldpan.core.errors import GoldpanError, MiningError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.licenses import stated_license
-from goldpan.miners.mine import mine
 from goldpan.miners.mine_many import mine_many, predict_many, summary
 from goldpan.plan.context import RENAMED, Context
 from goldpan.plan.job import Job
@@ -62,10 +61,8 @@ class MineStep(Step):
 
     def run(self) -> Outcome:
         """Mine it; raises `MiningError` where GitHub stopped answering on the way."""
-        with self.context.lab.reporting() as reporter:
-            settings, repo = self.context.lab.settings, self.unit.subject
-            mined = mine(settings, repo, reporter, license=self.license)
-        return self.outcome(mined)
+        (result,) = self.context.lab.mine(self.unit.subject, license=self.license)
+        return self.outcome(result)
 
     @property
     def license(self) -> str | None:

@@ -184,7 +184,7 @@ def status_of_plan(
     from goldpan.plan.overview import write_workspace_overview
 
     file = load_plan(plan)
-    opened_lab = open_workspace(file, lab.path if lab.is_named else None)
+    opened_lab = open_workspace(file, lab.path if "workspace" in lab.given else None)
     opened = OpenPlan(file, opened_lab, reporter, keep=False)
     judged = opened.assess(RunSelection(refresh=False))  # which says when, not whether all is well
     if page is not None:
