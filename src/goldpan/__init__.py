@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
     from goldpan.operations.dataset import Dataset, load
+    from goldpan.operations.planning import run
     from goldpan.operations.values import Execution, Sandbox
     from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
-    from goldpan.plan.run import run_plan
     from goldpan.plugins import register
 
 __all__ = [
@@ -76,7 +76,7 @@ __all__ = [
     "evaluate",
     "load",
     "register",
-    "run_plan",
+    "run",
 ]
 
 _MODULES = {
@@ -107,7 +107,7 @@ _MODULES = {
     "evaluate": "api.evaluate",
     "load": "operations.dataset",
     "register": "plugins",
-    "run_plan": "plan.run",
+    "run": "operations.planning",
 }
 
 

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 from goldpan.commands.comparing import compare
 from goldpan.commands.evaluating import app
-from goldpan.commands.tasks import tasks_app as tasks
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -28,6 +27,7 @@ from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs
 from tests.comparing import write_rows
 from tests.evaluating import rows
+from tests.invoking import invoke
 from tests.tiny_models import bert
 
 pytest.importorskip("sklearn")
@@ -106,11 +106,9 @@ def test_an_import_warns(tmp_path: Path) -> None:
         lines.append(f"octo/gem,{at:%Y-%m-%d %H:%M:%S},{LABELS[index % 3]},Title {index},Body")
     for name in ("issues_train.csv", "issues_test.csv"):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
-    done = CliRunner().invoke(
-        tasks,
-        ["import", "nlbse24_issue_type", "--workspace", str(tmp_path / "work")]
-        + [str(tmp_path / name) for name in ("issues_train.csv", "issues_test.csv")],
-    )
+    files = [tmp_path / name for name in ("issues_train.csv", "issues_test.csv")]
+    command = ("tasks", "import", "nlbse24_issue_type")
+    done = invoke(*command, *files, "--workspace", tmp_path / "work")
     assert WARNING in " ".join(done.stdout.split()), done.output
 
 

@@ -119,8 +119,8 @@ name = "comments"
 family = "code-comments"
 [[evaluation]]
 name = "baselines"
-datasets = ["questions"]
-models = ["majority"]
+dataset = ["questions"]
+model = ["majority"]
 """
     write_plan(tmp_path, SMALL + more)
     judged = json.loads(run(twin, tmp_path, "--dry-run", "--json").out)
@@ -250,7 +250,7 @@ def test_a_plan_is_run_by_one_at_a_time(folder: Path, twin: Twin) -> None:
 def test_python_runs_plans(folder: Path, twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOLDPAN_API_URL", twin.url)
     monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
-    result = api.run_plan(folder / "plan.toml")
+    result = api.run(folder / "plan.toml")
     assert isinstance(result, api.PlanResult)
     assert (result.complete, result.ran, len(result.units)) == (True, 0, 6)
 
@@ -314,9 +314,9 @@ def test_a_renamed_repository_is_worked_on_under_its_new_name(
     with Twin(world) as twin:
         monkeypatch.setenv("GOLDPAN_API_URL", twin.url)
         with pytest.raises(api.UsageError, match="x/y is not listed"):
-            api.run_plan(tmp_path / "plan.toml")
+            api.run(tmp_path / "plan.toml")
         path = write_plan(tmp_path, text.replace('"]', '", "x/y"]') + nothing)
-        result = api.run_plan(path, only=["filter", "pair", "mine"])
+        result = api.run(path, only=["filter", "pair", "mine"])
         assert {unit.unit.name: unit.state for unit in result.units} == {
             f"mine/{SLUICE}": "done",
             "mine/x/y": "failed",
@@ -325,9 +325,9 @@ def test_a_renamed_repository_is_worked_on_under_its_new_name(
             f"filter/{SLUICE}": "done",
             "filter/x/y": "skipped",
         }
-        again = api.run_plan(path, only=[SLUICE])
+        again = api.run(path, only=[SLUICE])
         assert [unit.state for unit in again.units] == ["fresh"] * 3
         write_plan(tmp_path, text.replace(SLUICE, "x/y") + nothing)
-        (data,) = api.run_plan(path, only=["dataset"]).units
+        (data,) = api.run(path, only=["dataset"]).units
         assert data.problem == "No repository of none was filtered"
     assert api.Workspace(tmp_path / "lab").repositories() == ["prospector/flume"]

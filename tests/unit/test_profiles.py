@@ -11,7 +11,7 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.profile import load_profile, shipped_profiles
+from goldpan.filters.profile import change_settings, load_profile, shipped_profiles
 
 PAPER = (
     "comment-scale",
@@ -151,3 +151,51 @@ def test_precise_asks_for_a_surer_answer_and_is_else_the_default() -> None:
     assert precise.settings["answer"].least > default.settings["answer"].least
     others = {name for name in default.settings if name != "answer"}
     assert all(precise.settings[name] == default.settings[name] for name in others)
+
+
+def test_settings_are_changed_under_a_name_that_tells_which() -> None:
+    default = load_profile("default")
+    values = {"comment-scale.minimum": 50, "external-check.ignored_hosts": ("a.test",)}
+    changed = change_settings(default, values)
+    assert changed.name.startswith("default+")
+    assert changed.settings["comment-scale"].minimum == 50
+    assert changed.settings["external-check"].ignored_hosts == ("a.test",)
+    assert (changed.extends, changed.decide) == (("default",), default.decide)
+    assert changed.option == (
+        "--profile default --set comment-scale.minimum=50 "
+        "--set 'external-check.ignored_hosts=[\"a.test\"]'"
+    )
+    digests = [
+        {name: profile.digest(name) for name in default.settings} for profile in (default, changed)
+    ]
+    differing = {name for name, digest in digests[0].items() if digests[1][name] != digest}
+    assert differing == {"comment-scale", "external-check"}
+
+
+def test_the_same_settings_are_the_same_profile() -> None:
+    default = load_profile("default")
+    minimum = default.settings["comment-scale"].minimum
+    assert change_settings(default, {"comment-scale.minimum": minimum}) is default
+    changed = change_settings(default, {"near-duplicates.threshold": 1})
+    values = {"near-duplicates.threshold": 1.0, "comment-scale.minimum": minimum}
+    assert change_settings(default, values) == changed
+    assert change_settings(default, {"comment-scale.minimum": 1}).name != changed.name
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem", "remedy"),
+    [
+        ("comment-scale", 5, "--set comment-scale names no setting", "Write CRITERION.KEY=VALUE"),
+        ("coment-scale.minimum", 5, "no criterion 'coment-scale' .did you mean", "Run goldpan fil"),
+        ("decide.first", 5, "no criterion 'decide'", "Run goldpan filter --list"),
+        ("bots.login", "x", "bots has no setting 'login'", "It has"),
+        ("comment-scale.minimum", "x", "minimum = 'x' is not an integer", "Correct it"),
+        ("answer.choice", "x", "answer.choice = 'x' is not a choice", "Choose best"),
+    ],
+)
+def test_settings_that_no_criterion_has(
+    name: str, value: object, problem: str, remedy: str
+) -> None:
+    with pytest.raises(UsageError, match=problem) as error:
+        change_settings(load_profile("default"), {name: value})
+    assert error.value.remedy.startswith(remedy)

@@ -39,11 +39,6 @@ class _Pipeline(LazyGroup):
             _START,
             "Check git, disk space, tokens and their limits, extras and servers before a long run.",
         ),
-        "run": Entry(
-            "commands.planning.run",
-            _START,
-            "Run a plan: the whole pipeline, declared in one file. Only what changed runs.",
-        ),
         "mine": Entry(
             "commands.mining.app",
             _MINE,

@@ -41,6 +41,14 @@ OwnTasks = Annotated[
     typer.Option("--tasks", help="A directory with your own tasks. (default: WORKSPACE/tasks)"),
 ]
 
+Corrected = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--corrections",
+        help="An annotation project whose decisions replace labels; may be given several times.",
+    ),
+]
+
 
 class EngineChoice(StrEnum):
     """Where work is done."""

@@ -13,10 +13,11 @@ from __future__ import annotations
 import hashlib
 import shlex
 import tomllib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import orjson
@@ -55,12 +56,15 @@ class Profile:
     stored: Mapping[str, StoredCriterion] = field(default_factory=dict)
     """Criteria whose plugins are not loaded, as verdicts by this profile tell of them."""
     given: str = ""
-    """What --profile takes for it where it is no name: the path of its file."""
+    """What --profile takes for it where that is not its name: the path of its file, or the
+    profile whose settings it changes."""
+    changed: Mapping[str, Any] = field(default_factory=dict)
+    """What --set changes of that profile, by CRITERION.KEY."""
 
     @property
     def option(self) -> str:
-        """Return the option by which a command takes this profile."""
-        return f"--profile {shlex.quote(self.given or self.name)}"
+        """Return the options by which a command takes this profile."""
+        return _option(self.given or self.name, self.changed)
 
     def criteria(self) -> dict[str, AnyCriterion | StoredCriterion]:
         """Return all criteria known here or from verdicts, those that judge issues first."""
@@ -133,8 +137,9 @@ def load_profile(name: str, stored: StoredProfile | None = None) -> Profile:
     Criteria whose plugins are not loaded are those of `stored`. Raises `UsageError` for an unknown
     profile, criterion or setting, a value of another type, or profiles that extend each other.
     """
+    judged = stored.criteria if stored is not None else {}
     if stored is not None and not name.endswith(".toml") and name not in shipped_profiles():
-        return _read(name, stored.stated, stored.extends, stored, "")
+        return _read(name, stored.stated, stored.extends, judged, "")
     label, values = _load(name)
     chain: dict[Path | str, str] = {_identity(name): name}
     while "extends" in values:
@@ -149,7 +154,67 @@ def load_profile(name: str, stored: StoredProfile | None = None) -> Profile:
         chain[_identity(base)] = base
         values = _over(_load(base)[1], values)
     extends = tuple(Path(parent).stem for parent in list(chain.values())[1:])
-    return _read(label, values, extends, stored, name if name.endswith(".toml") else "")
+    return _read(label, values, extends, judged, name if name.endswith(".toml") else "")
+
+
+def change_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
+    """Return a profile with other settings of criteria, which are given by ``CRITERION.KEY``.
+
+    Its name ends in their digest, so that verdicts by it lie beside those by the profile itself,
+    which is returned where nothing changes. Raises `UsageError` as `load_profile` does.
+    """
+    by_criterion = _by_criterion(profile, settings)
+    stated = _over(dict(profile.stated), by_criterion)
+    given = profile.given or profile.name
+    new = _read(profile.name, stated, profile.extends, profile.stored, given, settings)
+    changed = {
+        f"{criterion}.{key}": new.settings_of(criterion)[key]
+        for criterion, keys in by_criterion.items()
+        for key in keys
+        if new.settings_of(criterion)[key] != profile.settings_of(criterion)[key]
+    }
+    if not changed:
+        return profile
+    digest = hashlib.sha256(orjson.dumps(changed, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
+    description = f"{profile.name} with {', '.join(setting_texts(changed))}"
+    stated = _over(dict(profile.stated), _by_criterion(profile, changed))
+    return replace(
+        new,
+        name=f"{profile.name}+{digest}",
+        description=description,
+        extends=(profile.name, *profile.extends),
+        stated={**stated, "description": description},
+        changed=changed,
+    )
+
+
+def _by_criterion(profile: Profile, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return settings by ``CRITERION.KEY`` as a profile's file states them."""
+    by_criterion: dict[str, dict[str, Any]] = {}
+    for name, value in sorted(settings.items()):
+        criterion, _, key = name.partition(".")
+        if not key:
+            raise UsageError(
+                f"--set {name} names no setting of a criterion",
+                "Write CRITERION.KEY=VALUE, such as comment-scale.minimum=50",
+            )
+        _require_criterion(profile.name, criterion, list(profile.settings))
+        plain = list(value) if isinstance(value, tuple) else value
+        by_criterion.setdefault(criterion, {})[key] = plain
+    return by_criterion
+
+
+def setting_texts(changed: Mapping[str, Any]) -> list[str]:
+    """Return settings as --set takes them: ``CRITERION.KEY=VALUE``."""
+    return [
+        f"{name}={value if isinstance(value, str) else orjson.dumps(value).decode()}"
+        for name, value in sorted(changed.items())
+    ]
+
+
+def _option(given: str, changed: Mapping[str, Any]) -> str:
+    settings = [f" --set {shlex.quote(text)}" for text in setting_texts(changed)]
+    return f"--profile {shlex.quote(given)}{''.join(settings)}"
 
 
 def _in_order(
@@ -164,7 +229,7 @@ def profile_of(plain: Mapping[str, Any]) -> Profile:
     Raises `UsageError` where it names a criterion or a setting that is not known here.
     """
     values = {**plain["settings"], "description": plain["description"], "decide": plain["decide"]}
-    return _read(str(plain["name"]), values, tuple(plain.get("extends", ())), None, "")
+    return _read(str(plain["name"]), values, tuple(plain.get("extends", ())), {}, "")
 
 
 def _identity(name: str) -> Path | str:
@@ -218,11 +283,11 @@ def _read(
     label: str,
     stated: Mapping[str, Any],
     extends: tuple[str, ...],
-    stored: StoredProfile | None,
+    judged: Mapping[str, StoredCriterion],
     given: str,
+    changed: Mapping[str, Any] = MappingProxyType({}),
 ) -> Profile:
     known = criteria()
-    judged = stored.criteria if stored is not None else {}
     elsewhere = {name: criterion for name, criterion in judged.items() if name not in known}
     available = list(_in_order({**known, **elsewhere}))
     values = dict(stated)
@@ -235,28 +300,30 @@ def _read(
     ):
         raise UsageError(f"Profile {label}: decide names {twice[0]} twice", "Name it once")
     for name in (*decide, *values):
-        if name not in available:
-            raise UnknownNameError(
-                f"Profile {label}: there is no criterion {name!r}"
-                f"{suggested(str(name), [*available, *_KEYS])}",
-                "Run goldpan filter --list to see all criteria",
-            )
+        _require_criterion(label, name, available)
     settings: dict[str, Any] = {
         name: _settings(label, criterion, values.get(name, {})) for name, criterion in known.items()
     }
+    option = _option(given or label, changed)
     for name, criterion in elsewhere.items():
         if values.get(name, {}) != criterion.stated:
             raise UsageError(
                 f"Profile {label} changed the settings of {name}, which a plugin judges by",
-                "Run "
-                + plugin_command(
-                    criterion.plugins, f"filter --profile {shlex.quote(given or label)}"
-                ),
+                f"Run {plugin_command(criterion.plugins, f'filter {option}')}",
             )
         settings[name] = criterion.settings
     return Profile(
         label, description, tuple(decide), settings, extends, dict(stated), elsewhere, given
     )
+
+
+def _require_criterion(label: str, name: object, available: Sequence[str]) -> None:
+    if name not in available:
+        raise UnknownNameError(
+            f"Profile {label}: there is no criterion {name!r}"
+            f"{suggested(str(name), [*available, *_KEYS])}",
+            "Run goldpan filter --list to see all criteria",
+        )
 
 
 def _settings(label: str, criterion: AnyCriterion, stated: object) -> Any:
@@ -288,11 +355,9 @@ def _typed(label: str, value: object, kind: object) -> object:
     if kind == tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
-        raise UsageError(f"{label} is not a list of strings", "Correct the profile")
+        raise UsageError(f"{label} is not a list of strings", "Correct it")
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not kind:
-        raise UsageError(
-            f"{label} = {value!r} is not {_NAMES.get(kind, kind)}", "Correct the profile"
-        )
+        raise UsageError(f"{label} = {value!r} is not {_NAMES.get(kind, kind)}", "Correct it")
     return value

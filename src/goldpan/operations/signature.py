@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from docstring_parser import parse
 
 F = TypeVar("F", bound=Callable[..., Any])
-_OPENING, _HELPED = "opening", "helped_by"
+_OPENING, _HELPED, _PROGRESS = "opening", "helped_by", "progress"
 REQUIRED = inspect.Parameter.empty
 Kind = Literal["argument", "option", "group"]
 _OPTIONS = {"repos": "repo", "settings": "set"}
@@ -49,8 +49,8 @@ class Parameter:
 
     @property
     def option(self) -> str:
-        """The name on the command line."""
-        return _OPTIONS.get(self.name, self.name).replace("_", "-")
+        """The name on the command line; ``from_``, a word of Python, is ``from``."""
+        return _OPTIONS.get(self.name, self.name).rstrip("_").replace("_", "-")
 
     @property
     def is_required(self) -> bool:
@@ -74,6 +74,8 @@ class Operation:
     """The annotation of what it returns."""
     opening: tuple[str, ...] = ()
     """The settings of the workspace that the command takes besides (`opens_with`)."""
+    shows_progress: bool = False
+    """Whether it has a parameter `progress`, which is no option: --quiet and --json decide it."""
 
     def bound(self, name: str, value: object, summary: str) -> Operation:
         """Return the operation with an argument that is chosen already."""
@@ -102,7 +104,10 @@ def read_operation(function: Callable[..., Any]) -> Operation:
     if other := getattr(function, _HELPED, None):
         about = {item.arg_name: item for item in parse(inspect.getdoc(other) or "").params} | about
     parameters, owner = [], ""
-    for parameter in inspect.signature(function).parameters.values():
+    signature = inspect.signature(function).parameters
+    for parameter in signature.values():
+        if parameter.name == _PROGRESS:
+            continue
         if parameter.name == "self":
             owner = str(parameter.annotation)
             if parameter.annotation is REQUIRED:
@@ -128,6 +133,7 @@ def read_operation(function: Callable[..., Any]) -> Operation:
         owner,
         str(inspect.signature(function).return_annotation),
         getattr(function, _OPENING, ()),
+        _PROGRESS in signature,
     )
 
 
@@ -142,7 +148,10 @@ def helped_by(other: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def opens_with(*settings: str) -> Callable[[F], F]:
-    """Return a decorator: the command also takes these parameters of `Workspace`."""
+    """Return a decorator: the command also takes these parameters of `Workspace`.
+
+    With ``path``, the workspace may also be named without ``--workspace``.
+    """
 
     def mark(function: F) -> F:
         setattr(function, _OPENING, settings)

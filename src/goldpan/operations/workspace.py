@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from goldpan.api.stages import (
     building,
     evaluation,
-    filtering,
     inspection,
-    mining,
     reviewing,
 )
 from goldpan.core.config import Settings, Via, load_settings
-from goldpan.core.errors import UsageError
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
-from goldpan.operations import mining as operations_mining
-from goldpan.operations import reproducing, verifying
+from goldpan.operations import (
+    checking,
+    coverage,
+    filtering,
+    mining,
+    planning,
+    reproducing,
+    starting,
+    verifying,
+)
 from goldpan.operations.building import Build
-
-if TYPE_CHECKING:
-    from goldpan.core.remote.mirror import Pruned
+from goldpan.operations.mining import Mine
+from goldpan.operations.starting import Config
+from goldpan.operations.tasks import Tasks
+from goldpan.operations.tasks import import_ as import_source
 
 
 class Workspace:
@@ -67,21 +73,21 @@ class Workspace:
             workers: Processes that turn raw replies into tables. (default: one per core)
             tasks: A directory with your own tasks. (default: WORKSPACE/tasks)
         """
-        self.settings: Settings = load_settings(
-            {
-                "workspace": path,
-                "api_url": api_url,
-                "via": via,
-                "since": since,
-                "concurrency": concurrency,
-                "at_once": at_once,
-                "patience": patience,
-                "workers": workers,
-            }
-        )
+        arguments = {
+            "workspace": path,
+            "api_url": api_url,
+            "via": via,
+            "since": since,
+            "concurrency": concurrency,
+            "at_once": at_once,
+            "patience": patience,
+            "workers": workers,
+        }
+        self.given = frozenset(name for name, value in arguments.items() if value is not None)
+        self.settings: Settings = load_settings(arguments)
         self._layout = Layout(self.settings.workspace)
         use_tasks(self.path, None if tasks is None else Path(tasks))
-        self._progress = progress
+        self.shows_progress = progress
 
     def __repr__(self) -> str:
         return f"Workspace({str(self.path)!r})"
@@ -104,18 +110,6 @@ class Workspace:
         mirror = mirror_at(self.path.absolute())
         return 0 if mirror is None else mirror.push()
 
-    def prune(self, older_than: float = 7.0) -> Pruned:
-        """Delete from the store of an address what no file is made of, and is so many days old.
-
-        Raises `UsageError` for a directory, of which nothing is kept twice.
-        """
-        mirror = mirror_at(self.path.absolute())
-        if mirror is None:
-            raise UsageError(
-                f"The workspace {self.path} is not in a store", "Give --workspace s3://BUCKET/NAME"
-            )
-        return mirror.prune(timedelta(days=older_than))
-
     def __enter__(self) -> Self:
         return self
 
@@ -128,7 +122,22 @@ class Workspace:
 
     def reporting(self) -> Reporter:
         """Return what tells how far the work is, silent without `progress`; use it by `with`."""
-        return Reporter(quiet=not self._progress)
+        return Reporter(quiet=not self.shows_progress)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """The tasks that models are evaluated on."""
+        return Tasks(self)
+
+    @cached_property
+    def config(self) -> Config:
+        """Show the settings in effect."""
+        return Config(self)
+
+    @cached_property
+    def mine(self) -> Mine:
+        """Mine repositories, or the events of all public ones from GH Archive."""
+        return Mine(self)
 
     @cached_property
     def build(self) -> Build:
@@ -136,23 +145,22 @@ class Workspace:
         return Build(self)
 
     # The stages, in the order of the pipeline. Each is written in its own module.
-    mine = mining.mine
-    mine_many = mining.mine_many
-    predict = mining.predict
-    predict_many = mining.predict_many
-    from_backup = mining.from_backup
-    normalize = operations_mining.normalize
+    demo = planning.demo
+    init = starting.init
+    trust = starting.trust
+    doctor = starting.doctor
+    normalize = mining.normalize
     clone = mining.clone
-    pair = operations_mining.pair
-    basis = filtering.basis
+    pair = mining.pair
+    status = coverage.status
     near_duplicates = filtering.near_duplicates
     filter = filtering.filter
-    rejects = filtering.rejects
     funnel = filtering.funnel
-    why = inspection.why
+    why = filtering.why
     trace = inspection.trace
     review = reviewing.review
     predict_review = reviewing.predict_review
+    import_ = import_source
     verify = verifying.verify
     reproduce = reproducing.reproduce
     datasets = building.datasets
@@ -161,7 +169,7 @@ class Workspace:
     evaluate = evaluation.evaluate
     plan = evaluation.plan
     label_errors = evaluation.label_errors
-    status = mining.status
-    check = inspection.check
-    repair = inspection.repair
     report = inspection.report
+    open = starting.open_page
+    check = checking.check
+    prune = checking.prune

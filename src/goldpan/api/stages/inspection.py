@@ -10,20 +10,10 @@ from goldpan.core.workspace import existing
 from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:
-    from goldpan.check import CheckResult
-    from goldpan.explain import Explanation
-    from goldpan.miners.repair import Repair
     from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace
-
-
-def why(self: Workspace, subject: str, rules: str = "default") -> Explanation:
-    """Explain one entry, ``OWNER/NAME#NUMBER``: references, pairs, verdicts, raw replies."""
-    from goldpan.explain import explain
-
-    return explain(existing(self.layout).by_rules(rules), subject)
 
 
 def trace(
@@ -41,31 +31,6 @@ def trace(
 
     paths = [Path(dataset) for dataset in datasets]
     return trace(existing(self.layout), example_id, paths, verify=verify)
-
-
-def check(self: Workspace) -> CheckResult:
-    """Verify every file of the workspace against its digest."""
-    from goldpan.check import check_workspace
-
-    with self.reporting() as reporter:
-        return check_workspace(existing(self.layout), reporter)
-
-
-def repair(self: Workspace, *repos: str) -> dict[str, Repair]:
-    """Set damaged raw replies aside and keep the rest, without network access.
-
-    Without repositories, all archives of the workspace that are damaged are mended.
-    """
-    from goldpan.check import repair_archives
-    from goldpan.miners.repair import repair
-
-    if not repos:
-        return repair_archives(existing(self.layout))
-    repairs = {}
-    for name in repos:
-        with self.layout.lock(name):
-            repairs[name] = repair(self.layout.raw(name))
-    return repairs
 
 
 def report(

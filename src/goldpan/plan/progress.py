@@ -1,66 +1,40 @@
-"""Tells of the units of a plan while it runs: plain lines, one screen, or a JSON event a line."""
+"""Reports units of a plan while it runs: plain lines, one screen, or a JSON event a line."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Protocol
 
 import orjson
 
-from goldpan.commands.planning_json import event_json
-from goldpan.commands.shared import is_silent, stoppable
+from goldpan.core.log import is_json
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.terminal import Terminal
-
-if TYPE_CHECKING:  # it takes long to import
-    from goldpan.plan.results import Event
-
-
-class Screen(Protocol):
-    """What hears of units."""
-
-    shows_stages: bool
-    """Whether the stages may tell of themselves beside it."""
-
-    def tell(self, event: Event) -> None:
-        """Show one event."""
+from goldpan.plan.record import named_changes
+from goldpan.plan.results import Event, Listener
 
 
-class _Nothing:
-    shows_stages = False
-
-    def tell(self, event: Event) -> None:
-        """Show nothing."""
-
-
-class _JsonLines:
-    shows_stages = False
-
-    def tell(self, event: Event) -> None:
-        """Write an event as one line."""
-        if event.kind == "fresh":
-            return
-        sys.stderr.write(for_json(mask(orjson.dumps(event_json(event)).decode())) + "\n")
+def write_json(event: Event) -> None:
+    """Write an event as one line; units that are up to date have none."""
+    if event.kind != "fresh":
+        sys.stderr.write(for_json(mask(orjson.dumps(event.plain()).decode())) + "\n")
         sys.stderr.flush()
 
 
 class Lines:
-    """A line when a unit begins, and one when it ended; those up to date are not told."""
-
-    shows_stages = True
+    """A line when a unit begins, and one when it ended; none for those up to date."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
 
-    def tell(self, event: Event) -> None:
+    def __call__(self, event: Event) -> None:
         """Print a line."""
         title = f"[{event.number:,}/{event.total:,}] {event.unit.name}"
         if event.kind == "begin":
-            self._reporter.note(f"{title}: {_reasons(event)}")
+            self._reporter.note(f"{title}: {named_changes(event.why)}")
         elif event.kind != "fresh":
             self._reporter.note(f"{title} {_ending(event)}")
 
@@ -68,15 +42,13 @@ class Lines:
 class Display:
     """One screen: a bar a stage, and one a unit at work; what fails stays above it."""
 
-    shows_stages = False
-
     def __init__(self, reporter: Reporter, stack: ExitStack) -> None:
         self._reporter = reporter
         self._stack = stack
         self._stages: dict[str, Task] = {}
         self._units: dict[str, ExitStack] = {}
 
-    def tell(self, event: Event) -> None:
+    def __call__(self, event: Event) -> None:
         """Move the bars."""
         if event.kind == "begin":
             unit = self._units[event.unit.name] = ExitStack()
@@ -94,28 +66,18 @@ class Display:
 
 
 @contextmanager
-def listen(form: str, *, silent: bool) -> Iterator[tuple[Screen, Reporter]]:
-    """Give what tells of units, and what tells of anything else."""
-    silent = is_silent(silent)
-    as_json = form == "json"
-    with stoppable(), ExitStack() as stack:
-        reporter = stack.enter_context(Reporter(quiet=silent or as_json))
-        screen: Screen
-        if as_json:
-            screen = _JsonLines()
-        elif silent:
-            screen = _Nothing()
+def listening(*, progress: bool) -> Iterator[tuple[Listener, Reporter, bool]]:
+    """Give what hears of units, what reports anything else, and whether stages report too."""
+    with ExitStack() as stack:
+        reporter = stack.enter_context(Reporter(quiet=not progress))
+        if is_json():
+            yield write_json, reporter, False
+        elif not progress:
+            yield lambda _: None, reporter, False
         elif Terminal(stderr=True).is_terminal:
-            screen = Display(reporter, stack.enter_context(ExitStack()))
+            yield Display(reporter, stack.enter_context(ExitStack())), reporter, False
         else:
-            screen = Lines(reporter)
-        yield screen, reporter
-
-
-def _reasons(event: Event) -> str:
-    from goldpan.plan.record import named_changes
-
-    return named_changes(event.why)
+            yield Lines(reporter), reporter, True
 
 
 def _ending(event: Event) -> str:
