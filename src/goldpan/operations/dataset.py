@@ -6,7 +6,7 @@ Its files are verified by the digests in their provenance before they are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -28,10 +28,6 @@ if TYPE_CHECKING:  # both are optional
     import pandas as pd
 
     from goldpan.builders.build import BuildResult
-    from goldpan.datasets.contamination.result import ContaminationResult
-    from goldpan.datasets.diff.result import DiffResult
-    from goldpan.datasets.export.export import ExportName
-    from goldpan.datasets.export.result import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.operations.workspace import Workspace
 
@@ -163,79 +159,6 @@ class Dataset(Result):
         from goldpan.datasets.gold import read_gold, score_labels
 
         return score_labels(self._paths(), read_gold(Path(gold), half))
-
-    def diff(
-        self, older: str | Path | Dataset, *, most: int = 20, output: str | Path | None = None
-    ) -> DiffResult:
-        """Return what changed since an older version, and why.
-
-        The verdicts of `workspace` tell which criterion drops or keeps a row's subject. `most`
-        says how many rows of each kind are named; the file `output` takes all of them.
-        """
-        from goldpan.datasets.diff.compare import compare_versions
-
-        before = older if isinstance(older, Dataset) else load(older)
-        layout = None if self.workspace is None else self.workspace.layout
-        return compare_versions(
-            before.path,
-            self.path,
-            layout,
-            most=most,
-            output=None if output is None else Path(output),
-        )
-
-    def contamination(
-        self,
-        *against: str | Path | Dataset,
-        columns: Sequence[str] = (),
-        ngram: int = 13,
-        common: int = 10,
-        most: int = 20,
-        output: str | Path | None = None,
-    ) -> ContaminationResult:
-        """Return which rows stand in other tables or datasets, such as a benchmark's.
-
-        Evidence is equal and nearly equal texts, n-grams of words in common, and the same pull
-        request, issue or commit. `columns` names the texts to compare; n-grams that more than
-        `common` rows or items have are left out. `most` says for how many rows the evidence is
-        named; the file `output` takes all.
-        """
-        from goldpan.datasets.contamination.find import find_contamination
-
-        return find_contamination(
-            self.path,
-            [other.path if isinstance(other, Dataset) else find_table(other) for other in against],
-            columns=columns,
-            ngram=ngram,
-            common=common,
-            most=most,
-            output=None if output is None else Path(output),
-        )
-
-    def export(
-        self, to: ExportName, output: str | Path | None = None, *, unverified: bool = False
-    ) -> ExportResult:
-        """Write the rows in the form that other tools take: a harness, or a training program.
-
-        `output` is a directory, by default ``NAME-FORM`` in the present one; an earlier export
-        there is replaced. SWE-bench's form leaves out rows that running their tests did not prove,
-        unless `unverified`.
-        """
-        from goldpan.core.own_tasks import tasks_directory
-        from goldpan.datasets.export.export import export_dataset
-
-        path = self.path.absolute()
-        name = self.family if _COMMIT.fullmatch(path.name) else path.name
-        return export_dataset(
-            self.path,
-            self.family,
-            list(self.splits),
-            to,
-            Path(output or f"{name}-{to}"),
-            name=name,
-            tasks=tasks_directory(path.parent.parent),
-            unverified=unverified,
-        )
 
     def _paths(self, split: str = "*") -> list[Path]:
         return shard_paths(self.path, split)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from goldpan.api.stages import (
-    building,
     evaluation,
     inspection,
     reviewing,
@@ -25,6 +24,7 @@ from goldpan.operations import (
     mining,
     planning,
     reproducing,
+    sharing,
     starting,
     verifying,
 )
@@ -33,6 +33,9 @@ from goldpan.operations.mining import Mine
 from goldpan.operations.starting import Config
 from goldpan.operations.tasks import Tasks
 from goldpan.operations.tasks import import_ as import_source
+
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.operations.dataset import Dataset
 
 
 class Workspace:
@@ -124,6 +127,19 @@ class Workspace:
         """Return what tells how far the work is, silent without `progress`; use it by `with`."""
         return Reporter(quiet=not self.shows_progress)
 
+    def datasets(self) -> list[Dataset]:
+        """Return the finished datasets of the workspace, sorted by name."""
+        from goldpan.datasets.provenance import finished_datasets
+        from goldpan.operations.dataset import Dataset
+
+        return [Dataset(path, workspace=self) for path in finished_datasets(self.layout)]
+
+    def dataset(self, name: str) -> Dataset:
+        """Return a finished dataset by the name of its directory, such as ``qa``."""
+        from goldpan.operations.dataset import Dataset
+
+        return Dataset(self.layout.dataset(name), workspace=self)
+
     @cached_property
     def tasks(self) -> Tasks:
         """The tasks that models are evaluated on."""
@@ -163,9 +179,8 @@ class Workspace:
     import_ = import_source
     verify = verifying.verify
     reproduce = reproducing.reproduce
-    datasets = building.datasets
-    dataset = building.dataset
-    publish = building.publish
+    publish = sharing.publish
+    diff = sharing.diff
     evaluate = evaluation.evaluate
     plan = evaluation.plan
     label_errors = evaluation.label_errors

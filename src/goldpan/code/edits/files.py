@@ -18,6 +18,7 @@ from goldpan.code.edits.lines import Forgiveness
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.edits.unified import apply_hunks, is_unified, parse_unified, refuse_binary
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Block, Line, Result
 from goldpan.git.paths import path_text
 from goldpan.git.unified import FileDiff
 
@@ -37,11 +38,19 @@ class AppliedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Result):
     """What a patch did to files, or would do where nothing was written."""
 
     files: tuple[AppliedFile, ...]
     written: bool
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield which files the patch changed."""
+        for file in self.files:
+            yield Line(f"{file.action} {file.path} ({_count(file.blocks, 'block')})")
+            yield from (Line(f"  ignored: {forgiven}") for forgiven in file.forgiven)
+        verb = "changed" if self.written else "would change"
+        yield Line(f"{_count(len(self.files), 'file')} {verb}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,3 +274,7 @@ def _stage(step: _Step, content: bytes | None, leftovers: ExitStack) -> Path | N
 def _remove_empty(folder: Path) -> None:
     with suppress(OSError):
         folder.rmdir()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from goldpan.core.result import Block, Line, Result, Table
 
 Kind = Literal["added", "gone", "changed", "moved"]
 KINDS: tuple[Kind, ...] = ("added", "gone", "changed", "moved")
@@ -56,7 +58,7 @@ class RowChange:
 
 
 @dataclass(frozen=True, slots=True)
-class DiffResult:
+class DiffResult(Result):
     """What changed between two versions of a dataset, and why."""
 
     family: str
@@ -85,3 +87,37 @@ class DiffResult:
     """What could not be told."""
     examples: Mapping[str, tuple[RowChange, ...]]
     """The first rows of each kind, by id."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what changed, and why."""
+        for age, version in (("old", self.old), ("new", self.new)):
+            facts = f"{version.rows:,} examples, content {version.content}"
+            yield Line(f"{age}: {version.directory} ({facts})")
+        is_counted = self.changed and self.changed_in_task is not None
+        in_task = f" ({self.changed_in_task:,} of them in input or target)" if is_counted else ""
+        yield Line(
+            f"{self.added:,} added, {self.gone:,} gone, {self.changed:,} changed{in_task}, "
+            f"{self.moved:,} in another split, {self.same:,} the same"
+        )
+        if self.reasons:
+            cells = [(item.change, item.rows, item.reason) for item in self.reasons]
+            yield Table(("change", "rows", "why"), cells)
+        yield from (Line(f"{note[:1].upper()}{note[1:]}.") for note in self.notes)
+        if self.columns:
+            yield Table(("column", "rows"), tuple(self.columns.items()))
+        for verb, names in (
+            ("New columns", self.columns_added),
+            ("Columns that are gone", self.columns_gone),
+            ("Columns of another type, not compared", self.columns_retyped),
+        ):
+            if names:
+                yield Line(f"{verb}: {', '.join(names)}")
+        if self.causes:
+            cells = [
+                (cause.what, cause.old or "none", cause.new or "none") for cause in self.causes
+            ]
+            yield Table(("made with", "before", "now"), cells)
+        for kind, rows in self.examples.items():
+            for row in rows:
+                columns = f": {', '.join(row.columns)}" if row.columns else ""
+                yield Line(f"  {kind} {row.id}{columns}")
