@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from goldpan.miners.pairing import PairResult
     from goldpan.operations.dataset import Dataset, load
     from goldpan.operations.planning import run
+    from goldpan.operations.sharing import apply_edit, contamination, export
     from goldpan.operations.values import Execution, Sandbox
     from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
@@ -73,7 +74,10 @@ __all__ = [
     "Workspace",
     "WorkspaceError",
     "__version__",
+    "apply_edit",
+    "contamination",
     "evaluate",
+    "export",
     "load",
     "register",
     "run",
@@ -104,7 +108,10 @@ _MODULES = {
     "UsageError": "core.errors",
     "Workspace": "operations.workspace",
     "WorkspaceError": "core.errors",
+    "apply_edit": "operations.sharing",
+    "contamination": "operations.sharing",
     "evaluate": "api.evaluate",
+    "export": "operations.sharing",
     "load": "operations.dataset",
     "register": "plugins",
     "run": "operations.planning",

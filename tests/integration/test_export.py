@@ -248,7 +248,7 @@ def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
     assert row["created_at"] == "2024-03-01T12:30:00Z"
     assert row["problem_statement"] == f"Crash\n{HOSTILE}"
     result = load(dataset).export("swe-bench", tmp_path / "all", unverified=True)
-    assert (sum(result.rows.values()), result.left_out) == (3, {})
+    assert (sum(result.row_counts.values()), result.left_out) == (3, {})
     assert rows_of(tmp_path / "all")[1]["FAIL_TO_PASS"] == "[]"
 
 
@@ -287,7 +287,7 @@ def test_harbor_gets_a_folder_a_task_with_no_text_in_its_scripts(tmp_path: Path)
     ]
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
     result = load(dataset).export("harbor", tmp_path / "out")
-    assert result.rows == {"test": 1}
+    assert result.row_counts == {"test": 1}
     assert result.left_out == {"flaky": 1, "no-environment": 3, "same-instance": 1}
     task = tmp_path / "out" / "test" / "o__n-101"
     settings = tomllib.loads((task / "task.toml").read_text())
@@ -428,7 +428,7 @@ def test_an_edit_that_does_not_fit_its_file_is_left_out(tmp_path: Path) -> None:
     rows = [hostile(CODE_EDIT, 1), {**hostile(CODE_EDIT, 2), "file_before": "other\n"}]
     dataset = write(tmp_path / "lab", CODE_EDIT, rows).directory
     result = load(dataset).export("inspect", tmp_path / "out")
-    assert (result.rows, result.left_out) == ({"test": 1}, {"does-not-apply": 1})
+    assert (result.row_counts, result.left_out) == ({"test": 1}, {"does-not-apply": 1})
     (row,) = rows_of(tmp_path / "out")
     assert score("code-edit", row["target"], row["target"], row["metadata"])["exact_file"] == 1
 

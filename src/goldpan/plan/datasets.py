@@ -106,7 +106,7 @@ class DatasetStep(OperationStep):
         data = load(self.context.lab.layout.dataset(self.section.name))
         said, older = outcome.said, self._older()
         if older is not None:
-            changes = data.diff(older)
+            changes = self.context.lab.diff(older, data)
             said += (
                 f", {changes.added:,} added, {changes.gone:,} gone, {changes.changed:,} changed"
                 + (f", {changes.moved:,} in another split" if changes.moved else "")
@@ -172,7 +172,7 @@ class DatasetStep(OperationStep):
         from goldpan.datasets.diff.changelog import changelog
 
         make_directory(self.changelog.parent)
-        text = f"## Changes\n\n{changelog(data.diff(older))}\n"
+        text = f"## Changes\n\n{changelog(self.context.lab.diff(older, data))}\n"
         write_whole(self.changelog, text.encode())
 
     def _present(self) -> tuple[str, ...]:

@@ -113,10 +113,10 @@ class DiffResult(Result):
             if names:
                 yield Line(f"{verb}: {', '.join(names)}")
         if self.causes:
-            cells = [
-                (cause.what, cause.old or "none", cause.new or "none") for cause in self.causes
-            ]
-            yield Table(("made with", "before", "now"), cells)
+            yield Table(
+                ("made with", "before", "now"),
+                [(cause.what, cause.old or "none", cause.new or "none") for cause in self.causes],
+            )
         for kind, rows in self.examples.items():
             for row in rows:
                 columns = f": {', '.join(row.columns)}" if row.columns else ""
