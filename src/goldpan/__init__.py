@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from goldpan.api.evaluate import evaluate
-    from goldpan.api.evaluation import Evaluation
     from goldpan.builders.build import BuildResult
     from goldpan.check import CheckResult
     from goldpan.core.errors import (
@@ -41,7 +39,9 @@ if TYPE_CHECKING:
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
     from goldpan.operations.dataset import Dataset, load
+    from goldpan.operations.evaluating import evaluate
     from goldpan.operations.planning import run
+    from goldpan.operations.runs import Evaluation
     from goldpan.operations.sharing import apply_edit, contamination, export
     from goldpan.operations.values import Execution, Sandbox
     from goldpan.operations.workspace import Workspace
@@ -91,7 +91,7 @@ _MODULES = {
     "Dataset": "operations.dataset",
     "DatasetError": "core.errors",
     "DiffResult": "datasets.diff.result",
-    "Evaluation": "api.evaluation",
+    "Evaluation": "operations.runs",
     "EvaluationError": "core.errors",
     "Execution": "operations.values",
     "Explanation": "explain",
@@ -110,7 +110,7 @@ _MODULES = {
     "WorkspaceError": "core.errors",
     "apply_edit": "operations.sharing",
     "contamination": "operations.sharing",
-    "evaluate": "api.evaluate",
+    "evaluate": "operations.evaluating",
     "export": "operations.sharing",
     "load": "operations.dataset",
     "register": "plugins",

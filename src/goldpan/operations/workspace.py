@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from goldpan.api.stages import (
-    evaluation,
     inspection,
     reviewing,
 )
@@ -29,6 +28,7 @@ from goldpan.operations import (
     verifying,
 )
 from goldpan.operations.building import Build
+from goldpan.operations.evaluating import Evaluate
 from goldpan.operations.mining import Mine
 from goldpan.operations.starting import Config
 from goldpan.operations.tasks import Tasks
@@ -141,6 +141,11 @@ class Workspace:
         return Dataset(self.layout.dataset(name), workspace=self)
 
     @cached_property
+    def evaluate(self) -> Evaluate:
+        """Score models on tasks and datasets."""
+        return Evaluate(self)
+
+    @cached_property
     def tasks(self) -> Tasks:
         """The tasks that models are evaluated on."""
         return Tasks(self)
@@ -181,9 +186,6 @@ class Workspace:
     reproduce = reproducing.reproduce
     publish = sharing.publish
     diff = sharing.diff
-    evaluate = evaluation.evaluate
-    plan = evaluation.plan
-    label_errors = evaluation.label_errors
     report = inspection.report
     open = starting.open_page
     check = checking.check

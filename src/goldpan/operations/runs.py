@@ -8,7 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.result import Block, Line, Result, Results
 from goldpan.datasets.registry import find_task, load_tasks, tasks_directory, tasks_of_family
 from goldpan.datasets.task_data import TaskData, task_directory
 from goldpan.evaluation.columns import with_columns
@@ -16,6 +17,7 @@ from goldpan.evaluation.held_out import held_out_column
 from goldpan.evaluation.held_out import hold_out as hold_groups_out
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.prompting.errors import UnansweredError
 from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.run import estimate as estimate_run
@@ -48,14 +50,15 @@ class Score:
     """The directory of the run's predictions and other scores."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Results[RunResult]):
     """The finished runs of some models on some tasks, in the order in which they were done."""
 
-    runs: tuple[RunResult, ...]
+    __slots__ = ("failures",)
 
-    def __len__(self) -> int:
-        return len(self.runs)
+    def __init__(self, runs: Iterable[RunResult], failures: Iterable[GoldpanError] = ()) -> None:
+        super().__init__(runs)
+        self.failures = tuple(failures)
+        """Why other runs did not finish."""
 
     def __repr__(self) -> str:
         head = ("task", "model", "seed", "metric", "value", "95 % interval")
@@ -63,6 +66,24 @@ class Evaluation:
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         rows = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
         return "\n".join([f"Evaluation of {len(self)} run{'' if len(self) == 1 else 's'}", *rows])
+
+    @property
+    def errors(self) -> Sequence[GoldpanError]:
+        """Why other runs did not finish."""
+        return self.failures
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a run failed, 3 where a model has not answered everything yet."""
+        if not self.failures:
+            return 0
+        open_ones = all(isinstance(failure, UnansweredError) for failure in self.failures)
+        return 3 if open_ones else 1
+
+    @property
+    def runs(self) -> tuple[RunResult, ...]:
+        """The runs."""
+        return tuple(self)
 
     @property
     def scores(self) -> list[Score]:
@@ -76,6 +97,33 @@ class Evaluation:
         except ImportError:
             raise UsageError("pandas is not installed", "Run pip install pandas") from None
         return pd.DataFrame([asdict(score) for score in self.scores])
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate(Result):
+    """What a run would cost in money; None of a model that costs none."""
+
+    task: str
+    model: str
+    seed: int
+    estimate: Estimate | None
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the requests, where they go and the cost."""
+        text, estimate = f"{self.task} by {self.model}, seed {self.seed}: ", self.estimate
+        if estimate is None:
+            yield Line(f"{text}it costs no money")
+            return
+        yield Line(
+            f"{text}{estimate.requests:,} requests to send, about {estimate.input_tokens:,} "
+            f"tokens; {estimate.answered:,} are answered already"
+        )
+        yield Line(f"  They go to {estimate.host}, with OPENAI_API_KEY if that is set")
+        if estimate.cost is None:
+            yield Line("  The cost is unknown: give --set prices=FILE")
+            return
+        most = "" if estimate.cost_at_most is None else f", at most {estimate.cost_at_most:,.2f}"
+        yield Line(f"  Cost: about {estimate.cost:,.2f}{most}; {estimate.cost_before:,.2f} before")
 
 
 @dataclass(frozen=True, slots=True)

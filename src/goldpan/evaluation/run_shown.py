@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
+from goldpan.core.result import Block, Line, Table, Title
 from goldpan.core.sanitize import line
-from goldpan.core.terminal import Terminal, clean
+from goldpan.evaluation.by_column import ByColumn
+from goldpan.evaluation.dates import RowDates
+from goldpan.evaluation.finetune.settings import FEWEST_STEPS
+from goldpan.evaluation.leaks import Leaks, headline
+from goldpan.evaluation.metrics.result import Interval, Metric, Scores
+from goldpan.evaluation.record import Learning, RunRecord
 
-if TYPE_CHECKING:  # these take long to import
-    from goldpan.evaluation.by_column import ByColumn
-    from goldpan.evaluation.dates import RowDates
-    from goldpan.evaluation.leaks import Leaks
-    from goldpan.evaluation.metrics.result import Interval, Metric, Scores
-    from goldpan.evaluation.record import Learning, RunRecord
+if TYPE_CHECKING:
     from goldpan.evaluation.run import RunResult
 
 _METRICS = 6
@@ -25,19 +25,17 @@ _LABELS, _PARTS = 30, 20
 """How many labels, and how many values of a column, have a line."""
 
 
-def print_ran(result: RunResult) -> None:
-    """Show the scores of a run and where it lies; what makes them worth less comes first."""
-    console = Terminal()
+def run_blocks(result: RunResult) -> Iterator[Block]:
+    """Yield the scores of a run and where it lies; what makes them worth less comes first."""
     record = result.record
     scores = record.scores
-    console.print(
-        f"\n{record.task} by {record.model}, seed {record.seed}, "
-        f"protocol {record.protocol.name}{' in part' if record.in_part else ''}"
-        + (f", without {record.settings['ablate']}" if "ablate" in record.settings else "")
-        + (" (was run before)" if result.again else "")
+    ablated = f", without {record.settings['ablate']}" if "ablate" in record.settings else ""
+    yield Title(
+        f"{record.task} by {record.model}, seed {record.seed}",
+        f", protocol {record.protocol.name}{' in part' if record.in_part else ''}{ablated}"
+        + (" (was run before)" if result.again else ""),
     )
-    for sentence in cautions(record):
-        console.print(clean(f"  {sentence}"))
+    yield from (Line(f"  {sentence}") for sentence in cautions(record))
     metrics = [metric for metric in scores.metrics if metric.label is None]
     metrics.sort(key=lambda metric: metric.name != scores.main)
     for metric in metrics[: _METRICS + 1]:
@@ -46,17 +44,15 @@ def print_ran(result: RunResult) -> None:
         text += _interval(metric.interval)
         if metric.name == scores.main:
             text += _without(record.leaks)
-        console.print(clean(f"  {metric.name}: {text}"))
-    _print_labels(console, scores)
+        yield Line(f"  {metric.name}: {text}")
+    yield from _label_blocks(scores)
     for part in record.scores_by.values():
-        _print_by(console, part)
-    _print_rest(console, result)
+        yield from _by_blocks(part)
+    yield from _rest(result)
 
 
 def cautions(record: RunRecord) -> list[str]:
     """Return what to know before a run's scores are quoted, the most important first."""
-    from goldpan.evaluation.leaks import headline
-
     scores = record.scores
     texts = [
         headline(record.leaks, scores.main, scores.value(scores.main)),
@@ -97,8 +93,6 @@ def caution_of_cutoff(dates: RowDates) -> str:
 
 def cautions_of_steps(learning: Learning) -> list[str]:
     """Say where a model was trained for too few steps to learn."""
-    from goldpan.evaluation.finetune.settings import FEWEST_STEPS
-
     facts = learning.facts
     parts = [facts, *facts.get("parts", {}).values()]
     steps = [int(part["planned_steps"]) for part in parts if "planned_steps" in part]
@@ -123,21 +117,22 @@ def _without(leaks: Leaks) -> str:
     return "".join(options)
 
 
-def _print_labels(console: Terminal, scores: Scores) -> None:
-    """Show precision, recall and F1 of each label of a classification task."""
+def _label_blocks(scores: Scores) -> Iterator[Block]:
+    """Yield precision, recall and F1 of each label of a classification task."""
     counts = scores.label_confusions
     if not counts:
         return
-    table = Table("  label", box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for name in ("precision", "recall", "f1", "rows"):
-        table.add_column(name, justify="right")
-    for confusion in counts[:_LABELS]:
-        values = [_of(scores, name, confusion.label) for name in ("precision", "recall", "f1")]
-        rows = f"{confusion.tp + confusion.fn:,}"
-        table.add_row(clean(f"  {confusion.label}"), *values, rows)
-    console.print(table)
+    cells = [
+        (
+            f"  {confusion.label}",
+            *(_of(scores, name, confusion.label) for name in ("precision", "recall", "f1")),
+            confusion.tp + confusion.fn,
+        )
+        for confusion in counts[:_LABELS]
+    ]
+    yield Table(("  label", "precision", "recall", "f1", "rows"), cells)
     if len(counts) > _LABELS:
-        console.print(f"  and {len(counts) - _LABELS:,} more labels in result.json")
+        yield Line(f"  and {len(counts) - _LABELS:,} more labels in result.json")
 
 
 def _of(scores: Scores, name: str, label: str) -> str:
@@ -145,52 +140,42 @@ def _of(scores: Scores, name: str, label: str) -> str:
     return "-" if metric.value is None else _number(metric.value)
 
 
-def _print_by(console: Terminal, by: ByColumn) -> None:
-    """Show a run's scores by a column, the values with most rows first."""
-    from goldpan.report.number_format import count
-
+def _by_blocks(by: ByColumn) -> Iterator[Block]:
+    """Yield a run's scores by a column, the values with most rows first."""
     if by.mean is not None:
         spread = "" if by.spread is None else f" ± {by.spread:.4f}"
-        console.print(
-            clean(
-                f"  mean {by.metric} over {count(len(by.parts), 'value')} of {by.column}: "
-                f"{_number(by.mean)}{spread}"
-            )
-        )
-    table = Table(f"  {line(by.column)}", box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for name in (by.metric, "95 %", "rows"):
-        table.add_column(name, justify="right")
-    for part in by.parts[:_PARTS]:
-        value = "-" if part.score is None else _number(part.score)
-        table.add_row(
-            clean(f"  {line(part.value, 60)}"),
-            value,
+        values = f"{len(by.parts):,} value{'' if len(by.parts) == 1 else 's'}"
+        yield Line(f"  mean {by.metric} over {values} of {by.column}: {_number(by.mean)}{spread}")
+    cells = [
+        (
+            f"  {line(part.value, 60)}",
+            "-" if part.score is None else _number(part.score),
             _interval(part.interval).strip(),
-            f"{part.examples:,}",
+            part.examples,
         )
-    console.print(table)
+        for part in by.parts[:_PARTS]
+    ]
+    yield Table((f"  {line(by.column)}", by.metric, "95 %", "rows"), cells)
     if len(by.parts) > _PARTS:
-        console.print(f"  and {len(by.parts) - _PARTS:,} more in result.json")
+        yield Line(f"  and {len(by.parts) - _PARTS:,} more in result.json")
 
 
-def _print_rest(console: Terminal, result: RunResult) -> None:
+def _rest(result: RunResult) -> Iterator[Block]:
     record = result.record
     scores, costs, answers = record.scores, record.costs, record.answers
     invalid = f", {scores.invalid:,} answers not valid" if scores.invalid else ""
-    console.print(
-        f"  {scores.examples:,} examples{invalid}; {costs.wall_seconds:.1f} s; {result.directory}"
-    )
+    seconds = f"{costs.wall_seconds:.1f} s"
+    yield Line(f"  {scores.examples:,} examples{invalid}; {seconds}; {result.directory}")
     if costs.input_tokens:
         money = f", cost {costs.money:,.2f}" if costs.money else ""
-        console.print(
-            f"  {costs.input_tokens:,} tokens read and {costs.output_tokens:,} written{money}"
-        )
+        tokens = f"{costs.input_tokens:,} tokens read and {costs.output_tokens:,} written"
+        yield Line(f"  {tokens}{money}")
     if answers.notes:
         notes = ", ".join(f"{name} {count:,}" for name, count in answers.notes.items())
-        console.print(f"  answers: {notes}")
+        yield Line(f"  answers: {notes}")
     for answer in answers.invalid[:_ANSWERS]:
         if answer.raw:
-            console.print(f"  not valid, {answer.count:,} times: {line(answer.raw)}")
+            yield Line(f"  not valid, {answer.count:,} times: {line(answer.raw)}")
 
 
 def _number(value: float) -> str:
