@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -82,6 +82,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Say which models differ, from stored runs, and write a report; no model is run."""
+    from goldpan.evaluation.comparing import compare_stored
     from goldpan.evaluation.comparison_result import Question
 
     check_outputs(output=output, markdown=markdown, latex=latex)
@@ -176,33 +177,6 @@ def _compare_scores(
         print_files(written)
 
     print_result(json, facts, show)
-
-
-def compare_stored(
-    workspace: Workspace,
-    tasks: dict[str, Task],
-    names: Sequence[str],
-    question: Question,
-    *,
-    required: Collection[str] = (),
-    models: Collection[str] = (),
-    protocol: str = "",
-) -> ComparisonResult:
-    """Compare the stored runs of these tasks, of all where none is named.
-
-    Raises `UsageError` where one of those that are `required`, or a model, has no run.
-    """
-    from goldpan.evaluation.comparing import compare_runs
-    from goldpan.evaluation.runs import read_runs, require_runs
-
-    every = read_runs(workspace, tasks=names)
-    require_runs("task", required, {run.task for run in every})
-    require_runs("model", models, {run.model for run in every})
-    runs = [run for run in every if not models or run.model in models]
-    if protocol:
-        require_runs("protocol", [protocol], {run.record.protocol.name for run in runs})
-        runs = [run for run in runs if run.record.protocol.name == protocol]
-    return compare_runs(runs, every, tasks, question, keep_models=bool(models))
 
 
 def known_tasks(workspace: Workspace) -> dict[str, Task]:

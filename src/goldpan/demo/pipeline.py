@@ -23,11 +23,9 @@ from goldpan.builders.recipes import find_recipe
 from goldpan.commands import (
     building,
     comparing_screen,
-    datasets,
     history,
     issue_type,
     mining_screen,
-    reviewing,
     verifying,
 )
 from goldpan.commands.runs_screen import print_ran
@@ -119,7 +117,7 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
     _evaluate(workspace, reporter, console)
     console.print("\nThe report\n")
     report, directories = workspace.root / REPORT, finished_datasets(workspace)
-    datasets.print_reported(write_report(workspace, [REPO], profile, directories, report))
+    show(write_report(workspace, [REPO], profile, directories, report).blocks())
     _show_way_on(console, workspace, report)
 
 
@@ -135,7 +133,7 @@ def _review(workspace: Workspace, profile: Profile, reporter: Reporter, console:
     if open_requests:
         console.print(f"No review: {workspace.root / 'reviews'} has none of the demo's answers.")
     else:
-        reviewing.print_reviewed(run_review(workspace, [REPO], profile, REVIEW, reporter))
+        show(run_review(workspace, [REPO], profile, REVIEW, reporter).blocks())
 
 
 def _build(workspace: Workspace, family: str, profile: Profile, reporter: Reporter) -> Path:

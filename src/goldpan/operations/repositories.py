@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.core.config import repository_name
@@ -35,6 +36,18 @@ def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) 
         if name.lower() not in held:
             raise WorkspaceError(f"{layout.root} does not hold {name}", _how_to_get(name, held))
     return names
+
+
+def dataset_directory(layout: Layout, dataset: str | Path) -> Path:
+    """Return the directory of a dataset that is given by its path or its name in the workspace."""
+    named = layout.dataset(str(dataset))
+    return named if named.is_dir() and not Path(dataset).is_dir() else Path(dataset)
+
+
+def dataset_directories(layout: Layout, datasets: str | Path | Iterable[str | Path]) -> list[Path]:
+    """Return the directories of datasets, each given as `dataset_directory` takes it."""
+    given = [datasets] if isinstance(datasets, (str, Path)) else datasets
+    return [dataset_directory(layout, dataset) for dataset in given]
 
 
 def absolute_layout(layout: Layout) -> Layout:

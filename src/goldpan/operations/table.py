@@ -60,6 +60,9 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
         "filter": "filtering:filter",
         "funnel": "filtering:funnel",
         "why": "filtering:why",
+        "review": "reviewing:review",
+        "report": "reporting:report",
+        "trace": "reporting:trace",
     }
 )
 """By the words of the command, ``module:function`` or ``module:Class.method``."""
@@ -71,6 +74,9 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "filter": "goldpan filter --profile faun-eval",
         "funnel": "goldpan funnel --profile faun-eval --output funnel.svg",
         "why": "goldpan why numpy/numpy#12345",
+        "review": "goldpan review --model gpt-4o --dry-run",
+        "report": "goldpan report --output report.html",
+        "trace": "goldpan trace qa:numpy/numpy#12345",
     }
 )
 """The example at the end of each command's help, which a test parses."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -31,3 +32,8 @@ class Execution:
 
 
 LOCAL = Execution()
+
+
+def several(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return what may be given several times: one text, or some."""
+    return (value,) if isinstance(value, str) else tuple(value)

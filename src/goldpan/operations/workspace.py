@@ -11,7 +11,6 @@ from goldpan.api.stages import (
     evaluation,
     inspection,
     mining,
-    reviewing,
     verification,
 )
 from goldpan.core.config import Settings, Via, load_settings
@@ -20,7 +19,7 @@ from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
-from goldpan.operations import filtering
+from goldpan.operations import filtering, reviewing
 from goldpan.operations import mining as operations_mining
 
 if TYPE_CHECKING:
@@ -142,9 +141,8 @@ class Workspace:
     filter = filtering.filter
     funnel = filtering.funnel
     why = filtering.why
-    trace = inspection.trace
+    trace = reporting.trace
     review = reviewing.review
-    predict_review = reviewing.predict_review
     build = building.build
     verify = verification.verify
     resolved = verification.resolved
@@ -157,4 +155,4 @@ class Workspace:
     status = mining.status
     check = inspection.check
     repair = inspection.repair
-    report = inspection.report
+    report = reporting.report

@@ -86,7 +86,10 @@ class ReviewStep(Step):
 
     def run(self) -> Outcome:
         """Ask them; nothing is asked twice."""
+        from goldpan.annotation.review.reviewer import ReviewResult
+
         result = self.setting.lab.review(*self._names(), **self._options())
+        assert isinstance(result, ReviewResult)
         outputs = []
         for repo in self._names():
             path = self.setting.layout.verdicts(repo, f"{self._profile_name()}.llm")
@@ -102,10 +105,13 @@ class ReviewStep(Step):
 
     def price(self) -> Cost:
         """Count what would be sent, where the filters ran."""
+        from goldpan.annotation.review.planner import ReviewEstimate
+
         try:
-            predicted = self.setting.lab.predict_review(*self._names(), **self._options())
+            predicted = self.setting.lab.review(*self._names(), **self._options(), dry_run=True)
         except GoldpanError:
             return Cost(note="model calls and money, as the filters have not run yet")
+        assert isinstance(predicted, ReviewEstimate)
         return Cost(money=predicted.cost, calls=predicted.requests)
 
     def _names(self) -> list[str]:
@@ -119,13 +125,11 @@ class ReviewStep(Step):
         return self.setting.profile(self.section.profile).name
 
     def _options(self) -> dict[str, Any]:
-        options = dict(self.section.options)
         return {
-            "models": options.pop("models", ()),
             "profile": self.setting.file.profile(self.section.profile),
             "rules": self.setting.rules[0],
-            "settings": self._settings_file(),
-            **options,
+            "settings_file": self._settings_file(),
+            "settings": self.section.options,
         }
 
 

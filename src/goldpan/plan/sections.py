@@ -151,7 +151,7 @@ class Review(Section):
 
     profile: str = "default"
     settings: str | None = None
-    """A TOML file of goldpan review --settings."""
+    """A TOML file of goldpan review --settings-file."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Settings of docs/review.md, over those of the file."""
 

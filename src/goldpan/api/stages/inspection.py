@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.workspace import existing
-from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:
-    from goldpan.api.dataset import Dataset
     from goldpan.check import CheckResult
     from goldpan.miners.repair import Repair
     from goldpan.operations.workspace import Workspace
-    from goldpan.report.page import ReportFacts
-    from goldpan.trace import Trace
-
-
-def trace(
-    self: Workspace,
-    example_id: str,
-    datasets: Sequence[str | Path] = (),
-    *,
-    verify: bool = False,
-) -> Trace:
-    """Trace an example, such as ``qa:OWNER/NAME#NUMBER``, to replies and git objects.
-
-    With `verify`, `chain` tells of each stage between them whether it gives the same again.
-    """
-    from goldpan.trace import trace
-
-    paths = [Path(dataset) for dataset in datasets]
-    return trace(existing(self.layout), example_id, paths, verify=verify)
 
 
 def check(self: Workspace) -> CheckResult:
@@ -58,33 +35,3 @@ def repair(self: Workspace, *repos: str) -> dict[str, Repair]:
         with self.layout.lock(name):
             repairs[name] = repair(self.layout.raw(name))
     return repairs
-
-
-def report(
-    self: Workspace,
-    output: str | Path,
-    *repos: str,
-    profile: str | Path = "default",
-    rules: str = "default",
-    datasets: Sequence[str | Path | Dataset] | None = None,
-) -> ReportFacts:
-    """Write an HTML page with the funnel, distributions, and examples with their evidence.
-
-    By default it counts all datasets of the workspace, and draws examples of those of its
-    issues and fix pairs.
-    """
-    from goldpan.api.dataset import Dataset
-    from goldpan.datasets.provenance import finished_datasets
-    from goldpan.filters.stored import find_profile
-    from goldpan.report.page import write_report
-
-    names = known_repositories(self.layout, repos, "tables")
-    if datasets is None:
-        paths = finished_datasets(self.layout)
-    else:
-        paths = [
-            dataset.path if isinstance(dataset, Dataset) else Path(dataset) for dataset in datasets
-        ]
-    layout = self.layout.by_rules(rules)
-    chosen = find_profile(layout, names, str(profile))
-    return write_report(layout, names, chosen, paths, Path(output))
