@@ -16,7 +16,7 @@ _WORKSPACE = """\
 overrides the file, and flags override both. Never put tokens in it: see
 [GITHUB_TOKEN](../guide.md#mining)."""
 _REVIEW = """\
-The TOML file of `goldpan review --settings FILE`; flags override it. The key comes from
+The TOML file of `goldpan review --settings-file FILE`; options override it. The key comes from
 `OPENAI_API_KEY` alone. `[prices."MODEL"]` holds `input`, `output`, `cached` and `batch`: what a
 million tokens cost."""
 _MODELS = """\

@@ -43,7 +43,9 @@ STAGES = (
     Stage("pair", ("pair",), (*_TABLES, f"tables/{REPO}/*.json"), "normalize"),
     Stage("clone", ("clone", "--source", "sluice.bundle"), _TABLES, "pair"),
     Stage("filter", ("filter",), ("verdicts/**/*.parquet",), "clone"),
-    Stage("review", ("review", "--settings", "review.toml"), ("verdicts/**/*.parquet",), "filter"),
+    Stage(
+        "review", ("review", "--settings-file", "review.toml"), ("verdicts/**/*.parquet",), "filter"
+    ),
     _build("qa"),
     _build("fault-localization"),
     _build("code-edit"),

@@ -70,7 +70,7 @@ def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
     assert stored.stored["default"] == ["default"]
     assert lab.why(f"{REPO}#1").entry
     assert lab.trace(f"qa:{REPO}#5").complete
-    assert lab.report(lab.path / "page.html").repos == (REPO,)
+    assert lab.report(output=lab.path / "page.html").plain()["repos"] == (REPO,)
     checked = lab.check(repair=True)
     assert (checked.damaged, checked.repaired) == ((), ())
 

@@ -43,7 +43,7 @@ MISSING = (
     "tasks add urgent --file none.csv --text body --label urgent",
     "mine --repo-file none",
     "mine --repo a/b --from-backup none",
-    "review --workspace demo --settings none.toml",
+    "review --workspace demo --settings-file none.toml",
     "filter --workspace demo --profile none.toml",
     "pair --workspace demo --rules none.toml",
     "trace qa:a/b#1 --workspace demo --dataset none",

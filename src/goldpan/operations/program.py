@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -88,18 +87,8 @@ def run_words(words: Sequence[str]) -> int:
         run_command(own, first)
         root().help_print([])
         return 0
-    if not _is_derived(others):
-        from goldpan.commands.misuse import run_program
-        from goldpan.commands.program import app
-
-        return run_program(partial(app, [*first, *others], prog_name=PROGRAM))
     run_command(own, first)
     return run_command(branch(others), others)
-
-
-def _is_derived(words: Sequence[str]) -> bool:
-    paths = [" ".join(words[:count]) for count in (1, 2, 3)]
-    return any(path in OPERATIONS for path in paths) or words[0] == "build" != words[-1]
 
 
 def root() -> cyclopts.App:

@@ -62,6 +62,18 @@ def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[st
     return list(first.values())
 
 
+def dataset_directory(layout: Layout, dataset: str | Path) -> Path:
+    """Return the directory of a dataset that is given by its path or its name in the workspace."""
+    named = layout.dataset(str(dataset))
+    return named if named.is_dir() and not Path(dataset).is_dir() else Path(dataset)
+
+
+def dataset_directories(layout: Layout, datasets: str | Path | Iterable[str | Path]) -> list[Path]:
+    """Return the directories of datasets, each given as `dataset_directory` takes it."""
+    given = [datasets] if isinstance(datasets, (str, Path)) else datasets
+    return [dataset_directory(layout, dataset) for dataset in given]
+
+
 def absolute_layout(layout: Layout) -> Layout:
     """Return the layout by its absolute path, which machines that see the same files share."""
     return replace(layout, root=layout.root.absolute())

@@ -59,6 +59,7 @@ GROUPS: Mapping[str, str] = MappingProxyType(
         "build": "building:Build",
         "build crosscode": "crosscode:CrossCode",
         "evaluate": "evaluating:Evaluate",
+        "annotate": "annotating:Annotate",
         "tasks": "tasks:Tasks",
         "mine": "mining:Mine",
         "config": "starting:Config",
@@ -99,6 +100,13 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
         "evaluate label-errors": "evaluating:Evaluate.label_errors",
         "evaluate models": "evaluating:Evaluate.models",
         "evaluate protocols": "evaluating:Evaluate.protocols",
+        "annotate push": "annotating:Annotate.push",
+        "annotate pull": "annotating:Annotate.pull",
+        "annotate status": "annotating:Annotate.status",
+        "annotate agreement": "annotating:Annotate.agreement",
+        "annotate adjudicate": "annotating:Annotate.adjudicate",
+        "annotate export": "annotating:Annotate.export",
+        "annotate serve": "annotating:Annotate.serve",
         "verify": "verifying:verify",
         "reproduce": "reproducing:reproduce",
         "tasks list": "tasks:Tasks.list",
@@ -121,6 +129,9 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
         "check": "checking:check",
         "prune": "checking:prune",
         "config show": "starting:Config.show",
+        "review": "reviewing:review",
+        "report": "reporting:report",
+        "trace": "reporting:trace",
     }
 )
 """By the words of the command, ``module:function`` or ``module:Class.method``."""
@@ -161,6 +172,13 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "evaluate label-errors": "goldpan evaluate label-errors --task requirement_type",
         "evaluate models": "goldpan evaluate models",
         "evaluate protocols": "goldpan evaluate protocols",
+        "annotate push": "goldpan annotate push --project pairs --form fix-pair --dataset data",
+        "annotate pull": "goldpan annotate pull --project pairs",
+        "annotate status": "goldpan annotate status --project pairs",
+        "annotate agreement": "goldpan annotate agreement --project pairs",
+        "annotate adjudicate": "goldpan annotate adjudicate --project pairs",
+        "annotate export": "goldpan annotate export --project pairs --output appendix",
+        "annotate serve": "goldpan annotate serve --install",
         "verify": "goldpan verify issue-resolution --workers 2",
         "tasks list": "goldpan tasks list --suite selu",
         "tasks show": "goldpan tasks show issue_type",
@@ -182,6 +200,9 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "check": "goldpan check lab",
         "prune": "goldpan prune --workspace s3://lab/faun --older-than 30",
         "config show": "goldpan config show",
+        "review": "goldpan review --model gpt-4o --dry-run",
+        "report": "goldpan report --output report.html",
+        "trace": "goldpan trace qa:numpy/numpy#12345",
     }
 )
 """The example at the end of each command's help, which a test parses."""

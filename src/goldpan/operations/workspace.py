@@ -1,4 +1,4 @@
-"""A workspace, as Python and the commands use it: opened here, worked on by `api.stages`."""
+"""A workspace, as Python and the commands use it: its operations are its methods."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from goldpan.api.stages import (
-    inspection,
-    reviewing,
-)
 from goldpan.core.config import Settings, Via, load_settings
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
@@ -23,10 +19,13 @@ from goldpan.operations import (
     mining,
     planning,
     reproducing,
+    reviewing,
     sharing,
     starting,
     verifying,
 )
+from goldpan.operations import reporting as reporting_operations
+from goldpan.operations.annotating import Annotate
 from goldpan.operations.building import Build
 from goldpan.operations.evaluating import Evaluate
 from goldpan.operations.mining import Mine
@@ -146,6 +145,11 @@ class Workspace:
         return Evaluate(self)
 
     @cached_property
+    def annotate(self) -> Annotate:
+        """Send rows to annotators in Label Studio, and collect their answers."""
+        return Annotate(self)
+
+    @cached_property
     def tasks(self) -> Tasks:
         """The tasks that models are evaluated on."""
         return Tasks(self)
@@ -178,15 +182,14 @@ class Workspace:
     filter = filtering.filter
     funnel = filtering.funnel
     why = filtering.why
-    trace = inspection.trace
+    trace = reporting_operations.trace
     review = reviewing.review
-    predict_review = reviewing.predict_review
     import_ = import_source
     verify = verifying.verify
     reproduce = reproducing.reproduce
     publish = sharing.publish
     diff = sharing.diff
-    report = inspection.report
+    report = reporting_operations.report
     open = starting.open_page
     check = checking.check
     prune = checking.prune

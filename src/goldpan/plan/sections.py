@@ -229,17 +229,13 @@ class Plan(Section):
 
 def operation_of(words: str) -> Operation:
     """Return the operation of a command."""
-    if words not in OPERATIONS:  # PENDING
-        from goldpan.operations.pending import PENDING
-
-        return read_operation(PENDING[words])
     return read_operation(find_function(OPERATIONS[words]))
 
 
 def family_operation(family: str) -> Operation:
-    """Return the operation that builds a family; one of a plugin's is built as qa is."""
+    """Return the operation that builds a family; one of a plugin's is built as code-edit is."""
     words = f"build {family}"
-    return operation_of(words if words in OPERATIONS or family == "code-edit" else "build qa")
+    return operation_of(words if words in OPERATIONS else "build code-edit")
 
 
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:

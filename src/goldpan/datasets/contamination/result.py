@@ -74,8 +74,8 @@ class ContaminationResult(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield which rows stand in other data, and by which evidence."""
         yield Line(
-            f"{self.dataset}: {self.contaminated:,} of {self.row_count:,} rows ({self.share:.1%}) also "
-            "occur in what it was compared with"
+            f"{self.dataset}: {self.contaminated:,} of {self.row_count:,} rows ({self.share:.1%}) "
+            "also occur in what it was compared with"
         )
         yield Line(f"  compared: {', '.join(self.columns)}")
         for other in self.against:
