@@ -62,13 +62,14 @@ def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
     issues, pairs = lab.funnel()
     assert (issues.kept, pairs.kept) == (16, 9)
     assert lab.rejects(lab.path / "rejects.csv") == 75
-    (coverage,) = lab.status()
-    assert coverage.complete
+    (stored,) = lab.status()
+    assert stored.coverage.complete
+    assert stored.stored["default"] == ["default"]
     assert lab.why(f"{REPO}#1").entry
     assert lab.trace(f"qa:{REPO}#5").complete
     assert lab.report(lab.path / "page.html").repos == (REPO,)
-    assert lab.repair() == {}
-    assert lab.check().damaged == ()
+    checked = lab.check(repair=True)
+    assert (checked.damaged, checked.repaired) == ((), ())
 
 
 def test_nothing_is_printed_unless_progress_is_asked_for(

@@ -41,7 +41,7 @@ MISSING = (
     "import nlbse23-comments none/java.csv",
     "tasks import bug_issue none.csv",
     "tasks add urgent --file none.csv --text body --label urgent",
-    "mine --repos none",
+    "mine --repo-file none",
     "mine --repo a/b --from-backup none",
     "review --workspace demo --settings none.toml",
     "filter --workspace demo --profile none.toml",

@@ -37,7 +37,14 @@ _REPO = re.compile(rf"{_OWNER}/(?!\.{{1,2}}$)[A-Za-z0-9._-]{{1,100}}")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that a run can be told."""
+    """Everything that a run can be told.
+
+    Args:
+        retries: How often a request is tried before the run continues without it.
+        timeout: Seconds without a byte before a request is given up.
+        plugins: Python files that add criteria, models and the like; in goldpan.toml, relative to
+            that file.
+    """
 
     workspace: Path = DEFAULT_WORKSPACE
     """Where raw replies and tables lie."""
@@ -56,15 +63,12 @@ class Settings:
     at_once: int = 0
     """The most repositories to mine at once; 0 is up to 8, fewer where memory is short."""
     retries: int = 3
-    """How often a request is tried before the run continues without it and retries later."""
     patience: float = 3_600.0
     """Seconds to wait while GitHub does not answer at all."""
     timeout: float = 60.0
-    """Seconds without a byte before a request is given up."""
     workers: int = 0
     """Processes that turn raw replies into tables; 0 is one per core."""
     plugins: tuple[Path, ...] = ()
-    """Python files to load as `--plugin` does; in ``goldpan.toml``, relative to that file."""
     trust: Trust = field(default=Trust(DEFAULT_WORKSPACE, (), given=True), repr=False)
     """What `goldpan.toml` says that counts only in a workspace that the user trusts."""
     withheld: str = field(default="", repr=False)

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from html import escape
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from goldpan.core.errors import GoldpanError
 
 Style = Literal["", "bold", "dim"]
 
@@ -74,8 +77,13 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the command: 0, or 3 where the result lacks something."""
+        """The exit code of the command: 0, 1 where it failed, or 3 where something is missing."""
         return 0
+
+    @property
+    def errors(self) -> Sequence[GoldpanError]:
+        """What failed, which the command says on standard error."""
+        return ()
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
@@ -116,8 +124,13 @@ class Results(Result, Sequence[R], Generic[R]):
 
     @property
     def exit_code(self) -> int:
-        """The highest exit code of any."""
-        return max((item.exit_code for item in self._items), default=0)
+        """1 where one failed, else 3 where something of one is missing."""
+        return min((code for item in self._items if (code := item.exit_code)), default=0)
+
+    @property
+    def errors(self) -> Sequence[GoldpanError]:
+        """What failed of each."""
+        return [error for item in self._items for error in item.errors]
 
 
 def cell_text(value: object) -> str:

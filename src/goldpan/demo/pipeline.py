@@ -26,9 +26,7 @@ from goldpan.commands import (
     comparing_screen,
     datasets,
     filtering,
-    history,
     issue_type,
-    mining_screen,
     reviewing,
 )
 from goldpan.commands.runs_screen import print_ran
@@ -62,6 +60,7 @@ from goldpan.filters.profile import Profile, load_profile
 from goldpan.git.clone import clone
 from goldpan.git.process import check_version
 from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.history.fetch_history import FetchedHistory
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
@@ -104,11 +103,11 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
             copy.write_bytes((shipped / "replies" / REPLIES).read_bytes())
             publish({copy: workspace.raw(REPO) / REPLIES})
         normalize(workspace, REPO, reporter, workers=settings.workers)
-        mining_screen.print_coverage(measure_coverage(workspace, REPO))
-        mining_screen.print_pairs([pair(workspace, REPO, find_rules("default"))])
+        show(measure_coverage(workspace, REPO).blocks())
+        show(pair(workspace, REPO, find_rules("default")).blocks())
         with as_file(shipped / BUNDLE) as bundle:
             cloned = clone(workspace, REPO, reporter, source=bundle.resolve())
-        history.print_histories([(cloned, read_history(workspace, REPO, reporter))])
+        show(FetchedHistory(cloned, read_history(workspace, REPO, reporter)).blocks())
         filtering.print_filtered(run_filters(workspace, [REPO], profile, reporter))
         _review(workspace, profile, reporter, console)
         for name in FAMILIES:

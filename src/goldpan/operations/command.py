@@ -23,8 +23,10 @@ from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.show import show
+from goldpan.operations.messages import complain
 from goldpan.operations.signature import (
     REQUIRED,
+    Kind,
     Operation,
     Parameter,
     fields_of,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 _COMMON, _SETTINGS = "Workspace and output", "Settings for this run (goldpan.toml)"
 _ORDER = {_SETTINGS: 7, _COMMON: 9}
 PROGRAM = "goldpan"
+_OPEN = "path"
+"""The parameter of `Workspace` that is ``--workspace`` on the command line."""
 JSON_HELP = "Print the result as JSON."
 
 
@@ -82,12 +86,13 @@ def make_group(name: str, about: str) -> cyclopts.App:
 
 def command_function(operation: Operation) -> Callable[..., int]:
     """Return a function whose signature is what the command line takes."""
-    named = [item.name for item in operation.parameters if item.kind == "argument"]
+    named = ["workspace"] if _OPEN in operation.opening else []
+    named += [item.name for item in operation.parameters if item.kind == "argument"]
 
     def command(*arguments: Any, **values: Any) -> int:
         return _run(operation, dict(zip(named, arguments, strict=False)) | values)
 
-    parameters = list(_parameters(operation))
+    parameters = sorted(_parameters(operation), key=lambda item: item.kind)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in parameters}
     return command
@@ -100,10 +105,12 @@ def opening_parameters(operation: Operation) -> Iterator[tuple[Parameter, str]]:
     if not operation.owner:
         return
     opening = {item.name: item for item in read_operation(Workspace.__init__).parameters}
-    yield replace(opening["path"], name="workspace", kind="option"), _COMMON
+    kind: Kind = "argument" if _OPEN in operation.opening else "option"
+    yield replace(opening[_OPEN], name="workspace", kind=kind), _COMMON
     yield opening["tasks"], _COMMON
     for name in operation.opening:
-        yield opening[name], _SETTINGS
+        if name != _OPEN:
+            yield opening[name], _SETTINGS
 
 
 def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
@@ -126,13 +133,21 @@ def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
         else:
             yield _keyword(parameter.name, annotation, parameter.default)
     for parameter, title in opening_parameters(operation):
-        described = _described(parameter, _group(title))
-        yield _keyword(parameter.name, Annotated[parameter.type, described], parameter.default)
+        described: Any = Annotated[parameter.type, _described(parameter, _group(title))]
+        if parameter.kind == "argument":  # which cyclopts also takes as an option
+            yield inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=parameter.default,
+                annotation=described,
+            )
+        else:
+            yield _keyword(parameter.name, described, parameter.default)
     if returns_result(operation):
-        described = cyclopts.Parameter(
+        about = cyclopts.Parameter(
             name="--json", help=JSON_HELP, group=_group(_COMMON), show_default=False
         )
-        yield _keyword("json", Annotated[bool, described], False)
+        yield _keyword("json", Annotated[bool, about], False)
 
 
 def returns_result(operation: Operation) -> bool:
@@ -150,13 +165,15 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 
 def _described(parameter: Parameter, panel: cyclopts.Group | None) -> cyclopts.Parameter:
-    is_flag = parameter.type is bool
+    is_flag = parameter.type in (bool, bool | None)
     settings: dict[str, Any] = {
         "help": parameter.help,
-        "show_default": parameter.default not in (None, "", (), False, REQUIRED),
+        "show_default": parameter.default not in (None, "", (), False, True, REQUIRED),
     }
     if parameter.kind != "argument":
         settings["name"] = f"--{parameter.option}"
+    if is_flag and parameter.default is not False:
+        settings["negative"] = f"--no-{parameter.option}"
     if not is_flag and "|" not in parameter.placeholder:
         settings["metavar"] = parameter.placeholder
     if limits := _limits(parameter):
@@ -178,13 +195,10 @@ def _limits(parameter: Parameter) -> dict[str, Any]:
 def _run(operation: Operation, values: dict[str, Any]) -> int:
     """Call an operation on what the command line names, print its result, return the exit code."""
     as_json = values.pop("json", False)
-    opening = {
-        name: values.pop(name)
-        for name in ("workspace", "tasks", *operation.opening)
-        if name in values
-    }
+    names = ("workspace", "tasks", *operation.opening) if operation.owner else ()
+    opening = {name: values.pop(name) for name in names if name in values}
     if "workspace" in opening:
-        opening["path"] = opening.pop("workspace")
+        opening[_OPEN] = opening.pop("workspace")
     try:
         owner = _owner(operation, opening, as_json) if operation.owner else None
         result = operation.call(owner, typed_values(operation, values))
@@ -193,6 +207,8 @@ def _run(operation: Operation, values: dict[str, Any]) -> int:
     if result is None:
         return 0
     print_result(result, as_json)
+    for error in result.errors:
+        complain(error)
     return int(result.exit_code)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.core.config import repository_name
-from goldpan.core.errors import WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.suggest import question
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.core.workspace import existing
@@ -38,6 +38,28 @@ def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) 
         if name.lower() not in held:
             raise WorkspaceError(f"{layout.root} does not hold {name}", _how_to_get(name, held))
     return names
+
+
+def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[str]:
+    """Return the repositories that are named here and in the lines of a file, each once."""
+    names = [repository_name(repo) for repo in repos]
+    if file is not None:
+        try:
+            lines = Path(file).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{file} cannot be read: {error}", "Give a text file with one OWNER/NAME per line"
+            ) from None
+        for number, line in enumerate(lines, 1):
+            if text := line.partition("#")[0].strip():
+                try:
+                    names.append(repository_name(text))
+                except UsageError as error:
+                    raise UsageError(f"{file}:{number}: {error.problem}", error.remedy) from None
+    first: dict[str, str] = {}
+    for name in names:
+        first.setdefault(name.lower(), name)
+    return list(first.values())
 
 
 def absolute_layout(layout: Layout) -> Layout:

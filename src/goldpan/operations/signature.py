@@ -49,8 +49,8 @@ class Parameter:
 
     @property
     def option(self) -> str:
-        """The name on the command line."""
-        return _OPTIONS.get(self.name, self.name).replace("_", "-")
+        """The name on the command line; ``from_``, a word of Python, is ``from``."""
+        return _OPTIONS.get(self.name, self.name).rstrip("_").replace("_", "-")
 
     @property
     def is_required(self) -> bool:
@@ -118,7 +118,10 @@ def read_operation(function: Callable[..., Any]) -> Operation:
 
 
 def opens_with(*settings: str) -> Callable[[F], F]:
-    """Return a decorator: the command also takes these parameters of `Workspace`."""
+    """Return a decorator: the command also takes these parameters of `Workspace`.
+
+    With ``path``, the workspace may also be named without ``--workspace``.
+    """
 
     def mark(function: F) -> F:
         setattr(function, _OPENING, settings)

@@ -52,13 +52,29 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 )
 """The panel of help of each command or group, in the order of the pipeline."""
 
-GROUPS: Mapping[str, str] = MappingProxyType({})
+GROUPS: Mapping[str, str] = MappingProxyType(
+    {
+        "mine": "mining:Mine",
+        "config": "starting:Config",
+    }
+)
 """The summary of each group of commands."""
 
 OPERATIONS: Mapping[str, str] = MappingProxyType(
     {
-        "pair": "mining:pair",
+        "init": "starting:init",
+        "trust": "starting:trust",
+        "doctor": "starting:doctor",
+        "mine": "mining:Mine.__call__",
+        "mine gharchive": "mining:Mine.gharchive",
         "normalize": "mining:normalize",
+        "clone": "mining:clone",
+        "pair": "mining:pair",
+        "status": "coverage:status",
+        "open": "starting:open_page",
+        "check": "checking:check",
+        "prune": "checking:prune",
+        "config show": "starting:Config.show",
         "verify": "verifying:verify",
         "reproduce": "reproducing:reproduce",
     }
@@ -67,8 +83,19 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
 
 EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
-        "pair": "goldpan pair --repo numpy/numpy --rules faun-eval",
+        "init": "goldpan init lab",
+        "trust": "goldpan trust lab",
+        "doctor": "goldpan doctor",
+        "mine": "goldpan mine --repo numpy/numpy",
+        "mine gharchive": "goldpan mine gharchive --from 2022-01-01 --to 2022-01-02",
         "normalize": "goldpan normalize --repo numpy/numpy",
+        "clone": "goldpan clone --repo numpy/numpy",
+        "pair": "goldpan pair --repo numpy/numpy --rules faun-eval",
+        "status": "goldpan status --repo numpy/numpy",
+        "open": "goldpan open",
+        "check": "goldpan check lab",
+        "prune": "goldpan prune --workspace s3://lab/faun --older-than 30",
+        "config show": "goldpan config show",
         "reproduce": "goldpan reproduce selu --table 3 --data papers",
         "verify": "goldpan verify issue-resolution --workers 2",
     }

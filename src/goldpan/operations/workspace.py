@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from goldpan.api.stages import (
     building,
     evaluation,
     filtering,
     inspection,
-    mining,
     reviewing,
 )
 from goldpan.core.config import Settings, Via, load_settings
-from goldpan.core.errors import UsageError
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
-from goldpan.operations import mining as operations_mining
-from goldpan.operations import reproducing, verifying
-
-if TYPE_CHECKING:
-    from goldpan.core.remote.mirror import Pruned
+from goldpan.operations import checking, coverage, mining, reproducing, starting, verifying
+from goldpan.operations.mining import Mine
+from goldpan.operations.starting import Config
 
 
 class Workspace:
@@ -65,18 +62,18 @@ class Workspace:
             workers: Processes that turn raw replies into tables. (default: one per core)
             tasks: A directory with your own tasks. (default: WORKSPACE/tasks)
         """
-        self.settings: Settings = load_settings(
-            {
-                "workspace": path,
-                "api_url": api_url,
-                "via": via,
-                "since": since,
-                "concurrency": concurrency,
-                "at_once": at_once,
-                "patience": patience,
-                "workers": workers,
-            }
-        )
+        arguments = {
+            "workspace": path,
+            "api_url": api_url,
+            "via": via,
+            "since": since,
+            "concurrency": concurrency,
+            "at_once": at_once,
+            "patience": patience,
+            "workers": workers,
+        }
+        self.given = frozenset(name for name, value in arguments.items() if value is not None)
+        self.settings: Settings = load_settings(arguments)
         self._layout = Layout(self.settings.workspace)
         use_tasks(self.path, None if tasks is None else Path(tasks))
         self._progress = progress
@@ -102,18 +99,6 @@ class Workspace:
         mirror = mirror_at(self.path.absolute())
         return 0 if mirror is None else mirror.push()
 
-    def prune(self, older_than: float = 7.0) -> Pruned:
-        """Delete from the store of an address what no file is made of, and is so many days old.
-
-        Raises `UsageError` for a directory, of which nothing is kept twice.
-        """
-        mirror = mirror_at(self.path.absolute())
-        if mirror is None:
-            raise UsageError(
-                f"The workspace {self.path} is not in a store", "Give --workspace s3://BUCKET/NAME"
-            )
-        return mirror.prune(timedelta(days=older_than))
-
     def __enter__(self) -> Self:
         return self
 
@@ -128,15 +113,24 @@ class Workspace:
         """Return what tells how far the work is, silent without `progress`; use it by `with`."""
         return Reporter(quiet=not self._progress)
 
+    @cached_property
+    def config(self) -> Config:
+        """Show the settings in effect."""
+        return Config(self)
+
+    @cached_property
+    def mine(self) -> Mine:
+        """Mine repositories, or the events of all public ones from GH Archive."""
+        return Mine(self)
+
     # The stages, in the order of the pipeline. Each is written in its own module.
-    mine = mining.mine
-    mine_many = mining.mine_many
-    predict = mining.predict
-    predict_many = mining.predict_many
-    from_backup = mining.from_backup
-    normalize = operations_mining.normalize
+    init = starting.init
+    trust = starting.trust
+    doctor = starting.doctor
+    normalize = mining.normalize
     clone = mining.clone
-    pair = operations_mining.pair
+    pair = mining.pair
+    status = coverage.status
     basis = filtering.basis
     near_duplicates = filtering.near_duplicates
     filter = filtering.filter
@@ -155,7 +149,7 @@ class Workspace:
     evaluate = evaluation.evaluate
     plan = evaluation.plan
     label_errors = evaluation.label_errors
-    status = mining.status
-    check = inspection.check
-    repair = inspection.repair
     report = inspection.report
+    open = starting.open_page
+    check = checking.check
+    prune = checking.prune

@@ -61,7 +61,8 @@ class MineStep(Step):
 
     def run(self) -> Outcome:
         """Mine it; raises `MiningError` where GitHub stopped answering on the way."""
-        return self.outcome(self.setting.lab.mine(self.unit.subject, license=self.license))
+        (result,) = self.setting.lab.mine(self.unit.subject, license=self.license)
+        return self.outcome(result)
 
     @property
     def license(self) -> str | None:

@@ -184,7 +184,8 @@ class CloneStep(Step):
         """Clone it, and read its pull requests."""
         repo = self.setting.repository(self.unit.subject)
         lab, section = self.setting.lab, self.setting.file.plan.clone
-        ((_, history),) = lab.clone(repo, source=self._source(), network=section.network)
+        (fetched,) = lab.clone(repo, source=self._source(), network=section.network)
+        history = fetched.history
         outputs = tuple(lab.layout.table(repo, name) for name in _CLONED)
         lacks = (f"{history.unasked:,} diffs",) if history.unasked else ()
         summary = f"{history.pulls:,} pull requests read, {history.changes:,} changed files"

@@ -11,9 +11,7 @@ from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
-    from goldpan.check import CheckResult
     from goldpan.explain import Explanation
-    from goldpan.miners.repair import Repair
     from goldpan.operations.workspace import Workspace
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace
@@ -41,31 +39,6 @@ def trace(
 
     paths = [Path(dataset) for dataset in datasets]
     return trace(existing(self.layout), example_id, paths, verify=verify)
-
-
-def check(self: Workspace) -> CheckResult:
-    """Verify every file of the workspace against its digest."""
-    from goldpan.check import check_workspace
-
-    with self.reporting() as reporter:
-        return check_workspace(existing(self.layout), reporter)
-
-
-def repair(self: Workspace, *repos: str) -> dict[str, Repair]:
-    """Set damaged raw replies aside and keep the rest, without network access.
-
-    Without repositories, all archives of the workspace that are damaged are mended.
-    """
-    from goldpan.check import repair_archives
-    from goldpan.miners.repair import repair
-
-    if not repos:
-        return repair_archives(existing(self.layout))
-    repairs = {}
-    for name in repos:
-        with self.layout.lock(name):
-            repairs[name] = repair(self.layout.raw(name))
-    return repairs
 
 
 def report(

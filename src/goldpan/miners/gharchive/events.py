@@ -111,7 +111,7 @@ def event_types(names: Iterable[str]) -> tuple[str, ...]:
     """Return the named types, each once and sorted; raises `UsageError` for unknown ones."""
     types = sorted({name.strip() for name in names if name.strip()})
     if not types:
-        raise UsageError("--events names no type of event", f"Give --events {ISSUES}")
+        raise UsageError("--event names no type of event", f"Give --event {ISSUES}")
     for name in types:
         if name not in TYPES:
             near = difflib.get_close_matches(name, TYPES, 3, 0.5) or list(TYPES)
