@@ -173,6 +173,8 @@ def _parameter(
         simple = types.GenericAlias(tuple, (simple, ...))
     if is_dataclass(simple):
         kind = "group"
+    if get_origin(simple) is tuple and isinstance(default, str):
+        default = (default,)
     placeholder = placeholder or _PLACEHOLDERS.get(name, "") or _placeholder(simple)
     text = " ".join(about.split()) or _HELP.get(name, "")
     is_mapping = _is_mapping(annotation)
