@@ -53,6 +53,14 @@ class Parameter:
         return _OPTIONS.get(self.name, self.name).rstrip("_").replace("_", "-")
 
     @property
+    def shown_default(self) -> str:
+        """The default as help shows it; empty where there is none to show."""
+        if self.default in (None, (), False, True, REQUIRED):
+            return ""
+        is_list = isinstance(self.default, tuple)
+        return ", ".join(map(str, self.default)) if is_list else str(self.default)
+
+    @property
     def is_required(self) -> bool:
         """Whether it has no default."""
         return self.default is REQUIRED
