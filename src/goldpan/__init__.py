@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
     from goldpan.operations.planning import run
+    from goldpan.operations.values import Execution, Sandbox
     from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
     from goldpan.plugins import register
@@ -56,6 +57,7 @@ __all__ = [
     "DiffResult",
     "Evaluation",
     "EvaluationError",
+    "Execution",
     "Explanation",
     "FilterResult",
     "GoldpanError",
@@ -66,6 +68,7 @@ __all__ = [
     "PlanResult",
     "RunRecord",
     "RunResult",
+    "Sandbox",
     "UsageError",
     "Workspace",
     "WorkspaceError",
@@ -86,6 +89,7 @@ _MODULES = {
     "DiffResult": "datasets.diff.result",
     "Evaluation": "api.evaluation",
     "EvaluationError": "core.errors",
+    "Execution": "operations.values",
     "Explanation": "explain",
     "FilterResult": "filters.pipeline",
     "GoldpanError": "core.errors",
@@ -96,6 +100,7 @@ _MODULES = {
     "PlanResult": "plan.results",
     "RunRecord": "evaluation.record",
     "RunResult": "evaluation.run",
+    "Sandbox": "operations.values",
     "UsageError": "core.errors",
     "Workspace": "operations.workspace",
     "WorkspaceError": "core.errors",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from goldpan.commands import comparing, finetuning, label_errors, verifying
+from goldpan.commands import comparing, finetuning, label_errors
 from goldpan.commands.evaluating_screen import (
     print_all_ran,
     print_estimate,
@@ -44,7 +44,6 @@ app = typer.Typer(
 app.command()(comparing.compare)
 app.command()(finetuning.finetune)
 app.command("label-errors")(label_errors.label_errors)
-app.command()(verifying.resolved)
 
 Tasks = Annotated[
     list[str] | None, typer.Option("--task", help="A task; may be given several times.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.table import Table as RichTable
 
@@ -32,12 +32,40 @@ def _show_table(table: Table) -> None:
         for number, name in enumerate(table.columns)
         if console.width >= _WIDE or name not in table.wide
     ]
+    for columns in _parts(table, shown, console.width):
+        console.print(_drawn(table, columns))
+
+
+def _drawn(table: Table, columns: Sequence[int]) -> RichTable:
     drawn = RichTable(box=None, header_style="dim", title=table.title or None, title_justify="left")
-    for number in shown:
+    for number in columns:
         drawn.add_column(
-            table.columns[number], justify="right" if is_numeric(table, number) else "left"
+            clean(table.columns[number]),
+            justify="right" if is_numeric(table, number) else "left",
+            no_wrap=bool(table.repeated),
         )
     for place, row in enumerate(table.cells):
-        cells = [clean(cell_text(row[number])) for number in shown]
+        cells = [clean(cell_text(row[number])) for number in columns]
         drawn.add_row(*cells, style="dim" if place in table.dim else None)
-    console.print(drawn)
+    return drawn
+
+
+def _parts(table: Table, shown: Sequence[int], width: int) -> Iterator[list[int]]:
+    """Yield columns that fit beside each other; all of them where the table is not to be split."""
+    first = list(shown[: table.repeated])
+    if not table.repeated:
+        yield list(shown)
+        return
+    room = width - sum(_width(table, number) for number in first)
+    part: list[int] = []
+    for number in shown[table.repeated :]:
+        if part and sum(_width(table, other) for other in [*part, number]) > room:
+            yield [*first, *part]
+            part = []
+        part.append(number)
+    yield [*first, *part]
+
+
+def _width(table: Table, number: int) -> int:
+    texts = [table.columns[number], *(cell_text(row[number]) for row in table.cells)]
+    return max(map(len, texts)) + 2

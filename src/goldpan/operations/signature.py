@@ -7,6 +7,7 @@ before ``*`` are arguments of the command, ``*repos`` is ``--repo``, the others 
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,14 @@ class Parameter:
     def option(self) -> str:
         """The name on the command line; ``from_``, a word of Python, is ``from``."""
         return _OPTIONS.get(self.name, self.name).rstrip("_").replace("_", "-")
+
+    @property
+    def shown_default(self) -> str:
+        """The default as help shows it; empty where there is none to show."""
+        if self.default in (None, (), False, True, REQUIRED):
+            return ""
+        is_list = isinstance(self.default, tuple)
+        return ", ".join(map(str, self.default)) if is_list else str(self.default)
 
     @property
     def is_required(self) -> bool:
@@ -178,6 +187,8 @@ def _parameter(
         simple = types.GenericAlias(tuple, (simple, ...))
     if is_dataclass(simple):
         kind = "group"
+    if get_origin(simple) is tuple and isinstance(default, str):
+        default = (default,)
     placeholder = placeholder or _PLACEHOLDERS.get(name, "") or _placeholder(simple)
     text = " ".join(about.split()) or _HELP.get(name, "")
     is_mapping = _is_mapping(annotation)
@@ -186,9 +197,20 @@ def _parameter(
     )
 
 
+class _LaterType:
+    """Stands for a type that only type checkers import, which no command line can give."""
+
+
+class _Names(dict[str, Any]):
+    def __missing__(self, name: str) -> Any:
+        return getattr(builtins, name, _LaterType)
+
+
 def _resolved(annotation: Any, scope: Mapping[str, Any]) -> Any:
     """Return an annotation as the type that it names."""
-    return eval(annotation, dict(scope)) if isinstance(annotation, str) else annotation  # noqa: S307 - our own source
+    if not isinstance(annotation, str):
+        return annotation
+    return eval(annotation, {}, _Names(scope))  # noqa: S307 - our own source
 
 
 def _simple(annotation: Any) -> Any:

@@ -89,6 +89,8 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
         "check": "checking:check",
         "prune": "checking:prune",
         "config show": "starting:Config.show",
+        "verify": "verifying:verify",
+        "reproduce": "reproducing:reproduce",
     }
 )
 """By the words of the command, ``module:function`` or ``module:Class.method``."""
@@ -119,6 +121,8 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "check": "goldpan check lab",
         "prune": "goldpan prune --workspace s3://lab/faun --older-than 30",
         "config show": "goldpan config show",
+        "reproduce": "goldpan reproduce selu --table 3 --data papers",
+        "verify": "goldpan verify issue-resolution --workers 2",
     }
 )
 """The example at the end of each command's help, which a test parses."""

@@ -12,14 +12,22 @@ from goldpan.api.stages import (
     evaluation,
     inspection,
     reviewing,
-    verification,
 )
 from goldpan.core.config import Settings, Via, load_settings
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
-from goldpan.operations import checking, coverage, filtering, mining, planning, starting
+from goldpan.operations import (
+    checking,
+    coverage,
+    filtering,
+    mining,
+    planning,
+    reproducing,
+    starting,
+    verifying,
+)
 from goldpan.operations.mining import Mine
 from goldpan.operations.starting import Config
 from goldpan.operations.tasks import Tasks
@@ -148,8 +156,8 @@ class Workspace:
     predict_review = reviewing.predict_review
     build = building.build
     import_ = import_source
-    verify = verification.verify
-    resolved = verification.resolved
+    verify = verifying.verify
+    reproduce = reproducing.reproduce
     datasets = building.datasets
     dataset = building.dataset
     publish = building.publish
