@@ -28,7 +28,7 @@ from goldpan.plan.assess import recipe_of
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
 from goldpan.plan.record import Record, write_record
-from goldpan.plan.repository_steps import RENAMED
+from goldpan.plan.context import RENAMED
 from goldpan.plan.run import OpenPlan
 from tests.twin import workload_world
 

@@ -78,6 +78,5 @@ def _rows(operation: Operation) -> Iterator[tuple[str, str, str]]:
 def _row(parameter: Parameter) -> tuple[str, str, str]:
     shown = parameter.name if parameter.kind == "argument" else f"--{parameter.option}"
     takes = "" if bool in (parameter.type, *get_args(parameter.type)) else parameter.placeholder
-    says_default = not (parameter.is_required or parameter.default in (None, "", (), False))
-    default = f" [default: {parameter.default}]" if says_default else ""
+    default = f" [default: {shown_default}]" if (shown_default := parameter.shown_default) else ""
     return f"`{shown}`", takes, parameter.help + default

@@ -206,7 +206,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 BAD: list[tuple[str, int, tuple[Any, ...]]] = [
     ("mine", 2, ("No repository was named", "--repo-file FILE")),
     ("mine --repo ../x", 2, ("'../x'", "OWNER/NAME")),
-    ("mine --repo a/b --via soap", 2, ("soap", "--via", "'auto', 'graphql'")),
+    ("mine --repo a/b --via soap", 2, ("soap", "--via", '"auto", "graphql", "rest"')),
     ("mine --repo a/b --via graphql", 2, ("without a token", "GITHUB_TOKEN", "--via rest")),
     ("mine --repo a/b --since soon", 2, ("--since soon", "2024-08-01")),
     ("mine --repo a/b --api-url gopher://x", 2, ("gopher://x", "https://HOST/api/v3")),

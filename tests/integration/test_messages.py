@@ -14,8 +14,9 @@ from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
 from goldpan.operations.command import find_function
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import OPERATIONS
-from goldpan.plan.family_sections import FAMILIES
-from goldpan.plan.file import check_plan, load_plan
+from goldpan.plan.check import check_plan
+from goldpan.plan.datasets import OF_TASKS, STAGE_OF
+from goldpan.plan.file import load_plan
 from tests.console import run, sentence
 from tests.demo_workspace import attempt, make_demo
 from tests.places import ROOT
@@ -107,7 +108,9 @@ def test_a_plan_with_an_unknown_family_is_told_all(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match=r"did you mean issue-type\?") as caught:
         check_plan(load_plan(path))
-    assert [name for name in (*RECIPES, *FAMILIES) if name not in caught.value.remedy] == []
+    assert [
+        name for name in (*RECIPES, *STAGE_OF, OF_TASKS) if name not in caught.value.remedy
+    ] == []
 
 
 def test_a_question_ends_as_one(tmp_path: Path) -> None:

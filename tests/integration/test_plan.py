@@ -91,6 +91,16 @@ def test_the_tables_are_those_of_the_commands(folder: Path, twin: Twin) -> None:
     assert made(folder / "lab") == made(folder / "other")
 
 
+def test_raw_replies_that_are_there_are_worked_on_without_github(folder: Path, twin: Twin) -> None:
+    shutil.copytree(folder / "lab" / "raw", folder / "other" / "raw")
+    write_plan(folder, f"[mine]\nenabled = false\n{SMALL}", workspace="other")
+    requests = twin.count
+    assert states(run_json(twin, folder)) == UNITS
+    assert twin.count == requests
+    assert made(folder / "other") == made(folder / "lab")
+    assert run(twin, folder).out == "Nothing to do: all 6 units are up to date.\n"
+
+
 def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, twin: Twin) -> None:
     write_plan(folder, SMALL.replace("[clone]", '[pair]\nrules = "unconfirmed"\n[clone]'))
     requests = twin.count

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 from rich.console import Console
 
-from goldpan.plan.progress import Display, Lines
 from goldpan.core.progress import Reporter
+from goldpan.plan.progress import Display, Lines
 from goldpan.plan.record import Change
 from goldpan.plan.results import Event, UnitResult
 from goldpan.plan.unit import Stage, Unit

@@ -26,7 +26,6 @@ from goldpan.core.show import show
 from goldpan.operations.group import Group
 from goldpan.operations.messages import complain
 from goldpan.operations.signature import (
-    REQUIRED,
     Kind,
     Operation,
     Parameter,
@@ -184,7 +183,7 @@ def _described(parameter: Parameter, panel: cyclopts.Group | None) -> cyclopts.P
     is_flag = parameter.type in (bool, bool | None)
     settings: dict[str, Any] = {
         "help": parameter.help,
-        "show_default": parameter.default not in (None, "", (), False, True, REQUIRED),
+        "show_default": (lambda _: shown) if (shown := parameter.shown_default) else False,
     }
     if parameter.kind == "argument":
         settings["required"] = parameter.is_required

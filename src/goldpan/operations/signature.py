@@ -53,6 +53,14 @@ class Parameter:
         return _OPTIONS.get(self.name, self.name).rstrip("_").replace("_", "-")
 
     @property
+    def shown_default(self) -> str:
+        """The default as help shows it; empty where there is none to show."""
+        if self.default in (None, (), False, True, REQUIRED):
+            return ""
+        is_list = isinstance(self.default, tuple)
+        return ", ".join(map(str, self.default)) if is_list else str(self.default)
+
+    @property
     def is_required(self) -> bool:
         """Whether it has no default."""
         return self.default is REQUIRED
@@ -203,6 +211,8 @@ def _parameter(
         simple = types.GenericAlias(tuple, (simple, ...))
     if is_dataclass(simple):
         kind = "group"
+    if get_origin(simple) is tuple and isinstance(default, str):
+        default = (default,)
     placeholder = placeholder or _PLACEHOLDERS.get(name, "") or _placeholder(simple)
     text = " ".join(about.split()) or _HELP.get(name, "")
     is_mapping = _is_mapping(annotation)

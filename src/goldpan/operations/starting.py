@@ -44,15 +44,19 @@ class NewWorkspace(Result):
 
 @opens_with("path")
 def init(self: Workspace) -> NewWorkspace:
-    """Create a workspace with a commented settings file."""
-    file = self.path / CONFIG_FILE
-    if file.exists():
-        raise UsageError(f"{file} already exists", "Edit it, or name another directory")
+    """Create a workspace with a commented settings file and a commented plan."""
+    from goldpan.plan.template import commented_plan
+
+    file, plan = self.path / CONFIG_FILE, self.path / "plan.toml"
+    for path in (file, plan):
+        if path.exists():
+            raise UsageError(f"{path} already exists", "Edit it, or name another directory")
     with named(file):
         self.path.mkdir(parents=True, exist_ok=True)
         file.write_text(settings_template(), encoding="utf-8")
+        plan.write_text(f'workspace = "."\n\n{commented_plan()}', encoding="utf-8")
     record_trust(self.path, [file], os.environ)
-    return NewWorkspace(self.path, (file,))
+    return NewWorkspace(self.path, (file, plan))
 
 
 def settings_template() -> str:

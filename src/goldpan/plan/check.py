@@ -26,6 +26,8 @@ def check_plan(file: PlanFile, own: Path | None = None) -> None:
         _check(file, "mine.licenses", stated_license, license)
     for name in file.plan.tasks:
         _check(file, f"tasks.{name}", find_task, name, own)
+    if (review := file.plan.review) is not None:
+        _check(file, "review", _review_settings, file.given(review))
     for profile in file.profiles:
         _check(file, "profile", _filters_profile, profile)
     for number, dataset in enumerate(file.datasets):
@@ -72,6 +74,13 @@ def _finders(
         f"{OF_TASKS} split": lambda value: find_split(value, load_splits(None)),
         f"{OF_TASKS} method": find_method,
     }
+
+
+def _review_settings(given: Mapping[str, Any]) -> object:
+    from goldpan.annotation.review.settings import load_review_settings
+
+    stated = {"models": given.get("model"), **given.get("settings", {})}
+    return load_review_settings(given.get("settings_file"), stated)
 
 
 def _filters_profile(name: str) -> object:

@@ -256,7 +256,7 @@ def plan_section() -> type[Plan]:
         without=("rules", "settings", "list", "rejects"),
         several=("profile",),
     )
-    review = _of(StageSection, "review", without=("rules",))
+    review = _of(StageSection, "review", without=("rules", "dataset", "calibrate"))
     push: dict[str, Any] = {
         "push": (_of(StageSection, "annotate push", without=("rules",)) | None, None)
     }

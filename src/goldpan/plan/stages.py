@@ -72,6 +72,14 @@ def clone_source(context: Context, repo: str) -> dict[str, str]:
     return {"source": context.file.source(source_of(source, context.repository(repo)))}
 
 
+def _review_inputs(step: OperationStep) -> dict[str, str]:
+    context, file = step.context, step.section.get("settings_file")
+    digests = context.filtered(step.repos, step.section.get("profile"), context.file.rules[0])
+    return digests | (
+        {} if file is None else {f"file {file}": digest_of(context.file.resolve(file))}
+    )
+
+
 def _review_verdicts(step: OperationStep) -> list[Path]:
     name = step.context.profile(step.section.get("profile")).name
     repos = map(step.context.repository, step.repos)
@@ -146,9 +154,7 @@ FILTER = Files(
     line=lambda result, values: _kept_line(result[0], values["rules"]),
 )
 REVIEW = Files(
-    inputs=lambda step: step.context.filtered(
-        step.repos, step.section.get("profile"), step.context.file.rules[0]
-    ),
+    inputs=_review_inputs,
     outputs=lambda step, _: _review_verdicts(step),
 )
 IMPORT = Files(
