@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 from annotated_types import Ge
 
-from goldpan.core.result import Result
 from goldpan.operations.group import Group
 from goldpan.operations.repositories import known_repositories
 from goldpan.operations.signature import helped_by
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from goldpan.operations.dataset import Dataset
 
 Answer = Literal["best", "first", "all", "reviewed"]
+Kept = Literal["qa", "fault-localization", "code-edit", "issue-resolution"]
+"""The families that are built of what a profile keeps."""
 Paths = Sequence[Path | str]
 
 
@@ -46,15 +47,20 @@ class _Rows:
 class Build(Group):
     """Build a dataset: Parquet files, card, Croissant metadata and provenance."""
 
-    def __call__(self, family: str, *repos: str, **options: Any) -> Dataset | Result:
+    @overload
+    def __call__(self, family: Kept, *repos: str, **options: Any) -> Dataset: ...
+
+    @overload
+    def __call__(self, family: str, *repos: str, **options: Any) -> Any: ...
+
+    def __call__(self, family: str, *repos: str, **options: Any) -> Any:
         """Build a dataset of a family by its name, a plugin's too, with the family's options.
 
         `lab.build("qa", split="none")` is `lab.build.qa(split="none")`.
         """
         method = getattr(self, family.replace("-", "_"), None)
         if family in _FAMILIES and method is not None:
-            built: Dataset | Result = method(*repos, **options)
-            return built
+            return method(*repos, **options)
         return self.of_plugin(family, *repos, **options)
 
     def qa(
