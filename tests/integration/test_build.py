@@ -11,9 +11,9 @@ import pytest
 
 from goldpan.builders.build import BuildResult, build
 from goldpan.builders.recipes import find_recipe
-from goldpan.commands.building import print_built
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.progress import Reporter
+from goldpan.core.show import show
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
@@ -97,9 +97,9 @@ def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFi
     assert "not-drawn" not in all_of_them.dropped
     assert (all_of_them.limit, all_of_them.written.rows) == (100, len(ids))
     capsys.readouterr()
-    print_built(all_of_them)
+    show(all_of_them.blocks())
     assert "12 of the 100 rows of --limit: the others were not there" in capsys.readouterr().out
-    print_built(five)
+    show(five.blocks())
     assert "of --limit" not in capsys.readouterr().out
     with pytest.raises(UsageError, match="The limit is 0 rows"):
         drawn(0)

@@ -6,10 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.operations.workspace import Workspace as Lab
-from goldpan.commands.evaluating import app
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparing import compare_runs
@@ -18,8 +15,10 @@ from goldpan.evaluation.models import boosted, fasttext
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol, in_part, settings_for
 from goldpan.evaluation.runs import read_runs
+from goldpan.operations.workspace import Workspace as Lab
 from goldpan.report.comparison.make import make_report
 from tests.comparing import add_run, two_labels, write_rows
+from tests.invoking import invoke
 from tests.tiny_models import tiny
 
 SELU = find_protocol("selu-paper")
@@ -80,10 +79,10 @@ def test_what_is_less_is_told_by_the_run_and_the_report(tmp_path: Path) -> None:
     data = two_labels()
     write_rows(Workspace(tmp_path), data)
     common = ["run", "--workspace", str(tmp_path), "--task", "requirement_type"]
-    result = CliRunner().invoke(app, [*common, "--model", "majority", "--protocol", "selu-paper"])
+    result = invoke("evaluate", *common, "--model", "majority", "--protocol", "selu-paper")
     assert "protocol selu-paper in part" in result.stdout
     assert "names no settings of majority" in result.stdout
-    plain = CliRunner().invoke(app, [*common, "--model", "majority"])
+    plain = invoke("evaluate", *common, "--model", "majority")
     assert "in part" not in plain.stdout
     add_run(Workspace(tmp_path), data, "good", 0.9, protocol="selu-paper")
     runs = read_runs(Workspace(tmp_path))

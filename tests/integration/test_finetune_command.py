@@ -9,10 +9,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from goldpan.commands.finetuning import finetune
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -50,11 +47,8 @@ def _dataset(root: Path) -> Path:
 
 def _say(root: Path, *arguments: str) -> Any:
     settings = [f"--set={name}={value}" for name, value in QUICK.items() if name != "word_epochs"]
-    return CliRunner().invoke(
-        APP,
-        ["--task", "requirement_type", "--workspace", str(root), *settings, *arguments],
-        catch_exceptions=False,
-    )
+    task = ("--task", "requirement_type")
+    return invoke("evaluate", "finetune", *task, "--workspace", root, *settings, *arguments)
 
 
 def test_fine_tunes_two_models_and_repeats_neither(tmp_path: Path) -> None:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.cli import app
 from goldpan.core.errors import DatasetError, GoldpanError
 from goldpan.reproduce.catalogue import find_recipe, recipe_names
 from goldpan.reproduce.data import DataFolder, MissingFileError
+from tests.invoking import invoke
 from tests.reproducing import SCORES, write_data, write_recipe
 
 pytest.importorskip("sklearn")
@@ -23,9 +22,7 @@ pytest.importorskip("sklearn")
 
 def run(*arguments: object) -> tuple[int, Any]:
     """Run `goldpan reproduce` with --json."""
-    done = CliRunner().invoke(app, ["reproduce", *map(str, arguments), "--json"])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = invoke("reproduce", *map(str, arguments), "--json")
     return done.exit_code, json.loads(done.stdout)
 
 
@@ -35,9 +32,7 @@ def cells(result: Any, table: int) -> dict[tuple[str, str], Any]:
 
 @pytest.mark.parametrize("name", recipe_names())
 def test_each_paper_says_without_data_why_a_cell_is_untested(tmp_path: Path, name: str) -> None:
-    done = CliRunner().invoke(
-        app, ["reproduce", name, "--workspace", str(tmp_path), "--no-run", "--json"]
-    )
+    done = invoke("reproduce", name, "--workspace", str(tmp_path), "--no-run", "--json")
     assert done.exit_code in (0, 3), done.output
     for table in json.loads(done.stdout)["tables"]:
         reasons = [*table["notes"], *table["problems"]]
@@ -103,7 +98,7 @@ def test_rows_that_are_not_the_papers_are_not_used(tmp_path: Path) -> None:
 def test_missing_files_of_one_source_are_one_line(tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path, ('note = "Beside the toys."\n', ""))
     arguments = ["reproduce", str(recipe), "--workspace", str(tmp_path / "w")]
-    done = CliRunner().invoke(app, arguments)
+    done = invoke(*arguments)
     assert done.exit_code == 3, done.output
     text = " ".join(done.stdout.split())
     folder = tmp_path / "w" / "reproduce" / "nobody" / "sources"
@@ -120,7 +115,7 @@ def test_missing_files_of_one_source_are_one_line(tmp_path: Path) -> None:
 def test_three_files_tell_the_same(tmp_path: Path) -> None:
     recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
     arguments = ["reproduce", str(recipe), "--data", str(data), "--workspace", str(tmp_path / "w")]
-    done = CliRunner().invoke(app, arguments)
+    done = invoke(*arguments)
     assert done.exit_code == 3, done.output
     assert "Of 3 cells recomputed, 2 agree to the printed digits" in done.stdout
     folder = tmp_path / "w" / "reproduce" / "nobody"
@@ -132,7 +127,7 @@ def test_three_files_tell_the_same(tmp_path: Path) -> None:
         assert output["files"][0]["sha256"] in text
         assert "0.8004" not in text, "as many digits as the print"
     before = {path.name: path.read_bytes() for path in folder.glob("result.*")}
-    CliRunner().invoke(app, arguments)
+    invoke(*arguments)
     assert before == {path.name: path.read_bytes() for path in folder.glob("result.*")}
 
 
@@ -151,9 +146,9 @@ def test_a_name_that_the_paper_has_not_is_an_error(
 ) -> None:
     recipe = write_recipe(tmp_path)
     command = ["reproduce", str(recipe), "--workspace", str(tmp_path / "w"), *arguments]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 2 or isinstance(done.exception, GoldpanError)
-    assert message in str(done.exception) + done.output
+    done = invoke(*command)
+    assert done.exit_code == 2 or done.exit_code in (1, 2)
+    assert message in done.stderr + done.output
     assert not (tmp_path / "w").exists()
 
 
@@ -221,7 +216,7 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
         subprocess.run(["bash", "-n", output / name], check=True)
     assert os.access(output / "submit.sh", os.X_OK)
     command = facts["jobs"][0]["command"]
-    done = CliRunner().invoke(app, command[1:])
+    done = invoke(*command[1:])
     assert done.exit_code == 0, done.output
     folder = tmp_path / "w" / "reproduce" / "nobody" / "jobs" / "a--requirement_type"
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.cli import app
 from goldpan.core.errors import DatasetError
 from goldpan.reproduce.arff import read_arff
 from goldpan.reproduce.computations.comment_forests import forest
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import SourceFile
+from tests.invoking import invoke
 from tests.places import DATA
 
 pytest.importorskip("sklearn")
@@ -27,9 +26,7 @@ needs_data = pytest.mark.skipif(
 
 
 def run(paper: str, *arguments: object) -> tuple[int, dict[str, Any]]:
-    done = CliRunner().invoke(app, ["reproduce", paper, *map(str, arguments), "--json"])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = invoke("reproduce", paper, *map(str, arguments), "--json")
     output = json.loads(done.stdout)
     return done.exit_code, {table["table"]: table for table in output["tables"]}
 

@@ -11,7 +11,6 @@ from typing import Any, get_args
 
 import pytest
 
-from goldpan import load
 from goldpan.core.config import CONFIG_FILE
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import sealed_json
@@ -160,7 +159,7 @@ def test_a_hostile_dataset_writes_nothing_elsewhere_and_runs_nothing(
         file.write_bytes(sealed_json(provenance))
     before = sorted(tmp_path.rglob("*"))
     with suppress(DatasetError, UsageError):
-        load(data).export(form, tmp_path / "out")
+        export(data, to=form, output=tmp_path / "out")
     after = [path for path in sorted(tmp_path.rglob("*")) if tmp_path / "out" not in path.parents]
     assert [path for path in after if path != tmp_path / "out"] == before
     assert not list(tmp_path.parent.glob("*evil*"))
