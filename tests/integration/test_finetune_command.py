@@ -24,10 +24,8 @@ from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
 from tests.evaluating import requirements
 from tests.finetuning import QUICK
+from tests.invoking import invoke
 from tests.tiny_models import tiny
-
-APP = typer.Typer()
-APP.command()(finetune)
 
 
 def _dataset(root: Path) -> Path:
