@@ -72,8 +72,8 @@ def make_group(name: str, about: str) -> cyclopts.App:
     """Return a group of commands, or the program."""
     app = cyclopts.App(
         name=name,
-        help=about,
-        help_format="markdown",
+        help=about.replace("`", ""),
+        help_format="plaintext",  # Markdown takes a fifth of the time of help to import
         help_flags=["-h", "--help"],
         version_flags=[],
         default_parameter=cyclopts.Parameter(negative=()),

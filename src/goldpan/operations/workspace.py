@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self
 
 from goldpan.core.config import Settings, Via, load_settings
 from goldpan.core.own_tasks import use_tasks
-from goldpan.core.progress import Reporter
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.operations import (
@@ -33,7 +32,8 @@ from goldpan.operations.starting import Config
 from goldpan.operations.tasks import Tasks
 from goldpan.operations.tasks import import_ as import_source
 
-if TYPE_CHECKING:  # it takes long to import
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.core.progress import Reporter
     from goldpan.operations.dataset import Dataset
 
 
@@ -124,6 +124,8 @@ class Workspace:
 
     def reporting(self) -> Reporter:
         """Return what tells how far the work is, silent without `progress`; use it by `with`."""
+        from goldpan.core.progress import Reporter
+
         return Reporter(quiet=not self.shows_progress)
 
     def datasets(self) -> list[Dataset]:
