@@ -72,7 +72,7 @@ def make_group(name: str, about: str) -> cyclopts.App:
     """Return a group of commands, or the program."""
     app = cyclopts.App(
         name=name,
-        help=about.replace("`", ""),
+        help="\n\n".join(" ".join(part.split()) for part in about.replace("`", "").split("\n\n")),
         help_format="plaintext",  # Markdown takes a fifth of the time of help to import
         help_flags=["-h", "--help"],
         version_flags=[],
