@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
     Directory,
@@ -22,14 +21,15 @@ from goldpan.commands.shared import (
     reporting,
 )
 from goldpan.core.errors import UsageError
+from goldpan.core.show import show
 from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
+from goldpan.filters.basis import Basis, basis_blocks
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.studio.push import PushResult
     from goldpan.annotation.studio.suspects import Selection
     from goldpan.datasets.task import Task
-    from goldpan.filters.basis import Basis
     from goldpan.operations.workspace import Workspace as Ranking
 
 ProjectName = Annotated[str, typer.Option("--project", help="A name for this round of annotation.")]
@@ -152,7 +152,7 @@ def print_pushed(result: PushResult, bases: Sequence[Basis] = ()) -> None:
     )
     if result.suggested:
         console.print(f"{result.suggested:,} of them are pre-filled")
-    print_basis(bases)
+    show(basis_blocks(bases))
     console.print(clean(f"Annotators start at {result.page}"))
 
 

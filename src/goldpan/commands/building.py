@@ -13,7 +13,6 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from goldpan.commands import code_comments, crosscode, issue_type
-from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.misuse import MISUSE
 from goldpan.commands.shared import (
@@ -29,8 +28,10 @@ from goldpan.commands.shared import (
     with_plugin,
 )
 from goldpan.core.plugins import registered
+from goldpan.core.show import show
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.datasets.splits import SPLIT_FORMS
+from goldpan.filters.basis import basis_blocks
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.builders.build import BuildResult
@@ -207,7 +208,7 @@ def print_built(result: BuildResult) -> None:
         )
     for kind, count in sorted(result.redacted.items()):
         console.print(clean(f"  {count:,} redacted in texts: ") + clean(kind))
-    print_basis(result.basis)
+    show(basis_blocks(result.basis))
     if result.replaced is not None:
         console.print(clean(f"It replaces {result.replaced}"))
     console.print(clean(f"Written to {written.directory}"))

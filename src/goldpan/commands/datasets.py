@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
     PARTIAL,
@@ -21,8 +20,10 @@ from goldpan.commands.shared import (
     reporting,
 )
 from goldpan.core.errors import UsageError
+from goldpan.core.show import show
 from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
+from goldpan.filters.basis import basis_blocks
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.code.edits.files import Applied
@@ -270,7 +271,7 @@ def print_reported(report: ReportFacts) -> None:
         f"{_count(report.examples, 'example')} and {_count(report.dropped, 'dropped subject')} of "
         f"{_count(len(report.repos), 'repository')}, {report.size / 1e6:.1f} MB"
     )
-    print_basis(report.basis)
+    show(basis_blocks(report.basis))
     console.print(clean(f"Open {report.output} in a browser"))
 
 

@@ -12,7 +12,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from goldpan.commands.basis import print_basis
 from goldpan.commands.shared import (
     Address,
     Directory,
@@ -24,8 +23,10 @@ from goldpan.commands.shared import (
     print_result,
     settings_of,
 )
+from goldpan.core.show import show
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace as Layout
+from goldpan.filters.basis import basis_blocks
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.explain import Explanation
@@ -107,7 +108,7 @@ def funnel(
         plot_funnel([issues, pairs], plot)
 
     def for_people() -> None:
-        print_basis(bases)
+        show(basis_blocks(bases))
         print_funnel(issues)
         print_funnel(pairs)
 
@@ -141,7 +142,7 @@ def print_filtered(filter_results: Sequence[FilterResult]) -> None:
                 f"{len(result.judged)} criteria judged, {len(result.reused)} reused",
             )
         )
-        print_basis([result.basis])
+        show(basis_blocks([result.basis]))
         print_funnel(result.issues)
         print_funnel(result.pairs)
         if result.pairs.rows and not result.cloned:
@@ -228,7 +229,7 @@ def print_explanation(explanation: Explanation) -> None:
     for line in lines:
         console.print(clean(line))
     console.print(titled("Fix pairs", f" ({len(explanation.pairs):,})"))
-    print_basis([explanation.basis])
+    show(basis_blocks([explanation.basis]))
     for pair in explanation.pairs:
         console.print(
             f"  issue #{pair['issue']} {relation(pair)} {pair['pull_repo']}#{pair['pull']}: "

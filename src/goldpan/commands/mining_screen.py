@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from goldpan.commands.basis import print_stored
 from goldpan.core.errors import GoldpanError
+from goldpan.core.show import show
 from goldpan.core.terminal import Terminal, clean, titled
+from goldpan.filters.basis import stored_blocks
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.miners.coverage import Coverage
@@ -81,7 +82,7 @@ def print_status(
     """Show the coverage of several repositories, and by what they were paired and filtered."""
     for coverage in coverages:
         print_coverage(coverage)
-        print_stored(stored[coverage.repo])
+        show(stored_blocks(stored[coverage.repo]))
 
 
 def print_coverage(coverage: Coverage, *, title: bool = True) -> None:

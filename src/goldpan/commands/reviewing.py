@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
     PARTIAL,
@@ -23,8 +22,10 @@ from goldpan.commands.shared import (
     settings_of,
 )
 from goldpan.core.own_tasks import use_tasks
+from goldpan.core.show import show
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
+from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:  # these take long to import
@@ -33,7 +34,6 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.annotation.review.settings import ReviewSettings
     from goldpan.core.proportions import Estimate
-    from goldpan.filters.basis import Basis
 
 
 def review(
@@ -181,7 +181,7 @@ def print_estimate(planned: ReviewEstimate, bases: Sequence[Basis] = ()) -> None
     else:
         most = "" if planned.cost_at_most is None else f", at most {planned.cost_at_most:,.2f}"
         console.print(f"Cost: about {planned.cost:,.2f}{most}; {planned.cost_before:,.2f} before")
-    print_basis(bases)
+    show(basis_blocks(bases))
 
 
 def print_reviewed(result: ReviewResult, bases: Sequence[Basis] = ()) -> None:
@@ -201,7 +201,7 @@ def print_reviewed(result: ReviewResult, bases: Sequence[Basis] = ()) -> None:
         f"{result.usage.input:,} tokens read and {result.usage.output:,} written, cost "
         f"{result.cost:,.2f} ({result.cost_before:,.2f} before), {result.seconds:.1f} s"
     )
-    print_basis(bases)
+    show(basis_blocks(bases))
     if not result.complete:
         console.print("Some requests remain: run the same command again")
 
@@ -227,7 +227,7 @@ def print_calibrated(calibrations: Sequence[Calibration], bases: Sequence[Basis]
             f"{calibration.only_model:,} only the model judged, "
             f"{calibration.only_people:,} only people"
         )
-    print_basis(bases)
+    show(basis_blocks(bases))
 
 
 def _estimate(value: Estimate) -> str:
