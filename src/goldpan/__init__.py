@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from goldpan.api.dataset import Dataset, load
     from goldpan.api.evaluate import evaluate
     from goldpan.api.evaluation import Evaluation
     from goldpan.builders.build import BuildResult
@@ -41,6 +40,9 @@ if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
+    from goldpan.operations.dataset import Dataset, load
+    from goldpan.operations.differences import contamination, diff
+    from goldpan.operations.edits import apply_edit
     from goldpan.operations.values import Execution, Sandbox
     from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
@@ -73,6 +75,9 @@ __all__ = [
     "Workspace",
     "WorkspaceError",
     "__version__",
+    "apply_edit",
+    "contamination",
+    "diff",
     "evaluate",
     "load",
     "register",
@@ -84,7 +89,7 @@ _MODULES = {
     "CheckResult": "check",
     "ContaminationResult": "datasets.contamination.result",
     "Coverage": "miners.coverage",
-    "Dataset": "api.dataset",
+    "Dataset": "operations.dataset",
     "DatasetError": "core.errors",
     "DiffResult": "datasets.diff.result",
     "Evaluation": "api.evaluation",
@@ -104,8 +109,11 @@ _MODULES = {
     "UsageError": "core.errors",
     "Workspace": "operations.workspace",
     "WorkspaceError": "core.errors",
+    "apply_edit": "operations.edits",
+    "contamination": "operations.differences",
+    "diff": "operations.differences",
     "evaluate": "api.evaluate",
-    "load": "api.dataset",
+    "load": "operations.dataset",
     "register": "plugins",
     "run_plan": "plan.run",
 }

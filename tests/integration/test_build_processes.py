@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.operations.workspace import Workspace
 from goldpan.core.errors import WorkspaceError
 from goldpan.git.clone import read_heads
+from goldpan.operations.workspace import Workspace
 from tests.demo_workspace import make_demo
 
 REPO, OTHER = "prospector/sluice", "prospector/copy"

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from goldpan.operations.workspace import Workspace as Lab
 from goldpan.commands.evaluating import app
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
@@ -18,6 +17,7 @@ from goldpan.evaluation.models import boosted, fasttext
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol, in_part, settings_for
 from goldpan.evaluation.runs import read_runs
+from goldpan.operations.workspace import Workspace as Lab
 from goldpan.report.comparison.make import make_report
 from tests.comparing import add_run, two_labels, write_rows
 from tests.tiny_models import tiny

@@ -80,11 +80,11 @@ def test_runs_on_a_built_split_fill_their_cells(
     options = ("--workspace", str(tmp_path / "w"))
 
     def goldpan(*words: object) -> None:
-        done = CliRunner().invoke(app, [*map(str, words), *options])
+        done = invoke(*map(str, words), *options)
         assert done.exit_code == 0, done.output
 
     how = ("--method", "2/0-instruct", "--layout", "authors", "--evaluation-cap", "12")
-    goldpan("build", "crosscode", "split", "Cat-Intra-CD", *how, "--from", tmp_path / "tasks")
+    goldpan("build", "crosscode", "split", "Cat-Intra-CD", *how, "--source", tmp_path / "tasks")
     built = tmp_path / "w" / "crosscode" / "splits" / "cat-intra-cd-2-0-instruct-authors"
     goldpan("build", "crosscode", "import", built)
     with OpenAIServer(lambda body: Said("Yes")) as server:
@@ -142,7 +142,7 @@ def test_curves_follow_from_runs_with_fewer_instances(
         for cap in answers:
             names.append(cap)
             how = ("--method", "1-shot", "--train-cap", cap, "--evaluation-cap", "12")
-            from_ = ("--from", str(tmp_path / "tasks"))
+            from_ = ("--source", str(tmp_path / "tasks"))
             built = tmp_path / "w" / "crosscode" / "splits" / f"cat-intra-cd-1-shot-{cap}"
             model = (
                 "--model",

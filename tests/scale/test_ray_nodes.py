@@ -30,6 +30,7 @@ from goldpan.execution.verify_all import verify_all
 from goldpan.filters.duplicates import shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.operations.values import Execution
 from goldpan.plan.cluster import PlanCluster, open_cluster
 from goldpan.plan.file import load_plan
 from tests.engine_work import take_gpus
@@ -204,8 +205,7 @@ def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:
         "qa",
         split="random:0.4,0.3,0.3",
         output=sources / "questions",
-        engine="ray",
-        address=address,
+        execution=Execution("ray", address),
     )
     assert rows_of(again.path) == rows_of(lab.path / "datasets" / "questions")
 

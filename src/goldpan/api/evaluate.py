@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from goldpan.api.dataset import Dataset
 from goldpan.api.evaluation import Evaluation
+from goldpan.operations.dataset import Dataset
 from goldpan.operations.workspace import Workspace
 
 

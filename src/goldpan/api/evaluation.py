@@ -8,7 +8,6 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.api.dataset import Dataset
 from goldpan.core.errors import UsageError
 from goldpan.datasets.registry import find_task, load_tasks, tasks_directory, tasks_of_family
 from goldpan.datasets.task_data import TaskData, task_directory
@@ -23,6 +22,7 @@ from goldpan.evaluation.run import estimate as estimate_run
 from goldpan.evaluation.run import run as run_once
 from goldpan.evaluation.task_input import TaskInput, read_task_input
 from goldpan.llm.budget import Estimate
+from goldpan.operations.dataset import Dataset
 
 if TYPE_CHECKING:
     import pandas as pd  # it is optional

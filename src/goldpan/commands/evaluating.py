@@ -83,7 +83,7 @@ def labels(
     A gold set has the columns repo, issue, label and comment_id, for answers, or pull, for fix
     pairs. Rows that it does not label are ignored.
     """
-    from goldpan.api.dataset import Dataset
+    from goldpan.operations.dataset import Dataset
 
     data = Dataset(dataset)
     scores = [data.score_labels(path, half) for path in gold]

@@ -7,14 +7,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
 import typer
 
-from goldpan.core.config import Settings, load_settings, repository_name, use_plugins
+from goldpan.core.config import Settings, load_settings, repository_name
 from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
 from goldpan.core.log import LOG, PARTS, is_json
 from goldpan.core.own_tasks import use_tasks
@@ -64,14 +63,6 @@ PARTIAL = 3
 def settings_of(**flags: object) -> Settings:
     """Return the settings with the flags that were given."""
     return load_settings(flags)
-
-
-def use_plugins_early() -> None:
-    """Load the workspace's plugins before the command line is parsed: they may add commands."""
-    words = sys.argv[1:]
-    named = [word.partition("=")[2] for word in words if word.startswith(f"{_WORKSPACE}=")]
-    named += [after for word, after in pairwise(words) if word == _WORKSPACE]
-    use_plugins(named[-1] if named else None)
 
 
 def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:

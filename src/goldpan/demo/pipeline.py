@@ -16,18 +16,16 @@ import pyarrow.parquet as pq
 from goldpan.annotation.review.run import estimate_review, run_review
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.builders import issue_resolution
-from goldpan.builders.build import build
+from goldpan.builders.build import DatasetRequest, build
 from goldpan.builders.issue_type.build import build_issue_types, make_request
 from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
 from goldpan.builders.recipes import find_recipe
 from goldpan.commands import (
-    building,
     comparing_screen,
     datasets,
     filtering,
     history,
-    issue_type,
     mining_screen,
     reviewing,
 )
@@ -142,7 +140,8 @@ def _review(workspace: Workspace, profile: Profile, reporter: Reporter, console:
 def _build(workspace: Workspace, family: str, profile: Profile, reporter: Reporter) -> Path:
     directory = workspace.dataset(family)
     recipe, plan = find_recipe(family), SplitPlan.parse("none")
-    building.print_built(build(workspace, recipe, [REPO], profile, plan, directory, reporter))
+    request = DatasetRequest(recipe, [REPO], profile, plan, directory)
+    show(build(workspace, request, reporter).blocks())
     return directory
 
 
@@ -176,7 +175,7 @@ def _evaluate(workspace: Workspace, reporter: Reporter, console: Terminal) -> No
         origin, profile, split="stratified:0.5,0.5", balance=None, seed=0, directory=None
     )
     with open_engine("local", 1) as engine:
-        issue_type.print_built(build_issue_types(request, engine, reporter))
+        show(build_issue_types(request, engine, reporter).blocks())
     tasks = load_tasks()
     data = read_task_data(workspace.dataset(TASK), tasks[TASK])
     protocol = find_protocol("default")

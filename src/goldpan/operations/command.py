@@ -24,6 +24,7 @@ from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.show import show
 from goldpan.operations.signature import (
+    DATASET,
     REQUIRED,
     Operation,
     Parameter,
@@ -217,8 +218,11 @@ def _owner(operation: Operation, opening: Mapping[str, Any], is_json: bool) -> o
 
 
 def owner_of(operation: Operation, lab: Workspace) -> object:
-    """Return the workspace, or the group of it that has the operation as a method."""
-    if operation.owner == "Workspace":
+    """Return the workspace, or the group of it that has the operation as a method.
+
+    A method of `Dataset` has the workspace, too: it opens the dataset.
+    """
+    if operation.owner in ("Workspace", DATASET):
         return lab
     module = inspect.getmodule(operation.function)
     group: object = getattr(module, operation.owner)(lab)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import cyclopts
 
 from goldpan import __version__
-from goldpan.core.errors import UsageError
+from goldpan.core.config import use_plugins
+from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.log import LogFormat, start_log
-from goldpan.core.plugins import use
-from goldpan.core.suggest import question
+from goldpan.core.plugins import registered, use
+from goldpan.core.suggest import choices, question, suggested
 from goldpan.core.terminal import Terminal
 from goldpan.operations.command import (
     PROGRAM,
@@ -28,6 +31,8 @@ from goldpan.operations.table import COMMANDS, EXAMPLES, GROUPS, OPERATIONS, PAN
 
 _WITH_VALUE = ("--log-file", "--log-format", "--plugin")
 _HELP = ("-h", "--help")
+_BUILD = "build"
+"""The group to which plugins add commands."""
 GLOBAL_OPTIONS = (
     *_WITH_VALUE,
     "--install-completion",
@@ -102,6 +107,7 @@ def root() -> cyclopts.App:
 def whole() -> cyclopts.App:
     """Return the program with all its commands."""
     app = make_group(PROGRAM, read_operation(program).summary)
+    use_plugins(None)
     for name in COMMANDS:
         _add(app, name)
     return app
@@ -116,6 +122,9 @@ def branch(words: Sequence[str]) -> cyclopts.App:
     if words[0] not in COMMANDS:
         remedy = question(words[0], COMMANDS) or "goldpan -h lists the commands"
         raise UsageError(f"There is no command {words[0]!r}", remedy)
+    if words[0] == _BUILD:  # a plugin brings commands
+        use_plugins(_workspace(words))
+        _check_family(words[1:])
     _add(app, words[0], list(words[1:]))
     return app
 
@@ -126,11 +135,10 @@ def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None
     Without words, all commands are added whole.
     """
     last = name.rpartition(" ")[2]
-    where = OPERATIONS.get(name)
-    if where is None:
+    if name in GROUPS and name not in OPERATIONS:
         app = make_group(last, summary_of(name))
     else:
-        app = make_command(read_operation(find_function(where)), last, EXAMPLES.get(name, ""))
+        app = make_command(read_operation(function_of(name)), last, EXAMPLES.get(name, ""))
     above.command(app)
     for other in children(name):
         other_last = other.rpartition(" ")[2]
@@ -142,14 +150,41 @@ def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None
 
 def children(name: str) -> list[str]:
     """Return the commands and groups that a group of commands holds, each by all its words."""
-    named = dict.fromkeys((*OPERATIONS, *GROUPS))
+    plugins = [f"{_BUILD} {family}" for family in registered("dataset")]
+    named = dict.fromkeys((*OPERATIONS, *GROUPS, *plugins))
     return [other for other in named if other.rpartition(" ")[0] == name]
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """Return the function of a command; that of a plugin's family is made as Goldpan's own are."""
+    if name in OPERATIONS:
+        return find_function(OPERATIONS[name])
+    from goldpan.operations.building import family_function
+
+    return family_function(name.removeprefix(f"{_BUILD} "))
 
 
 def summary_of(name: str) -> str:
     """Return the first line that a command or a group of commands says of itself."""
-    documented = find_function(GROUPS.get(name) or OPERATIONS[name])
+    documented = find_function(GROUPS[name]) if name in GROUPS else function_of(name)
     return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _workspace(words: Sequence[str]) -> str | None:
+    """Return the workspace that a command line names."""
+    named = [word.partition("=")[2] for word in words if word.startswith("--workspace=")]
+    named += [after for word, after in pairwise(words) if word == "--workspace"]
+    return named[-1] if named else None
+
+
+def _check_family(words: Sequence[str]) -> None:
+    """Raise `UsageError` for a family that nobody brings; a plugin might."""
+    known = [name.rpartition(" ")[2] for name in children(_BUILD)]
+    if words and not words[0].startswith("-") and words[0] not in known:
+        raise UnknownNameError(
+            f"There is no dataset {words[0]!r}{suggested(words[0], known)}",
+            f"Choose {choices(known)}",
+        )
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:

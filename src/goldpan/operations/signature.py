@@ -58,6 +58,18 @@ class Parameter:
         return self.default is REQUIRED
 
 
+DATASET = "Dataset"
+"""The class whose methods' commands take a dataset first."""
+_DATASET = Parameter(
+    "dataset",
+    str,
+    REQUIRED,
+    "Its name in the workspace, its directory, or OWNER/NAME on the Hugging Face Hub.",
+    "argument",
+    "DATASET",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """A function with what its signature and its docstring say."""
@@ -73,9 +85,14 @@ class Operation:
     opening: tuple[str, ...] = ()
     """The settings of the workspace that the command takes besides (`opens_with`)."""
 
-    def call(self, owner: object, values: Mapping[str, Any]) -> Any:
-        """Call it with values by name; `owner` is ignored by a function of the package."""
+    def call(self, owner: Any, values: Mapping[str, Any]) -> Any:
+        """Call it with values by name; `owner` is ignored by a function of the package.
+
+        A method of `Dataset` has the workspace for owner, which opens the dataset that is named.
+        """
         given = dict(values)
+        if self.owner == DATASET:
+            owner = owner.dataset(given.pop("dataset"))
         named = [item.name for item in self.parameters if item.kind == "argument"]
         arguments = [owner] if self.owner else []
         arguments += [given.pop(name) for name in named if name in given]
@@ -94,6 +111,8 @@ def read_operation(function: Callable[..., Any]) -> Operation:
             owner = str(parameter.annotation)
             if parameter.annotation is REQUIRED:
                 owner = function.__qualname__.rpartition(".")[0]
+            if owner == DATASET:
+                parameters.append(_DATASET)
             continue
         said = about.get(parameter.name)
         parameters.append(

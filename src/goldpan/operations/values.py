@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -61,3 +61,8 @@ class Sandbox:
 
 
 SANDBOX = Sandbox()
+
+
+def several(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return what may be given several times: one text, or some."""
+    return (value,) if isinstance(value, str) else tuple(value)

@@ -14,10 +14,10 @@ from goldpan.operations.repositories import find_dataset
 from goldpan.operations.values import LOCAL, SANDBOX, Execution, Positive, Sandbox
 
 if TYPE_CHECKING:
-    from goldpan.api.dataset import Dataset
     from goldpan.evaluation.resolved import ResolvedResult
     from goldpan.execution.records import Settings
     from goldpan.execution.verify_all import Verification
+    from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from goldpan.api.stages import (
-    building,
     evaluation,
     filtering,
     inspection,
@@ -22,6 +22,8 @@ from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.operations import mining as operations_mining
 from goldpan.operations import reproducing, verifying
+from goldpan.operations.building import Build, datasets
+from goldpan.operations.repositories import find_dataset
 
 if TYPE_CHECKING:
     from goldpan.core.remote.mirror import Pruned
@@ -128,6 +130,11 @@ class Workspace:
         """Return what tells how far the work is, silent without `progress`; use it by `with`."""
         return Reporter(quiet=not self._progress)
 
+    @cached_property
+    def build(self) -> Build:
+        """Datasets, one operation a family; ``build(NAME, ...)`` takes a plugin's, too."""
+        return Build(self)
+
     # The stages, in the order of the pipeline. Each is written in its own module.
     mine = mining.mine
     mine_many = mining.mine_many
@@ -146,12 +153,10 @@ class Workspace:
     trace = inspection.trace
     review = reviewing.review
     predict_review = reviewing.predict_review
-    build = building.build
     verify = verifying.verify
     reproduce = reproducing.reproduce
-    datasets = building.datasets
-    dataset = building.dataset
-    publish = building.publish
+    datasets = datasets
+    dataset = find_dataset
     evaluate = evaluation.evaluate
     plan = evaluation.plan
     label_errors = evaluation.label_errors

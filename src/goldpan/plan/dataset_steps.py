@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import DatasetError, GoldpanError
+from goldpan.core.workspace import make_directory
+from goldpan.operations.differences import diff
+from goldpan.operations.values import Execution
 from goldpan.plan.file import LAST
 from goldpan.plan.record import Record, digest_of, digests_of
 from goldpan.plan.repository_steps import ISSUES, Setting, table_digests
@@ -16,7 +19,7 @@ from goldpan.plan.sections import DatasetPlan, Review
 from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
 if TYPE_CHECKING:  # it takes long to import
-    from goldpan.api.dataset import Dataset
+    from goldpan.operations.dataset import Dataset
 
 _SECRETS = ("api_key",)
 
@@ -198,6 +201,7 @@ class DatasetStep(Step):
                 "See why with goldpan status --plan",
             )
         older = self._older()
+        options = {} if section.answer is None else {"answer": section.answer}
         data = lab.build(
             section.family,
             *map(self.setting.repository, self._present()),
@@ -207,22 +211,22 @@ class DatasetStep(Step):
             seed=section.seed,
             limit=section.limit,
             require=section.require,
-            answer=section.answer,
             gold=[self.setting.file.resolve(name) for name in section.gold],
             output=lab.layout.dataset(section.name),
             since=older,
-            engine=self.setting.engine,
+            execution=Execution(self.setting.engine),
+            **options,
         )
         few = section.limit is not None and len(data) < section.limit
         summary = f"{len(data):,}{f' of {section.limit:,}' if few else ''} examples"
         if older is not None:
-            difference = data.diff(older)
+            make_directory(self.changelog.parent)
+            difference = diff(older, data, changelog=self.changelog)
             summary += (
                 f", {difference.added:,} added, {difference.gone:,} gone, "
                 f"{difference.changed:,} changed"
                 + (f", {difference.moved:,} in another split" if difference.moved else "")
             )
-            self._write_changes(data, older)
         left_out = [repo for repo in self.repos if repo not in self._present()]
         return Outcome(
             summary,
@@ -232,7 +236,7 @@ class DatasetStep(Step):
         )
 
     def _older(self) -> Dataset | None:
-        from goldpan.api.dataset import load
+        from goldpan.operations.dataset import load
 
         since = self.section.since
         if since is None:
@@ -240,14 +244,6 @@ class DatasetStep(Step):
         if since == LAST:
             return load(self.previous) if self.previous.is_dir() else None
         return load(self.setting.file.source(since))
-
-    def _write_changes(self, data: Dataset, older: Dataset) -> None:
-        from goldpan.core.workspace import make_directory, write_whole
-        from goldpan.datasets.diff.changelog import changelog
-
-        make_directory(self.changelog.parent)
-        text = f"## Changes\n\n{changelog(data.diff(older))}\n"
-        write_whole(self.changelog, text.encode())
 
     def _present(self) -> tuple[str, ...]:
         """Return the repositories that it is built of."""

@@ -58,7 +58,7 @@ class _RepositoriesStep(Step):
 
 @dataclass(frozen=True, slots=True)
 class IssueTypeStep(_RepositoriesStep):
-    """Builds issues with their types, as goldpan build issue-type --from mined does."""
+    """Builds issues with their types, as goldpan build issue-type --source mined does."""
 
     def settings(self) -> Mapping[str, Any]:
         """Return how it is built, with its profile."""

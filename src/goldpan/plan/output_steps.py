@@ -21,9 +21,9 @@ from goldpan.plan.tags import tag_of
 from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Plan as Runs
     from goldpan.api.evaluation import PlannedRun
+    from goldpan.operations.dataset import Dataset
 
 
 _REMEDY = "remedy"
@@ -176,13 +176,12 @@ class PublishStep(Step):
         section = self.section
         tag = None if section.tag is None else tag_of(self._directory, section.tag)
         try:
-            result = self.setting.lab.publish(
-                self._directory,
-                section.repo_id,
+            result = self.setting.lab.dataset(self._directory).publish(
+                repo_id=section.repo_id,
                 private=section.private,
                 tag=tag,
                 overwrite=section.overwrite,
-                allowed_licenses=section.allow_license,
+                allow_license=section.allow_license or (),
             )
         except TagTakenError as error:
             remedy = "Write {content} into the plan's tag, which differs with the rows"

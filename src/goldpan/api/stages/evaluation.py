@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Evaluation, Plan
     from goldpan.evaluation.label_errors import LabelErrors
+    from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
 
 

@@ -10,10 +10,10 @@ from goldpan.core.workspace import existing
 from goldpan.operations.repositories import known_repositories
 
 if TYPE_CHECKING:
-    from goldpan.api.dataset import Dataset
     from goldpan.check import CheckResult
     from goldpan.explain import Explanation
     from goldpan.miners.repair import Repair
+    from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace
@@ -81,9 +81,9 @@ def report(
     By default it counts all datasets of the workspace, and draws examples of those of its
     issues and fix pairs.
     """
-    from goldpan.api.dataset import Dataset
     from goldpan.datasets.provenance import finished_datasets
     from goldpan.filters.stored import find_profile
+    from goldpan.operations.dataset import Dataset
     from goldpan.report.page import write_report
 
     names = known_repositories(self.layout, repos, "tables")

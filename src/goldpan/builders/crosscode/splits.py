@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
@@ -21,6 +21,7 @@ from goldpan.builders.crosscode.kinds import (
 )
 from goldpan.builders.crosscode.meta import Meta
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.suggest import question
 
 Level = Literal["category", "subtype", "type"]
@@ -50,6 +51,12 @@ class LeftOut:
     shared_with: str
     source: str
 
+    def __str__(self) -> str:
+        """Return a sentence for people."""
+        return (
+            f"{self.task} is left out of training: {self.shared_with} has the same source dataset"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
@@ -66,6 +73,40 @@ class Assigned:
         """The side that has no task: training, evaluation or both; empty where both have some."""
         sides = {"training": self.train, "evaluation": self.evaluation}
         return " and ".join(side for side, metas in sides.items() if not metas)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitList(Result):
+    """Splits with the tasks that are available for them."""
+
+    splits: tuple[Assigned, ...]
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return the splits and their tasks as plain data."""
+        return [
+            {
+                "name": assigned.name,
+                **asdict(assigned.split),
+                "train": [meta.name for meta in assigned.train],
+                "evaluation": [meta.name for meta in assigned.evaluation],
+                "left_out": [asdict(task) for task in assigned.left_out],
+                "empty": assigned.empty,
+            }
+            for assigned in self.splits
+        ]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how many tasks each split has."""
+        cells = []
+        for assigned in self.splits:
+            paper = "/".join(map(str, assigned.split.paper)) if assigned.split.paper else ""
+            empty = f"no task for {assigned.empty}" if assigned.empty else ""
+            counts = (len(assigned.train), len(assigned.evaluation))
+            cells.append((assigned.name, *counts, paper, empty))
+        yield Table(("split", "train", "evaluation", "paper", ""), cells)
+        for assigned in self.splits:
+            for task in assigned.left_out:
+                yield Line(f"{assigned.name}: {task}")
 
 
 @cache
