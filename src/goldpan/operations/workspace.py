@@ -21,6 +21,7 @@ from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.operations import filtering, reviewing
 from goldpan.operations import mining as operations_mining
+from goldpan.operations import reporting as reporting_operations
 
 if TYPE_CHECKING:
     from goldpan.core.remote.mirror import Pruned
@@ -141,7 +142,7 @@ class Workspace:
     filter = filtering.filter
     funnel = filtering.funnel
     why = filtering.why
-    trace = reporting.trace
+    trace = reporting_operations.trace
     review = reviewing.review
     build = building.build
     verify = verification.verify
@@ -155,4 +156,4 @@ class Workspace:
     status = mining.status
     check = inspection.check
     repair = inspection.repair
-    report = reporting.report
+    report = reporting_operations.report
