@@ -130,7 +130,7 @@ def test_mistakes_are_told(lab: goldpan.Workspace, tmp_path: Path) -> None:
         lab.build("question-answering")
     with pytest.raises(goldpan.UsageError, match=r"'qaa' \(did you mean qa\?\)"):
         lab.build("qaa")
-    with pytest.raises(goldpan.UsageError, match="code-edit has no option 'answer'. It has repos"):
+    with pytest.raises(goldpan.UsageError, match="code-edit has no option 'answer'"):
         lab.build("code-edit", answer="first")
     with pytest.raises(goldpan.UsageError, match="There is no workspace"):
         goldpan.Workspace(tmp_path / "nowhere").check()
