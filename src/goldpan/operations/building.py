@@ -54,8 +54,8 @@ def _build_rows(
             file.
         rules (NAME): The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
             faun-eval, with-branches, or a plugin's.
-        split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
-            stratified:0.8,0.2 or time:2023-01-01[,2024-01-01].
+        split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2,
+            time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given.
         seed: Seed of random splits and of --limit.
         limit: At most this many rows, drawn by --seed. (default: all)
         require (NAME): Only rows that this review kept, such as fix-pair, or that goldpan verify
@@ -138,7 +138,8 @@ class Build(Group):
             rules (NAME): The pairing rules whose pairs and verdicts are taken: default,
                 unconfirmed, faun-eval, with-branches, or a plugin's.
             split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
-                stratified:0.8,0.2 or time:2023-01-01[,2024-01-01].
+                stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
+                their source, given.
             seed: Seed of random splits and of --limit.
             limit: At most this many rows, drawn by --seed. (default: all)
             require (NAME): Only rows that this review kept, such as question-answer; may be given
@@ -198,8 +199,8 @@ class Build(Group):
             profile (NAME): default, nlbse22, nlbse23, nlbse24, or the path of your own .toml
                 file.
             split: leave-one-project-out, none, random:0.8,0.1,0.1, repository:0.8,0.2,
-                project:OWNER/NAME, stratified:0.8,0.2 or time:2023-01-01[,2024-01-01]. (default:
-                the profile's)
+                project:OWNER/NAME, stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the
+                rows have one from their source, given. (default: the profile's)
             balance: none, project:300 or project-label:100. (default: the profile's)
             seed: Seed of the split and the balance.
             corrections (PROJECT): An annotation project whose decisions replace labels; may be
@@ -270,7 +271,8 @@ class Build(Group):
             corrections (PROJECT): An annotation project whose decisions replace labels; may be
                 given several times.
             split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
-                time:2023-01-01[,2024-01-01], or with --require stratified:0.8,0.2.
+                stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
+                their source, given; stratified needs --require.
             seed: Seed of random and stratified splits.
             timeout (SECONDS): The limit for one file, in seconds of processor time.
             output: The dataset's directory. (default: WORKSPACE/datasets/...)
