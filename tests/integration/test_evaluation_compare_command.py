@@ -160,18 +160,21 @@ def test_models_that_answer_alike_tie_in_all_that_is_said(tmp_path: Path) -> Non
 
 def test_report_takes_stored_runs(root: Path, tmp_path: Path) -> None:
     page, alone = tmp_path / "asked.html", tmp_path / "alone.html"
-    assert run("report", "--runs", "--workspace", root, "--output", page).exit_code == 0
+    done = invoke("report", "--runs", "--workspace", root, "--output", page)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert f"Wrote {page}" in done.stdout
     # Nothing but runs is in the workspace, so there is nothing else to report on.
-    assert run_json("report", "--workspace", root, "--output", alone)["comparison"]
+    written = invoke("report", "--workspace", root, "--output", alone, "--json")
+    assert json.loads(written.stdout)["comparison"]
     assert page.read_bytes() == alone.read_bytes()
-    wrong = run("report", "--runs", "--repo", "octo/gem", "--workspace", root)
+    wrong = invoke("report", "--runs", "--repo", "octo/gem", "--workspace", root)
     assert wrong.exit_code == 2
+    assert "Leave out --repo and --dataset" in wrong.stderr
 
 
 def test_an_empty_workspace_has_nothing_to_report(tmp_path: Path) -> None:
-    done = run("report", "--workspace", tmp_path)
-    assert "holds no repository" in done.stderr
-    done = run("report", "--runs", "--workspace", tmp_path)
+    assert "holds no repository" in invoke("report", "--workspace", tmp_path).stderr
+    done = invoke("report", "--runs", "--workspace", tmp_path)
     assert "holds no finished run" in done.stderr
 
 

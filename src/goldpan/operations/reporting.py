@@ -24,7 +24,7 @@ def report(
     *repos: str,
     profile: str | Path = "default",
     rules: str = "default",
-    dataset: str | Path | Sequence[str | Path] | None = None,
+    dataset: str | Path | Sequence[str | Path] = (),
     runs: bool = False,
     output: Path | str = Path("goldpan-report.html"),
 ) -> ReportFacts | Compared:
@@ -56,10 +56,7 @@ def report(
     if runs or (has_runs and not repos and not self.repositories()):
         return _report_runs(self.layout, page)
     layout, names, chosen = choose_profile(self, repos, profile, rules)
-    if dataset is None:
-        directories = finished_datasets(layout)
-    else:
-        directories = dataset_directories(layout, dataset)
+    directories = dataset_directories(layout, dataset) or finished_datasets(layout)
     return write_report(layout, names, chosen, directories, page)
 
 
