@@ -22,7 +22,7 @@ CALLS: Mapping[str, str] = {
     "build code-edit": "build code-edit --workspace demo --output edits",
     "build issue-resolution": "build issue-resolution --workspace demo --profile verified "
     "--output resolution",
-    "build issue-type": "build issue-type --workspace demo --from mined --output types",
+    "build issue-type": "build issue-type --workspace demo --source mined --output types",
     "build code-comments": "build code-comments --workspace demo --output comments",
     "build crosscode splits": "build crosscode splits",
     "tasks list": "tasks list --workspace demo",

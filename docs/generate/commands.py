@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from keyword import iskeyword
 from typing import get_args
 
 from docs.generate.markdown import page, prose, table
@@ -59,7 +60,7 @@ def _described(name: str) -> Iterator[str]:
 def python_name(name: str) -> str:
     """Return the method or function that a command is."""
     operation = read_operation(find_function(OPERATIONS[name]))
-    words = name.replace("-", "_").split()
+    words = [f"{word}_" if iskeyword(word) else word for word in name.replace("-", "_").split()]
     if operation.owner == "Dataset":
         return f"Dataset.{words[-1]}"
     return ".".join(["Workspace" if operation.owner else "goldpan", *words])

@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
     from goldpan.operations.dataset import Dataset, load
+    from goldpan.operations.differences import contamination, diff
+    from goldpan.operations.edits import apply_edit
     from goldpan.operations.evaluating import evaluate
     from goldpan.operations.planning import run
     from goldpan.operations.runs import Evaluation
-    from goldpan.operations.sharing import apply_edit, contamination, export
     from goldpan.operations.values import Execution, Sandbox
     from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
@@ -76,8 +77,8 @@ __all__ = [
     "__version__",
     "apply_edit",
     "contamination",
+    "diff",
     "evaluate",
-    "export",
     "load",
     "register",
     "run",
@@ -108,10 +109,10 @@ _MODULES = {
     "UsageError": "core.errors",
     "Workspace": "operations.workspace",
     "WorkspaceError": "core.errors",
-    "apply_edit": "operations.sharing",
-    "contamination": "operations.sharing",
+    "apply_edit": "operations.edits",
+    "contamination": "operations.differences",
+    "diff": "operations.differences",
     "evaluate": "operations.evaluating",
-    "export": "operations.sharing",
     "load": "operations.dataset",
     "register": "plugins",
     "run": "operations.planning",

@@ -52,8 +52,8 @@ STAGES = (
     Stage(
         "build issue-type",
         (
-            *("build", "issue-type", "--from", "mined", "--profile", "nlbse23"),
-            *("--split", "stratified:0.5,0.5", "--processes", "1"),
+            *("build", "issue-type", "--source", "mined", "--profile", "nlbse23"),
+            *("--split", "stratified:0.5,0.5", "--workers", "1"),
         ),
         (f"datasets/{TASK}/**/*",),
         "review",

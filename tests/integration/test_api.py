@@ -84,7 +84,7 @@ def test_nothing_is_printed_unless_progress_is_asked_for(
 
 def test_a_dataset_is_built_and_read(lab: goldpan.Workspace) -> None:
     data = lab.build("qa", REPO, split="random:0.5,0.5", seed=7)
-    assert data.built is not None
+    assert isinstance(data.built, goldpan.BuildResult)
     assert data.built.kept == 16
     assert len(data) == sum(data.splits.values()) == 14
     assert list(data.splits) == ["train", "test"]
@@ -102,6 +102,22 @@ def test_a_dataset_is_built_and_read(lab: goldpan.Workspace) -> None:
     assert goldpan.load(data.path).family == lab.dataset("qa").family == "qa"
 
 
+def test_a_family_is_a_method_and_a_dataset_a_result(
+    lab: goldpan.Workspace, tmp_path: Path
+) -> None:
+    built = lab.build.code_edit(limit=3, output=tmp_path / "edits")
+    assert built.plain()["examples"] == len(built) == 3
+    assert built.rows() == [{"split": "test", "examples": 3, "bytes": built.rows()[0]["bytes"]}]
+    loaded = goldpan.load(built.path)
+    assert loaded.plain()["splits"] == {"test": 3}
+    assert loaded.rows() == [{"split": "test", "examples": 3}]
+    assert "code-edit" in loaded._repr_html_()
+    whole = goldpan.diff(built, "code-edit", workspace=lab.path)
+    assert (whole.same, whole.gone) == (3, 0)
+    assert whole.added > 0
+    assert goldpan.contamination(built, against=lab.dataset("code-edit")).contaminated == 3
+
+
 def test_mistakes_are_told(lab: goldpan.Workspace, tmp_path: Path) -> None:
     data = lab.dataset("qa")
     with pytest.raises(goldpan.UsageError, match=r"no split 'train'. It has test\."):
@@ -114,10 +130,12 @@ def test_mistakes_are_told(lab: goldpan.Workspace, tmp_path: Path) -> None:
         goldpan.load(data.path.with_name("code-edits"))
     with pytest.raises(goldpan.WorkspaceError, match="Did you mean prospector/sluice"):
         lab.pair("prospector/slice")
-    with pytest.raises(goldpan.UsageError, match="Choose qa, fault-localization, code-edit or"):
+    with pytest.raises(goldpan.UsageError, match="Choose qa, fault-localization, code-edit"):
         lab.build("question-answering")
     with pytest.raises(goldpan.UsageError, match=r"'qaa' \(did you mean qa\?\)"):
         lab.build("qaa")
+    with pytest.raises(goldpan.UsageError, match="code-edit has no option 'answer'"):
+        lab.build("code-edit", answer="first")
     with pytest.raises(goldpan.UsageError, match="There is no workspace"):
         goldpan.Workspace(tmp_path / "nowhere").check()
     damaged = next((data.path / "data").glob("*.parquet"))

@@ -363,14 +363,8 @@ def test_repositories_without_a_clone(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     clone(case.workspace, REPO, QUIET, source=case.source)
-    command = [
-        "build",
-        "code-comments",
-        "--workspace",
-        str(case.workspace.root),
-        "--language",
-        "java",
-    ]
+    place = ("--workspace", case.workspace.root)
+    command = ("build", "code-comments", *place, "--language", "java")
     done = invoke(*command, "--json")
     assert done.exit_code == 0, done.output
     output = json.loads(done.stdout)

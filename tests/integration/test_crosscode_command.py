@@ -37,7 +37,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def crosscode(*arguments: str | Path) -> Invoked:
-    return invoke("build", "crosscode", *map(str, arguments))
+    return invoke("build", "crosscode", *arguments)
 
 
 def answer(*arguments: str | Path) -> Any:
@@ -49,7 +49,7 @@ def answer(*arguments: str | Path) -> Any:
 def refusal(*arguments: str | Path) -> str:
     """Return what a person is told by a command that cannot be done."""
     done = crosscode(*arguments)
-    assert done.exit_code in (1, 2)
+    assert done.exit_code
     return done.stderr
 
 
@@ -98,7 +98,7 @@ def test_a_built_split_is_a_task_to_evaluate(workspace: Workspace) -> None:
     (name,) = answer("import", made["directory"], *common)
     assert name == "crosscode_type_qa_1_shot"
     words = ("--task", name, "--model", "copy-ins-input", "--protocol", "crosscodebench")
-    done = invoke("evaluate", "run", *words, "--json", *map(str, common))
+    done = invoke("evaluate", "run", *words, "--json", *common)
     assert done.exit_code == 0, done.output
     (result,) = json.loads(done.stdout)
     assert result["rows"] == {"train": 90, "test": 30}
@@ -130,7 +130,7 @@ def test_public_files_are_used_where_they_lie(workspace: Workspace, tmp_path: Pa
     write_public(tmp_path / "public", "task_150_trans_translation", instances, Type=["Translation"])
     common = ("--workspace", workspace.root)
     answer("export", "--all", *common)
-    both = ("--from", tmp_path / "public", "--from", workspace.root / "crosscode" / "tasks")
+    both = ("--source", tmp_path / "public", "--source", workspace.root / "crosscode" / "tasks")
     made = answer("split", "Type-Trans", *both, *common)
     assert [task["task"] for task in made["evaluation"]] == ["task_150_trans_translation"]
     assert len(made["train"]) == 4

@@ -19,7 +19,7 @@ from goldpan import export, load
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.secrets import register
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
-from goldpan.datasets.export.export import ExportName
+from goldpan.datasets.export.result import ExportName
 from goldpan.datasets.export.scoring import apply_blocks, f1, named_path, score
 from goldpan.datasets.family import Family
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
@@ -89,54 +89,8 @@ def hostile(family: Family, number: int) -> dict[str, Any]:
     if family is CODE_EDIT:
         before = f"first {HOSTILE}\nint x;\n"
         edit = {"search": "int x;\n", "replace": "int y;\n"}
-        block = "src/a.c\n<<<<<<< SEARCH\nint x;\n=======\nint y;\n>>>>>>> REPLACE\n"
-        row |= {"file_before": before, "edits": [edit], "patch": block}
-    return row
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return a dataset of hostile rows of each family."""
-    root = tmp_path_factory.mktemp("export")
-    families = (QA, FAULT_LOCALIZATION, CODE_EDIT, ISSUE_RESOLUTION)
-    return {
-        family.name: write(
-            root, family, [hostile(family, number) for number in (1, 2, 3)], name=family.name
-        ).directory
-        for family in families
-    }
-
-
-@pytest.fixture(scope="module")
-def calm(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return a dataset of rows without any trick, of each family that harnesses take."""
-    root = tmp_path_factory.mktemp("calm")
-    rows = {family.name: example(family, 1) for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)}
-    return {
-        family.name: write(root, family, [rows[family.name]], name=family.name).directory
-        for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)
-    }
-
-
-def rows_of(directory: Path) -> list[dict[str, Any]]:
-    """Return the rows of the only split, read as the strictest reader does: by `splitlines`."""
-    (path,) = directory.glob("*.jsonl")
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-def files_of(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
-
-
-@pytest.mark.parametrize("family", ["qa", "fault-localization", "code-edit", "issue-resolution"])
-def test_training_forms_keep_question_and_answer_apart(
-    made: dict[str, Path], family: str, tmp_path: Path
-) -> None:
-    target = {"qa": "answer", "fault-localization": "changed_path"}.get(family, "patch")
-    dataset = load(made[family])
-    answers = [row[target] for row in dataset.to_arrow().to_pylist()]
-    export(dataset, to="alpaca", output=tmp_path / "a")
-    export(dataset, to="chat", output=tmp_path / "c")
+        block = "src/a.c\n    dataset.export(to="alpaca", output=tmp_path / "a")
+    dataset.export(to="chat", output=tmp_path / "c")
     alpaca, chat = rows_of(tmp_path / "a"), rows_of(tmp_path / "c")
     assert [row["output"] for row in alpaca] == answers
     assert {tuple(row) for row in alpaca} == {("instruction", "input", "output")}
@@ -159,8 +113,8 @@ def test_training_forms_keep_question_and_answer_apart(
 def test_task_files_hold_no_text_of_a_row(
     made: dict[str, Path], calm: dict[str, Path], family: str, to: ExportName, tmp_path: Path
 ) -> None:
-    export(made[family], to=to, output=tmp_path / "hostile")
-    export(calm[family], to=to, output=tmp_path / "calm")
+    load(made[family]).export(to=to, output=tmp_path / "hostile")
+    load(calm[family]).export(to=to, output=tmp_path / "calm")
     wild, tame = files_of(tmp_path / "hostile"), files_of(tmp_path / "calm")
     assert wild.pop("test.jsonl", b"") != tame.pop("test.jsonl", b"x")
     assert wild == tame
@@ -170,7 +124,7 @@ def test_task_files_hold_no_text_of_a_row(
 
 
 def test_the_harness_is_told_columns_not_templates(made: dict[str, Path], tmp_path: Path) -> None:
-    export(made["code-edit"], to="lm-eval", output=tmp_path / "out")
+    load(made["code-edit"]).export(to="lm-eval", output=tmp_path / "out")
     text = (tmp_path / "out" / "goldpan_code_edit.yaml").read_text()
     task = yaml.safe_load(text.replace("!function ", ""))
     assert "{{" not in text
@@ -204,23 +158,23 @@ def test_an_export_twice_has_the_same_bytes_and_no_secret(
 ) -> None:
     register(SECRET)
     dataset = load(made["qa"])
-    export(dataset, to="inspect", output=tmp_path / "out")
+    dataset.export(to="inspect", output=tmp_path / "out")
     first = files_of(tmp_path / "out")
-    export(dataset, to="inspect", output=tmp_path / "out")
+    dataset.export(to="inspect", output=tmp_path / "out")
     assert files_of(tmp_path / "out") == first
     assert SECRET.encode() not in b"".join(first.values())
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_an_export_that_fails_leaves_what_was_there(made: dict[str, Path], tmp_path: Path) -> None:
-    export(made["qa"], to="chat", output=tmp_path / "out")
+    load(made["qa"]).export(to="chat", output=tmp_path / "out")
     before = files_of(tmp_path / "out")
     broken = tmp_path / "broken"
     unproved = write(
         tmp_path / "lab", ISSUE_RESOLUTION, [fix(1, verification="flaky")], name=broken.name
     ).directory
     with pytest.raises(DatasetError, match=r"No row of .* is proved by its tests \(flaky: 1\)"):
-        export(unproved, to="swe-bench", output=tmp_path / "out")
+        load(unproved).export(to="swe-bench", output=tmp_path / "out")
     assert files_of(tmp_path / "out") == before
     assert not list(tmp_path.glob(".goldpan-*"))
 
@@ -228,7 +182,7 @@ def test_an_export_that_fails_leaves_what_was_there(made: dict[str, Path], tmp_p
 def test_what_is_no_export_is_not_replaced(made: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(DatasetError, match="not replaced, as it is not an export"):
-        export(made["qa"], to="chat", output=tmp_path)
+        load(made["qa"]).export(to="chat", output=tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
@@ -239,7 +193,7 @@ def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
         fix(3, verification="flaky"),
     ]
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
-    result = export(dataset, to="swe-bench", output=tmp_path / "out")
+    result = load(dataset).export(to="swe-bench", output=tmp_path / "out")
     assert result.left_out == {"flaky": 1, "not-run": 1}
     (row,) = rows_of(tmp_path / "out")
     assert set(row) == BENCH
@@ -247,8 +201,8 @@ def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
     assert json.loads(row["FAIL_TO_PASS"]) == ['test_x.py::test_a["é,"]']
     assert row["created_at"] == "2024-03-01T12:30:00Z"
     assert row["problem_statement"] == f"Crash\n{HOSTILE}"
-    result = export(dataset, to="swe-bench", output=tmp_path / "all", unverified=True)
-    assert (sum(result.row_counts.values()), result.left_out) == (3, {})
+    result = load(dataset).export(to="swe-bench", output=tmp_path / "all", unverified=True)
+    assert (sum(result.counts.values()), result.left_out) == (3, {})
     assert rows_of(tmp_path / "all")[1]["FAIL_TO_PASS"] == "[]"
 
 
@@ -286,8 +240,8 @@ def test_harbor_gets_a_folder_a_task_with_no_text_in_its_scripts(tmp_path: Path)
         fix(6, instance_id="o__n-101"),
     ]
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
-    result = export(dataset, to="harbor", output=tmp_path / "out")
-    assert result.row_counts == {"test": 1}
+    result = load(dataset).export(to="harbor", output=tmp_path / "out")
+    assert result.counts == {"test": 1}
     assert result.left_out == {"flaky": 1, "no-environment": 3, "same-instance": 1}
     task = tmp_path / "out" / "test" / "o__n-101"
     settings = tomllib.loads((task / "task.toml").read_text())
@@ -322,7 +276,7 @@ def test_a_task_of_harbor_rewards_the_fix_and_nothing_less(tmp_path: Path) -> No
         FAIL_TO_PASS=["test_add.py::test_add"], PASS_TO_PASS=[],
     )  # fmt: skip
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, [row]).directory
-    export(dataset, to="harbor", output=tmp_path / "out")
+    load(dataset).export(to="harbor", output=tmp_path / "out")
     task = tmp_path / "out" / "test" / "o__n-101"
 
     def reward() -> str:
@@ -391,7 +345,7 @@ def test_classification_is_exported_like_the_others(
 ) -> None:
     data = load(classified[name])
     for to in ("inspect", "lm-eval", "chat", "alpaca"):
-        data.export(to, tmp_path / to)
+        data.export(to=to, output=tmp_path / to)
     inspected, documents = rows_of(tmp_path / "inspect"), rows_of(tmp_path / "lm-eval")
     assert [row["target"] for row in inspected] == targets
     assert [row["target"] for row in documents] == targets
@@ -403,13 +357,13 @@ def test_classification_is_exported_like_the_others(
     assert f"def goldpan_{name}(" in (tmp_path / "inspect" / "task.py").read_text()
     assert f"task: goldpan_{name}" in (tmp_path / "lm-eval" / f"goldpan_{name}.yaml").read_text()
     with pytest.raises(UsageError, match="have no such export"):
-        data.export("swe-bench", tmp_path / "x")
+        data.export(to="swe-bench", output=tmp_path / "x")
 
 
 def test_the_next_command_names_the_real_path(made: dict[str, Path], tmp_path: Path) -> None:
     place = tmp_path / "my exports"
     forms: tuple[ExportName, ...] = ("inspect", "lm-eval", "chat")
-    told = {to: export(made["qa"], to=to, output=place / to).next for to in forms}
+    told = {to: load(made["qa"]).export(to=to, output=place / to).next for to in forms}
     assert f"inspect eval '{place}/inspect/task.py'" in told["inspect"]
     assert f"--include_path '{place}/lm-eval' --tasks goldpan_qa" in told["lm-eval"]
     assert f"data_files='{place}/chat/test.jsonl'" in told["chat"]
@@ -417,18 +371,18 @@ def test_the_next_command_names_the_real_path(made: dict[str, Path], tmp_path: P
 
 def test_a_form_that_does_not_fit_is_refused(made: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Datasets of the family qa have no such export"):
-        export(made["qa"], to="swe-bench", output=tmp_path / "x")
+        load(made["qa"]).export(to="swe-bench", output=tmp_path / "x")
     with pytest.raises(UsageError, match="family issue-resolution have no such export"):
-        export(made["issue-resolution"], to="inspect", output=tmp_path / "x")
+        load(made["issue-resolution"]).export(to="inspect", output=tmp_path / "x")
     with pytest.raises(UsageError, match="--unverified says nothing about --to chat"):
-        export(made["qa"], to="chat", output=tmp_path / "x", unverified=True)
+        load(made["qa"]).export(to="chat", output=tmp_path / "x", unverified=True)
 
 
 def test_an_edit_that_does_not_fit_its_file_is_left_out(tmp_path: Path) -> None:
     rows = [hostile(CODE_EDIT, 1), {**hostile(CODE_EDIT, 2), "file_before": "other\n"}]
     dataset = write(tmp_path / "lab", CODE_EDIT, rows).directory
-    result = export(dataset, to="inspect", output=tmp_path / "out")
-    assert (result.row_counts, result.left_out) == ({"test": 1}, {"does-not-apply": 1})
+    result = load(dataset).export(to="inspect", output=tmp_path / "out")
+    assert (result.counts, result.left_out) == ({"test": 1}, {"does-not-apply": 1})
     (row,) = rows_of(tmp_path / "out")
     assert score("code-edit", row["target"], row["target"], row["metadata"])["exact_file"] == 1
 

@@ -50,7 +50,7 @@ MISSING = (
     "trace qa:a/b#1 --workspace demo --dataset none",
     "status --plugin none.py",
     "build qa --workspace demo --gold none.csv",
-    "build issue-type --from mined --workspace demo --profile none.toml",
+    "build issue-type --source mined --workspace demo --profile none.toml",
     "build crosscode import none --workspace demo",
     "build crosscode check none",
     "reproduce none.toml",
@@ -62,7 +62,7 @@ MISSING = (
             *("check", "normalize", "clone", "pair", "status", "filter", "funnel", "report"),
             *("why a/b#1", "trace qa:a/b#1", "build qa", "build code-comments"),
             "review --model m --dry-run",
-            *("build issue-type --from mined", "verify x", "annotate status --project p"),
+            *("build issue-type --source mined", "verify x", "annotate status --project p"),
         )
     ),
 )

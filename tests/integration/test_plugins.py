@@ -182,7 +182,7 @@ def test_a_dataset_and_its_task(root: Path) -> None:
     run = ("evaluate", "run", "--task", "issue_titles", *common)
     (result,) = json.loads(goldpan("--plugin", str(plugin), *run))
     assert result["plugins"] == digest(plugin)
-    assert "No such command 'issue-titles'" in attempt(*build).err
+    assert "There is no dataset 'issue-titles'" in attempt(*build).err
 
 
 def test_a_pairing_signal(root: Path) -> None:
@@ -387,7 +387,7 @@ def test_mistakes_in_datasets_and_models_are_told(root: Path, tmp_path: Path) ->
     common = ("--workspace", str(root))
     titles = write(tmp_path / "titles.py", text)
     done = attempt("--plugin", titles, "build", "issue-titels", *common)
-    assert "Did you mean 'issue-titles'" in done.err
+    assert "did you mean issue-titles?" in done.err
     unlicensed = "".join(line for line in text.splitlines(True) if '"license"' not in line)
     done = attempt(
         "--plugin", write(tmp_path / "bare.py", unlicensed), "build", "issue-titles", *common

@@ -60,7 +60,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return the demo's workspace with a dataset of proved fixes."""
     root = make_demo(tmp_path_factory.mktemp("resolved") / "lab")
     lab = Workspace(root, progress=False)
-    lab.build("issue-resolution", profile="verified", verified=True, output=root / "proved")
+    lab.build("issue-resolution", profile="verified", require="verified", output=root / "proved")
     return lab
 
 

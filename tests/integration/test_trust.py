@@ -15,7 +15,7 @@ from goldpan import export
 from goldpan.core.config import CONFIG_FILE
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import sealed_json
-from goldpan.datasets.export.export import ExportName
+from goldpan.datasets.export.result import ExportName
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import read_provenance
 from tests.console import run
@@ -160,7 +160,7 @@ def test_a_hostile_dataset_writes_nothing_elsewhere_and_runs_nothing(
         file.write_bytes(sealed_json(provenance))
     before = sorted(tmp_path.rglob("*"))
     with suppress(DatasetError, UsageError):
-        export(data, to=form, output=tmp_path / "out")
+        load(data).export(to=form, output=tmp_path / "out")
     after = [path for path in sorted(tmp_path.rglob("*")) if tmp_path / "out" not in path.parents]
     assert [path for path in after if path != tmp_path / "out"] == before
     assert not list(tmp_path.parent.glob("*evil*"))

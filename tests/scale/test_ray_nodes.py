@@ -206,8 +206,7 @@ def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:
         "qa",
         split="random:0.4,0.3,0.3",
         output=sources / "questions",
-        engine="ray",
-        address=address,
+        execution=Execution("ray", address),
     )
     assert rows_of(again.path) == rows_of(lab.path / "datasets" / "questions")
 

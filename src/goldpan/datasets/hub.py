@@ -37,6 +37,7 @@ from goldpan.datasets.provenance import PROVENANCE, read_provenance
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _SHOWN = 5
+_MOST_CHANGES = 30
 
 
 _MOST_CHANGES = 30

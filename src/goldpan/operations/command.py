@@ -26,6 +26,7 @@ from goldpan.core.show import show
 from goldpan.operations.group import Group
 from goldpan.operations.messages import complain
 from goldpan.operations.signature import (
+    DATASET,
     Kind,
     Operation,
     Parameter,
@@ -252,8 +253,11 @@ def _owner(operation: Operation, opening: Mapping[str, Any], is_json: bool) -> o
 
 
 def owner_of(operation: Operation, lab: Workspace) -> object:
-    """Return the workspace, or the group of it that has the operation as a method."""
-    if operation.owner == "Workspace":
+    """Return the workspace, or the group of it that has the operation as a method.
+
+    A method of `Dataset` has the workspace, too: it opens the dataset.
+    """
+    if operation.owner in ("Workspace", DATASET):
         return lab
     (kind,) = (kind for kind in every_group() if kind.__name__ == operation.owner)
     return kind(lab)

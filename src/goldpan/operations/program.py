@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import cyclopts
 
 from goldpan import __version__
 from goldpan.core.config import use_plugins
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.log import LogFormat, start_log
 from goldpan.core.plugins import registered, use
-from goldpan.core.suggest import question
+from goldpan.core.suggest import choices, question, suggested
 from goldpan.core.terminal import Terminal
 from goldpan.operations.command import (
     PROGRAM,
@@ -25,12 +26,13 @@ from goldpan.operations.command import (
     make_group,
     run_command,
 )
-from goldpan.operations.signature import Operation, read_operation
+from goldpan.operations.signature import read_operation
 from goldpan.operations.table import COMMANDS, EXAMPLES, GROUPS, OPERATIONS, PANELS
 
 _WITH_VALUE = ("--log-file", "--log-format", "--plugin")
-_BUILD, _WORKSPACE = "build", "--workspace"
 _HELP = ("-h", "--help")
+_BUILD = "build"
+"""The group to which plugins add commands."""
 GLOBAL_OPTIONS = (
     *_WITH_VALUE,
     "--install-completion",
@@ -106,8 +108,9 @@ def root() -> cyclopts.App:
 def whole() -> cyclopts.App:
     """Return the program with all its commands."""
     app = make_group(PROGRAM, read_operation(program).summary)
+    use_plugins(None)
     for name in COMMANDS:
-        _add(app, name, {})
+        _add(app, name)
     return app
 
 
@@ -120,62 +123,69 @@ def branch(words: Sequence[str]) -> cyclopts.App:
     if words[0] not in COMMANDS:
         remedy = question(words[0], COMMANDS) or "goldpan -h lists the commands"
         raise UsageError(f"There is no command {words[0]!r}", remedy)
-    plugins = plugin_families(words) if words[0] == _BUILD else {}
-    _add(app, words[0], plugins, list(words[1:]))
+    if words[0] == _BUILD:  # a plugin brings commands
+        use_plugins(_workspace(words))
+        _check_family(words[1:])
+    _add(app, words[0], list(words[1:]))
     return app
 
 
-def plugin_families(words: Sequence[str]) -> dict[str, Operation]:
-    """Return the operations of families that plugins registered, by the words of their commands.
-
-    Plugins of the workspace that the words name are loaded: they may add commands.
-    """
-    named = [word.partition("=")[2] for word in words if word.startswith(f"{_WORKSPACE}=")]
-    named += [after for word, after in pairwise(words) if word == _WORKSPACE]
-    use_plugins(named[-1] if named else None)
-    operation = read_operation(find_function("building:Build.of_plugin"))
-    return {
-        f"{_BUILD} {name}": operation.bound("family", name, f"Build rows of {name}.")
-        for name in registered("dataset")
-    }
-
-
-def _add(
-    above: cyclopts.App,
-    name: str,
-    plugins: Mapping[str, Operation],
-    words: list[str] | None = None,
-) -> None:
+def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None:
     """Add a command or a group; those of its commands that no word leads to are only names.
 
     Without words, all commands are added whole.
     """
     last = name.rpartition(" ")[2]
-    if name in plugins:
-        app = make_command(plugins[name], last)
-    elif where := OPERATIONS.get(name):
-        app = make_command(read_operation(find_function(where)), last, EXAMPLES.get(name, ""))
-    else:
+    if name in GROUPS and name not in OPERATIONS:
         app = make_group(last, summary_of(name))
+    else:
+        app = make_command(read_operation(function_of(name)), last, EXAMPLES.get(name, ""))
     above.command(app)
-    for other in (*children(name), *(children(name, plugins))):
-        other_last = other.rpartition(" ")[2]
-        if words is None or words[:1] == [other_last]:
-            _add(app, other, plugins, words and words[1:])
+    for other in children(name):
+        last = other.rpartition(" ")[2]
+        if words is None or words[:1] == [last]:
+            _add(app, other, words and words[1:])
         else:
-            summary = plugins[other].summary if other in plugins else summary_of(other)
-            app.command(cyclopts.App(name=other_last, help=summary))
+            app.command(cyclopts.App(name=last, help=summary_of(other)))
 
 
-def children(name: str, among: Iterable[str] = (*OPERATIONS, *GROUPS)) -> list[str]:
+def children(name: str) -> list[str]:
     """Return the commands and groups that a group of commands holds, each by all its words."""
-    return [other for other in dict.fromkeys(among) if other.rpartition(" ")[0] == name]
+    plugins = [f"{_BUILD} {family}" for family in registered("dataset")]
+    named = dict.fromkeys((*OPERATIONS, *GROUPS, *plugins))
+    return [other for other in named if other.rpartition(" ")[0] == name]
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """Return the function of a command; that of a plugin's family is made as Goldpan's own are."""
+    if name in OPERATIONS:
+        return find_function(OPERATIONS[name])
+    from goldpan.operations.building import family_function
+
+    return family_function(name.removeprefix(f"{_BUILD} "))
 
 
 def summary_of(name: str) -> str:
     """Return the first line that a command or a group of commands says of itself."""
-    documented = find_function(GROUPS.get(name) or OPERATIONS[name])
+    documented = find_function(GROUPS[name]) if name in GROUPS else function_of(name)
     return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _workspace(words: Sequence[str]) -> str | None:
+    """Return the workspace that a command line names."""
+    named = [word.partition("=")[2] for word in words if word.startswith("--workspace=")]
+    named += [after for word, after in pairwise(words) if word == "--workspace"]
+    return named[-1] if named else None
+
+
+def _check_family(words: Sequence[str]) -> None:
+    """Raise `UsageError` for a family that nobody brings; a plugin might."""
+    known = [name.rpartition(" ")[2] for name in children(_BUILD)]
+    if words and not words[0].startswith("-") and words[0] not in known:
+        raise UnknownNameError(
+            f"There is no dataset {words[0]!r}{suggested(words[0], known)}",
+            f"Choose {choices(known)}",
+        )
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -100,12 +100,15 @@ def _how_to_get(name: str, held: list[str]) -> str:
     return question(name, held) or f"Run goldpan mine --repo {name}"
 
 
-def find_dataset(lab: Workspace, dataset: Path | str | Dataset) -> Dataset:
-    """Return a dataset by its name in a workspace or its directory; one that is open stays so."""
-    from goldpan.operations.dataset import Dataset
+def find_dataset(self: Workspace, dataset: Path | str | Dataset) -> Dataset:
+    """Return a dataset by its name in the workspace, else as `load` does; an open one stays so.
+
+    A directory that is there comes before a name.
+    """
+    from goldpan.operations.dataset import Dataset, find_directory
 
     if isinstance(dataset, Dataset):
         return dataset
-    named = lab.layout.dataset(str(dataset))
-    is_name = isinstance(dataset, str) and not Path(dataset).is_dir() and named.is_dir()
-    return Dataset(named if is_name else Path(dataset), workspace=lab)
+    is_name = len(Path(dataset).parts) == 1 and not Path(dataset).is_dir()
+    directory = self.layout.dataset(str(dataset)) if is_name else find_directory(dataset)
+    return Dataset(directory, workspace=self)

@@ -11,7 +11,7 @@ import builtins
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from docstring_parser import parse
 
 F = TypeVar("F", bound=Callable[..., Any])
-_OPENING, _HELPED, _PROGRESS = "opening", "helped_by", "progress"
+_OPENING, _PROGRESS = "opening", "progress"
 REQUIRED = inspect.Parameter.empty
 Kind = Literal["argument", "option", "group"]
 _OPTIONS = {"repos": "repo", "settings": "set"}
@@ -66,6 +66,18 @@ class Parameter:
         return self.default is REQUIRED
 
 
+DATASET = "Dataset"
+"""The class whose methods' commands take a dataset first."""
+_DATASET = Parameter(
+    "dataset",
+    str,
+    REQUIRED,
+    "Its name in the workspace, its directory, or OWNER/NAME on the Hugging Face Hub.",
+    "argument",
+    "DATASET",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """A function with what its signature and its docstring say."""
@@ -85,18 +97,14 @@ class Operation:
     shows_progress: bool = False
     """Whether it has a parameter `progress`, which is no option: --quiet and --json decide it."""
 
-    def bound(self, name: str, value: object, summary: str) -> Operation:
-        """Return the operation with an argument that is chosen already."""
+    def call(self, owner: Any, values: Mapping[str, Any]) -> Any:
+        """Call it with values by name; `owner` is ignored by a function of the package.
 
-        def call(owner: object, *arguments: Any, **options: Any) -> Any:
-            return self.function(owner, value, *arguments, **options)
-
-        others = tuple(item for item in self.parameters if item.name != name)
-        return replace(self, function=call, parameters=others, summary=summary)
-
-    def call(self, owner: object, values: Mapping[str, Any]) -> Any:
-        """Call it with values by name; `owner` is ignored by a function of the package."""
+        A method of `Dataset` has the workspace for owner, which opens the dataset that is named.
+        """
         given = dict(values)
+        if self.owner == DATASET:
+            owner = owner.dataset(given.pop("dataset"))
         named = [item.name for item in self.parameters if item.kind == "argument"]
         arguments = [owner] if self.owner else []
         arguments += [given.pop(name) for name in named if name in given]
@@ -109,8 +117,6 @@ def read_operation(function: Callable[..., Any]) -> Operation:
     """Return an operation; raises `TypeError` for a signature that no command can be made of."""
     text = parse(inspect.getdoc(function) or "")
     about = {item.arg_name: item for item in text.params}
-    if other := getattr(function, _HELPED, None):
-        about = {item.arg_name: item for item in parse(inspect.getdoc(other) or "").params} | about
     parameters, owner = [], ""
     signature = inspect.signature(function).parameters
     for parameter in signature.values():
@@ -120,6 +126,8 @@ def read_operation(function: Callable[..., Any]) -> Operation:
             owner = str(parameter.annotation)
             if parameter.annotation is REQUIRED:
                 owner = function.__qualname__.rpartition(".")[0]
+            if owner == DATASET:
+                parameters.append(_DATASET)
             continue
         said = about.get(parameter.name)
         parameters.append(
@@ -143,16 +151,6 @@ def read_operation(function: Callable[..., Any]) -> Operation:
         getattr(function, _OPENING, ()),
         _PROGRESS in signature,
     )
-
-
-def helped_by(other: Callable[..., Any]) -> Callable[[F], F]:
-    """Return a decorator: parameters that a docstring leaves out are those of another operation."""
-
-    def mark(function: F) -> F:
-        setattr(function, _HELPED, other)
-        return function
-
-    return mark
 
 
 def opens_with(*settings: str) -> Callable[[F], F]:

@@ -19,22 +19,21 @@ from goldpan.operations import (
     planning,
     reproducing,
     reviewing,
-    sharing,
     starting,
     verifying,
 )
 from goldpan.operations import reporting as reporting_operations
 from goldpan.operations.annotating import Annotate
-from goldpan.operations.building import Build
+from goldpan.operations.building import Build, datasets
 from goldpan.operations.evaluating import Evaluate
 from goldpan.operations.mining import Mine
+from goldpan.operations.repositories import find_dataset
 from goldpan.operations.starting import Config
 from goldpan.operations.tasks import Tasks
 from goldpan.operations.tasks import import_ as import_source
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.core.progress import Reporter
-    from goldpan.operations.dataset import Dataset
 
 
 class Workspace:
@@ -128,19 +127,6 @@ class Workspace:
 
         return Reporter(quiet=not self.shows_progress)
 
-    def datasets(self) -> list[Dataset]:
-        """Return the finished datasets of the workspace, sorted by name."""
-        from goldpan.datasets.provenance import finished_datasets
-        from goldpan.operations.dataset import Dataset
-
-        return [Dataset(path, workspace=self) for path in finished_datasets(self.layout)]
-
-    def dataset(self, name: str) -> Dataset:
-        """Return a finished dataset by the name of its directory, such as ``qa``."""
-        from goldpan.operations.dataset import Dataset
-
-        return Dataset(self.layout.dataset(name), workspace=self)
-
     @cached_property
     def evaluate(self) -> Evaluate:
         """Score models on tasks and datasets."""
@@ -189,8 +175,8 @@ class Workspace:
     import_ = import_source
     verify = verifying.verify
     reproduce = reproducing.reproduce
-    publish = sharing.publish
-    diff = sharing.diff
+    datasets = datasets
+    dataset = find_dataset
     report = reporting_operations.report
     open = starting.open_page
     check = checking.check

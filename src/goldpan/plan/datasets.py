@@ -17,6 +17,7 @@ from goldpan.plan.step import OperationStep
 from goldpan.plan.unit import Outcome, Stage
 
 if TYPE_CHECKING:  # it takes long to import
+    from goldpan.datasets.diff.result import DiffResult
     from goldpan.operations.dataset import Dataset
 
 STAGE_OF: Mapping[str, Stage] = {"issue-type": "mine", "code-comments": "clone"}
@@ -100,18 +101,20 @@ class DatasetStep(OperationStep):
 
     def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
         """Return what was built, and write what changed since an older version."""
-        from goldpan.operations.dataset import load
+        from goldpan.operations.dataset import Dataset
+        from goldpan.operations.differences import diff
 
         outcome = super().outcome(results, lines)
-        data = load(self.context.lab.layout.dataset(self.section.name))
+        lab = self.context.lab
+        data = Dataset(lab.layout.dataset(self.section.name), workspace=lab)
         said, older = outcome.said, self._older()
         if older is not None:
-            changes = self.context.lab.diff(older, data)
+            changes = diff(older, data)
             said += (
                 f", {changes.added:,} added, {changes.gone:,} gone, {changes.changed:,} changed"
                 + (f", {changes.moved:,} in another split" if changes.moved else "")
             )
-            self._write_changes(data, older)
+            self._write_changes(changes)
         present = self._present() if self._stage is not None else self.repos
         left_out = [f"{repo} is left out" for repo in self.repos if repo not in present]
         return replace(
@@ -167,12 +170,12 @@ class DatasetStep(OperationStep):
             return load(self.previous) if self.previous.is_dir() else None
         return load(self.context.file.source(since))
 
-    def _write_changes(self, data: Dataset, older: Dataset) -> None:
+    def _write_changes(self, changes: DiffResult) -> None:
         from goldpan.core.workspace import make_directory, write_whole
         from goldpan.datasets.diff.changelog import changelog
 
         make_directory(self.changelog.parent)
-        text = f"## Changes\n\n{changelog(self.context.lab.diff(older, data))}\n"
+        text = f"## Changes\n\n{changelog(changes)}\n"
         write_whole(self.changelog, text.encode())
 
     def _present(self) -> tuple[str, ...]:

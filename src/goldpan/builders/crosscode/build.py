@@ -41,7 +41,7 @@ TASKS = "tasks"
 
 @dataclass(frozen=True, slots=True)
 class CrossCodeResult(Result):
-    """What building a split gave."""
+    """The result of building a split."""
 
     directory: Path
     assigned: Assigned
@@ -56,12 +56,12 @@ class CrossCodeResult(Result):
     seconds: float
 
     def plain(self) -> dict[str, Any]:
-        """Return the tasks of both sides, and what was left out."""
+        """Return what was built as plain data."""
         return {
             "directory": str(self.directory),
             "split": self.assigned.name,
-            "train": [asdict(count) for count in self.train],
-            "evaluation": [asdict(count) for count in self.evaluation],
+            "train": [asdict(task_count) for task_count in self.train],
+            "evaluation": [asdict(task_count) for task_count in self.evaluation],
             "left_out": [asdict(left_out) for left_out in self.assigned.left_out],
             "leaking": self.leaks,
             "examples_cut": self.examples_cut,
@@ -72,17 +72,14 @@ class CrossCodeResult(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield what the split holds, and what was left out of it."""
         yield Title(self.assigned.name, f" in {self.seconds:.1f} s")
-        cells = [
-            (
-                side,
-                len(counts),
-                sum(count.drawn - count.leaking for count in counts),
-                sum(count.available for count in counts),
-            )
-            for side, counts in (("train", self.train), ("evaluation", self.evaluation))
-        ]
-        yield Table(("side", "tasks", "prompts", "instances there"), cells)
-        yield from (Line(str(task)) for task in self.assigned.left_out)
+        cells = []
+        for side, counts in (("train", self.train), ("evaluation", self.evaluation)):
+            prompts = sum(count.drawn - count.leaking for count in counts)
+            available = sum(count.available for count in counts)
+            cells.append((side, len(counts), prompts, available))
+        yield Table(("side", "tasks", "prompts", "instances available"), cells)
+        for task in self.assigned.left_out:
+            yield Line(str(task))
         yield Line(
             f"{sum(self.leaks.values()):,} training instances dropped, as they also occur in the "
             f"evaluation: {self.leaks['exact']:,} exactly, {self.leaks['near']:,} nearly"
@@ -136,8 +133,8 @@ def build_split(
     if assigned.empty:
         raise DatasetError(
             f"The split {assigned.name} has no task for {assigned.empty}",
-            f"It evaluates on {assigned.split.evaluate}: add tasks with --from, or choose another "
-            "of goldpan build crosscode splits",
+            f"It evaluates on {assigned.split.evaluate}: add tasks with --source, or choose "
+            "another of goldpan build crosscode splits",
         )
     stored_provenance(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}

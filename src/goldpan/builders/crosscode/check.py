@@ -24,7 +24,7 @@ _MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Checked(Result):
-    """What a check found."""
+    """The result of checking task files."""
 
     tasks: int
     instances: int
@@ -40,23 +40,23 @@ class Checked(Result):
 
     @property
     def exit_code(self) -> int:
-        """1 where something is wrong."""
+        """1 where something is wrong, else 0."""
         return 0 if self.passed else 1
 
     def plain(self) -> dict[str, Any]:
-        """Return what is wrong, and whether anything is."""
+        """Return what was found as plain data."""
         return {**asdict(self), "passed": self.passed}
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what is wrong with task files."""
-        yield from (Line(f"{problem.kind}: {problem}") for problem in self.problems)
+        """Yield what is wrong with the files."""
+        for problem in self.problems:
+            yield Line(f"{problem.kind}: {problem}")
         if self.unlisted:
             yield Line(f"and {self.unlisted:,} more")
-        state = "All is well" if self.passed and not self.problems else ""
-        if self.passed and self.problems:
-            state = "No errors, but see the warnings"
-        counted = f"{self.tasks:,} tasks, {self.instances:,} instances."
-        yield Line(f"{counted} {state}".rstrip())
+        state = ""
+        if self.passed:
+            state = " No errors, but see the warnings" if self.problems else " All is well"
+        yield Line(f"{self.tasks:,} tasks, {self.instances:,} instances.{state}")
 
 
 def check_task_files(directory: Path, reporter: Reporter) -> Checked:

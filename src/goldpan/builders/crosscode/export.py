@@ -39,21 +39,20 @@ class TaskDataset:
 
 @dataclass(frozen=True, slots=True)
 class Exported(Result):
-    """What was written."""
+    """The task files that were written."""
 
     directory: Path
     metas: tuple[Meta, ...]
+    without_rows: tuple[str, ...] = ()
+    """Tasks of the registry that the workspace has no rows of."""
 
     @property
     def instances(self) -> int:
         """The instances of all tasks."""
         return sum(meta.counts["total"] for meta in self.metas)
 
-    absent: tuple[str, ...] = ()
-    """Tasks of the registry whose rows are not in the workspace."""
-
     def plain(self) -> dict[str, Any]:
-        """Return the tasks that were written, with their instances."""
+        """Return what was written as plain data."""
         return {
             "directory": str(self.directory),
             "instances": self.instances,
@@ -61,16 +60,16 @@ class Exported(Result):
                 meta.stem: {"task": meta.name, "type": meta.kind.names, "instances": meta.counts}
                 for meta in self.metas
             },
-            "without_rows": list(self.absent),
+            "without_rows": list(self.without_rows),
         }
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the tasks that were written."""
+        """Yield the written tasks."""
         for meta in self.metas:
-            total = f"{meta.counts['total']:,} instances"
-            yield Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total}")
-        if self.absent:
-            yield Line(f"Without rows in the workspace: {', '.join(self.absent)}")
+            total = meta.counts["total"]
+            yield Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
+        if self.without_rows:
+            yield Line(f"Without rows in the workspace: {', '.join(self.without_rows)}")
         yield Line(f"{self.instances:,} instances written to {self.directory}")
 
 

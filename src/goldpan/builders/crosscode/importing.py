@@ -47,12 +47,12 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class ImportedTasks(Result):
-    """Tasks that were read from files, and which of them are new."""
+    """The tasks whose files were read."""
 
-    imports: tuple[Imported, ...]
+    tasks: tuple[Imported, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return the datasets by their tasks' names."""
+        """Return what was read, by task, as plain data."""
         return {
             imported.task.name: {
                 "directory": str(imported.directory),
@@ -60,12 +60,12 @@ class ImportedTasks(Result):
                 "splits": dict(imported.splits),
                 "task_file": str(imported.task_file) if imported.task_file else None,
             }
-            for imported in self.imports
+            for imported in self.tasks
         }
 
     def blocks(self) -> Iterator[Block]:
-        """Yield a line a task."""
-        for imported in self.imports:
+        """Yield the rows of each task, and which tasks are new."""
+        for imported in self.tasks:
             counts = sorted(imported.splits.items())
             rows = ", ".join(f"{count:,} {split}" for split, count in counts)
             yield Line(f"{imported.task.name}: {imported.task.type}, {rows}")

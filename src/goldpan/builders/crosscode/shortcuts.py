@@ -31,8 +31,19 @@ SHORTCUTS: Mapping[str, Shortcut] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShortcutScore(Result):
-    """What a shortcut scores on the evaluation side of a split."""
+class ShortcutAnswer:
+    """What a shortcut answers to one instance."""
+
+    id: str
+    task: str
+    truth: str
+    answer: str | None
+    """None where the task has no positive example to copy from."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShortcutScores(Result):
+    """What a shortcut scores on the evaluation side, in percent; None without instances."""
 
     shortcut: str
     seed: int
@@ -42,22 +53,11 @@ class ShortcutScore(Result):
     rouge_l: float | None
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the scores, in percent."""
+        """Yield each score."""
         yield Line(f"{self.shortcut} on {self.instances:,} instances")
         for name in ("exact_match", "bleu", "rouge_l"):
             score = getattr(self, name)
             yield Line(f"  {name}: " + ("none" if score is None else f"{score:.2f}"))
-
-
-@dataclass(frozen=True, slots=True)
-class ShortcutAnswer:
-    """What a shortcut answers to one instance."""
-
-    id: str
-    task: str
-    truth: str
-    answer: str | None
-    """None where the task has no positive example to copy from."""
 
 
 def find_shortcut(name: str) -> Shortcut:

@@ -52,7 +52,7 @@ class LeftOut:
     source: str
 
     def __str__(self) -> str:
-        """Return why it is left out."""
+        """Return a sentence for people."""
         return (
             f"{self.task} is left out of training: {self.shared_with} has the same source dataset"
         )
@@ -76,13 +76,13 @@ class Assigned:
 
 
 @dataclass(frozen=True, slots=True)
-class AssignedSplits(Result):
-    """Splits with the tasks of each."""
+class SplitList(Result):
+    """Splits with the tasks that are available for them."""
 
     splits: tuple[Assigned, ...]
 
     def plain(self) -> list[dict[str, Any]]:
-        """Return each split with the names of its tasks."""
+        """Return the splits and their tasks as plain data."""
         return [
             {
                 "name": assigned.name,
@@ -97,19 +97,16 @@ class AssignedSplits(Result):
 
     def blocks(self) -> Iterator[Block]:
         """Yield how many tasks each split has."""
-        cells = [
-            (
-                assigned.name,
-                len(assigned.train),
-                len(assigned.evaluation),
-                "/".join(map(str, assigned.split.paper)) if assigned.split.paper else "",
-                f"no task for {assigned.empty}" if assigned.empty else "",
-            )
-            for assigned in self.splits
-        ]
+        cells = []
+        for assigned in self.splits:
+            paper = "/".join(map(str, assigned.split.paper)) if assigned.split.paper else ""
+            empty = f"no task for {assigned.empty}" if assigned.empty else ""
+            counts = (len(assigned.train), len(assigned.evaluation))
+            cells.append((assigned.name, *counts, paper, empty))
         yield Table(("split", "train", "evaluation", "paper", ""), cells)
         for assigned in self.splits:
-            yield from (Line(f"{assigned.name}: {task}") for task in assigned.left_out)
+            for task in assigned.left_out:
+                yield Line(f"{assigned.name}: {task}")
 
 
 @cache

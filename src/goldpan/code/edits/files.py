@@ -45,12 +45,17 @@ class Applied(Result):
     written: bool
 
     def blocks(self) -> Iterator[Block]:
-        """Yield which files the patch changed."""
+        """Yield which files were changed, and what was ignored for that."""
         for file in self.files:
             yield Line(f"{file.action} {file.path} ({_count(file.blocks, 'block')})")
-            yield from (Line(f"  ignored: {forgiven}") for forgiven in file.forgiven)
+            for forgiven in file.forgiven:
+                yield Line(f"  ignored: {forgiven}")
         verb = "changed" if self.written else "would change"
         yield Line(f"{_count(len(self.files), 'file')} {verb}")
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun if count == 1 else f'{noun}s'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +279,3 @@ def _stage(step: _Step, content: bytes | None, leftovers: ExitStack) -> Path | N
 def _remove_empty(folder: Path) -> None:
     with suppress(OSError):
         folder.rmdir()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -54,7 +54,8 @@ class ContaminationResult(Result):
     """Which rows of a dataset stand in other data."""
 
     dataset: str
-    row_count: int
+    total: int
+    """Rows of the dataset."""
     columns: tuple[str, ...]
     """Whose texts were compared."""
     contaminated: int
@@ -67,21 +68,22 @@ class ContaminationResult(Result):
     """What such a search cannot see."""
 
     def plain(self) -> dict[str, Any]:
-        """Return the count of rows under `rows`, and the rest by its names."""
+        """Return what was found as plain data."""
         plain = asdict(self)
-        return {**plain, "rows": plain.pop("row_count")}
+        return {"rows": plain.pop("total"), **plain}
 
     def blocks(self) -> Iterator[Block]:
-        """Yield which rows stand in other data, and by which evidence."""
+        """Yield which rows stand in other data."""
         yield Line(
-            f"{self.dataset}: {self.contaminated:,} of {self.row_count:,} rows ({self.share:.1%}) "
-            "also occur in what it was compared with"
+            f"{self.dataset}: {self.contaminated:,} of {self.total:,} rows ({self.share:.1%}) also "
+            "occur in what it was compared with"
         )
         yield Line(f"  compared: {', '.join(self.columns)}")
         for other in self.against:
             yield Title(other.against, f": {other.rows:,} rows, {other.items:,} items")
             yield Line(f"  compared: {', '.join(other.columns)}")
-            yield from (Line(f"  {rows:,} by {kind}") for kind, rows in other.kinds.items())
+            for kind, rows in other.kinds.items():
+                yield Line(f"  {rows:,} by {kind}")
             if other.same_repository is not None:
                 yield Line(
                     f"  {other.same_repository:,} are of a repository that occurs there, which "
@@ -90,9 +92,10 @@ class ContaminationResult(Result):
             if other.common:
                 yield Line(f"  {other.common:,} n-grams left out as common")
         if self.evidence:
-            yield Title("", "Rows, by which evidence and with which item:")
+            yield Title("Rows, by which evidence and with which item:")
         for item in self.evidence:
             shared = f" ({item.shared:,})" if item.shared else ""
             yield Line(f"  {item.id}: {item.kind} {item.value:.2f}{shared}, {item.item}")
-        yield Title("", "Not seen:")
-        yield from (Line(f"  {text}") for text in self.unseen)
+        yield Title("Not seen:")
+        for line in self.unseen:
+            yield Line(f"  {line}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -91,20 +91,20 @@ class DiffResult(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield what changed, and why."""
         for age, version in (("old", self.old), ("new", self.new)):
-            facts = f"{version.rows:,} examples, content {version.content}"
-            yield Line(f"{age}: {version.directory} ({facts})")
+            yield Line(
+                f"{age}: {version.directory} ({version.rows:,} examples, content {version.content})"
+            )
         is_counted = self.changed and self.changed_in_task is not None
         in_task = f" ({self.changed_in_task:,} of them in input or target)" if is_counted else ""
         yield Line(
             f"{self.added:,} added, {self.gone:,} gone, {self.changed:,} changed{in_task}, "
             f"{self.moved:,} in another split, {self.same:,} the same"
         )
-        if self.reasons:
-            cells = [(item.change, item.rows, item.reason) for item in self.reasons]
-            yield Table(("change", "rows", "why"), cells)
-        yield from (Line(f"{note[:1].upper()}{note[1:]}.") for note in self.notes)
-        if self.columns:
-            yield Table(("column", "rows"), tuple(self.columns.items()))
+        reasons = [(reason.change, reason.rows, reason.reason) for reason in self.reasons]
+        yield from _table(("change", "rows", "why"), reasons)
+        for note in self.notes:
+            yield Line(f"{note[:1].upper()}{note[1:]}.")
+        yield from _table(("column", "rows"), list(self.columns.items()))
         for verb, names in (
             ("New columns", self.columns_added),
             ("Columns that are gone", self.columns_gone),
@@ -112,12 +112,14 @@ class DiffResult(Result):
         ):
             if names:
                 yield Line(f"{verb}: {', '.join(names)}")
-        if self.causes:
-            yield Table(
-                ("made with", "before", "now"),
-                [(cause.what, cause.old or "none", cause.new or "none") for cause in self.causes],
-            )
+        causes = [(cause.what, cause.old or "none", cause.new or "none") for cause in self.causes]
+        yield from _table(("made with", "before", "now"), causes)
         for kind, rows in self.examples.items():
             for row in rows:
                 columns = f": {', '.join(row.columns)}" if row.columns else ""
                 yield Line(f"  {kind} {row.id}{columns}")
+
+
+def _table(columns: tuple[str, ...], cells: Sequence[Sequence[object]]) -> Iterator[Block]:
+    if cells:
+        yield Table(columns, cells)

@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from goldpan.code.edits.edit import EditError
 from goldpan.core.errors import DatasetError, UsageError
@@ -24,14 +24,13 @@ from goldpan.datasets.export.harnesses import (
     task_name,
 )
 from goldpan.datasets.export.labels import Labelling, find_labelling
-from goldpan.datasets.export.result import ExportResult
+from goldpan.datasets.export.result import ExportName, ExportResult
 from goldpan.datasets.export.samples import Sample, labelled_sample, require_family, sample_of
 from goldpan.datasets.export.swe_bench import swe_bench_row, why_not
 from goldpan.datasets.export.text_to_text import TEXT_TO_TEXT
 from goldpan.datasets.export.writing import Writer, read_rows, replacing
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 
-ExportName = Literal["swe-bench", "harbor", "inspect", "lm-eval", "alpaca", "chat"]
 _PROVED = ("swe-bench", "harbor")
 """The forms of `issue-resolution`, whose rows running their tests has to have proved."""
 _SPLIT = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -178,7 +177,7 @@ def _nothing_left(dataset: Path, to: ExportName, left_out: Counter[str]) -> Data
     if "not-run" in left_out:
         remedy = (
             "Run goldpan verify with this dataset, then goldpan build issue-resolution with the "
-            "same options and --verified: rows tell what was proved before they were built"
+            "same options and --require verified: rows tell what was proved before they were built"
         )
     else:
         remedy = "See goldpan verify for what its verdicts mean"

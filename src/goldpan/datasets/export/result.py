@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from goldpan.core.result import Block, Line, Result
+
+ExportName = Literal["swe-bench", "harbor", "inspect", "lm-eval", "alpaca", "chat"]
 
 
 @dataclass(frozen=True, slots=True)
 class ExportResult(Result):
     """The files of an export, and what became of the rows."""
 
-    to: str
-    """The form: swe-bench, inspect, lm-eval, harbor, alpaca or chat."""
+    to: ExportName
     directory: Path
-    row_counts: Mapping[str, int]
+    counts: Mapping[str, int]
     """How many rows were written, by split."""
     left_out: Mapping[str, int]
     """How many rows were left out, by reason."""
@@ -25,13 +26,14 @@ class ExportResult(Result):
     """The command or the code that takes it."""
 
     def plain(self) -> dict[str, Any]:
-        """Return the counts by split under `rows`, and the rest by its names."""
+        """Return what was written as plain data."""
         plain = asdict(self)
-        return {**plain, "rows": plain.pop("row_counts")}
+        return {"rows": plain.pop("counts"), **plain}
 
     def blocks(self) -> Iterator[Block]:
         """Yield what was written, and which rows were left out."""
-        yield from (Line(f"{split}: {rows:,} rows") for split, rows in self.row_counts.items())
+        for split, rows in self.counts.items():
+            yield Line(f"{split}: {rows:,} rows")
         for reason, rows in self.left_out.items():
             yield Line(f"left out, {reason}: {rows:,}")
         yield Line(f"Written to {self.directory}")
