@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from goldpan import export, load
+from goldpan import load
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.secrets import register
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
@@ -89,7 +89,53 @@ def hostile(family: Family, number: int) -> dict[str, Any]:
     if family is CODE_EDIT:
         before = f"first {HOSTILE}\nint x;\n"
         edit = {"search": "int x;\n", "replace": "int y;\n"}
-        block = "src/a.c\n    dataset.export(to="alpaca", output=tmp_path / "a")
+        block = "src/a.c\n<<<<<<< SEARCH\nint x;\n=======\nint y;\n>>>>>>> REPLACE\n"
+        row |= {"file_before": before, "edits": [edit], "patch": block}
+    return row
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return a dataset of hostile rows of each family."""
+    root = tmp_path_factory.mktemp("export")
+    families = (QA, FAULT_LOCALIZATION, CODE_EDIT, ISSUE_RESOLUTION)
+    return {
+        family.name: write(
+            root, family, [hostile(family, number) for number in (1, 2, 3)], name=family.name
+        ).directory
+        for family in families
+    }
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return a dataset of rows without any trick, of each family that harnesses take."""
+    root = tmp_path_factory.mktemp("calm")
+    rows = {family.name: example(family, 1) for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)}
+    return {
+        family.name: write(root, family, [rows[family.name]], name=family.name).directory
+        for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)
+    }
+
+
+def rows_of(directory: Path) -> list[dict[str, Any]]:
+    """Return the rows of the only split, read as the strictest reader does: by `splitlines`."""
+    (path,) = directory.glob("*.jsonl")
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize("family", ["qa", "fault-localization", "code-edit", "issue-resolution"])
+def test_training_forms_keep_question_and_answer_apart(
+    made: dict[str, Path], family: str, tmp_path: Path
+) -> None:
+    target = {"qa": "answer", "fault-localization": "changed_path"}.get(family, "patch")
+    dataset = load(made[family])
+    answers = [row[target] for row in dataset.to_arrow().to_pylist()]
+    dataset.export(to="alpaca", output=tmp_path / "a")
     dataset.export(to="chat", output=tmp_path / "c")
     alpaca, chat = rows_of(tmp_path / "a"), rows_of(tmp_path / "c")
     assert [row["output"] for row in alpaca] == answers

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from goldpan import export
+from goldpan import load
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
