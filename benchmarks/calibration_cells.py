@@ -33,6 +33,10 @@ NULLS: dict[str, list[Cell]] = {
         Cell(tasks, 200, seeds, models, 0.1, seed_sd=0.2)
         for tasks, seeds, models in product((1, 5), (2, 5), (2, 5))
     ],
+    "one training for several tasks": [
+        Cell(tasks, 200, seeds, models, 0.1, seed_sd=spread, shared=True)
+        for tasks, seeds, models, spread in product((5, 10, 17), (2, 3, 5), (2, 3, 10), (0.2, 0.5))
+    ],
     "models that err in opposite directions": [
         Cell(1, rows, 1, models, 0.1, lopsided=True)
         for rows, models in product((50, 200, 1000), (2, 4))
@@ -62,6 +66,11 @@ TASKS: dict[str, list[Cell]] = {
         for tasks, spread, rows in product((3, 5, 9, 17), (0.0, 0.2, 0.5), (50, 200))
     ]
     for models in (2, 10)
+} | {
+    "one training for several tasks": [
+        Cell(tasks, 200, seeds, models, 0.1, seed_sd=spread, shared=True, task_sd=0.2)
+        for tasks, seeds, models, spread in product((5, 10, 17), (2, 3, 5), (2, 3, 10), (0.2, 0.5))
+    ]
 }
 """Cells on new tasks: models are equal over all tasks, yet not on each."""
 
@@ -74,6 +83,8 @@ POWER: list[Cell] = [
     for cell in (
         Cell(tasks, 200, 3, 10, 0.1, gain=gain, task_sd=0.2),
         Cell(tasks, 200, 3, 2, 0.1, gain=gain, task_sd=0.2, documents=20),
+        Cell(tasks, 200, 3, 2, 0.1, gain=gain, task_sd=0.2, seed_sd=0.2, shared=True),
+        Cell(tasks, 200, 10, 2, 0.1, gain=gain, task_sd=0.2, seed_sd=0.2, shared=True),
     )
 ]
 """Cells in which the first model is better."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Cell:
     """How much more often the first model is; 0 is a null simulation."""
     seed_sd: float = 0.0
     """How far a seed moves the whole model, in log-odds."""
+    shared: bool = False
+    """Whether one training answers all tasks, so that its luck is that of all."""
     task_sd: float = 0.0
     """How far a model's skill differs between tasks, in log-odds."""
     lopsided: bool = False
@@ -57,7 +59,7 @@ class Cell:
             parts.append("classes " + "/".join(f"{100 * share:g}" for share in self.shares))
         parts += [
             f"{name} {getattr(self, name):g}"
-            for name in ("gain", "seed_sd", "task_sd", "lopsided", "uneven")
+            for name in ("gain", "seed_sd", "shared", "task_sd", "lopsided", "uneven")
             if getattr(self, name)
         ]
         return ", ".join(parts)
@@ -84,6 +86,7 @@ def draw(cell: Cell, random: np.random.Generator) -> Drawn:
     classes = len(cell.shares)
     truths, answers, rights, units = [], [], [], []
     chosen = cell.right + np.where(np.arange(cell.models) == 0, cell.gain, 0.0)
+    common = random.normal(0, 1, (cell.models, cell.seeds, 1)) if cell.shared else None
     for _ in range(cell.tasks):
         truth = random.choice(classes, cell.rows, p=cell.shares)
         unit = (
@@ -93,7 +96,8 @@ def draw(cell: Cell, random: np.random.Generator) -> Drawn:
         )
         skill = np.log(chosen / (1 - chosen))[:, None, None] + random.normal(0, 0.8, cell.rows)
         skill = skill + random.normal(0, 1, (cell.models, 1, 1)) * cell.task_sd
-        skill = skill + random.normal(0, 1, (cell.models, cell.seeds, 1)) * cell.seed_sd
+        own = random.normal(0, 1, (cell.models, cell.seeds, 1)) if common is None else common
+        skill = skill + own * cell.seed_sd
         if cell.documents:
             pull = random.normal(0, cell.hang, (cell.models, 1, cell.documents))
             pull = pull[..., unit]
@@ -121,7 +125,8 @@ def draw(cell: Cell, random: np.random.Generator) -> Drawn:
     for number, (truth, answer, bin_of, unit) in enumerate(drawn):
         used, summed = _counts(truth, answer, classes, bin_of)
         evidence = {
-            f"m{at:02}": model for at, model in enumerate(models_evidence(summed, macro_f1))
+            f"m{at:02}": replace(model, training=f"m{at:02}" if cell.shared else "")
+            for at, model in enumerate(models_evidence(summed, macro_f1))
         }
         kind: Unit = "documents" if cell.documents else "rows"
         many = len(np.unique(unit))

@@ -19,28 +19,51 @@ UNFINISHED = "installing"
 """The file of an environment that says that it is not whole."""
 _PIP = ("install", "--disable-pip-version-check", "--no-compile", "--no-deps")
 _LOCKED = ("--require-hashes", "--no-build-isolation", "--requirement")
+_UNREACHABLE = (
+    "the package index cannot be reached",
+    "Check the network and its certificates, or name an index "
+    "(pip config set global.index-url ADDRESS)",
+)
 _CAUSES = (
     (
-        re.compile(r"DO NOT MATCH THE HASHES.*?\n\s+(\S+)", re.S),
+        re.compile(r"DO NOT MATCH THE HASHES.*?\n\s+(?P<package>\S+)", re.S),
         "its file is not the one of the lock (another hash)",
         "Do not install it by hand: use another package index, or remove the proxy that changed it",
     ),
     (
-        re.compile(r"No matching distribution found for (\S+)"),
+        # Behind the page of a package that cannot be read, pip says that it has no version either.
+        re.compile(
+            r"(?:connection broken by|Could not fetch URL)[^\n]*/(?P<name>[\w.-]+)/\W.*"
+            r"No matching distribution found for (?P<package>(?P=name)\S*)",
+            re.S,
+        ),
+        *_UNREACHABLE,
+    ),
+    (
+        re.compile(r"No matching distribution found for (?P<package>\S+)"),
         "the package index has no file of it for this Python and system",
         "Use a package index that has it (pip config set global.index-url ADDRESS)",
     ),
     (
-        re.compile(r"(?:Failed (?:building wheel|to build) (?:for )?|from building )(\S+)"),
+        re.compile(r"Could not install requirement (?P<package>\S+) .*because of HTTP error"),
+        "the package index lists its file and does not give it",
+        "Use another package index (pip config set global.index-url ADDRESS), or try again later",
+    ),
+    (
+        re.compile(
+            r"(?:Failed (?:building wheel|to build) (?:for )?|from building )(?P<package>\S+)"
+        ),
         "it comes as source, and building it failed",
         "Read the log; a compiler may be missing",
     ),
     (
+        # The last package that pip turned to before the connection broke for good.
         re.compile(
-            r"(?:Connection|NameResolution|ReadTimeout|MaxRetry)\w*Error.*?/simple/([\w.-]+)"
+            r"Collecting (?P<package>\S+)(?:(?!Collecting |Installing ).)*connection broken by"
+            r"(?:(?!Collecting |Installing ).)*\Z",
+            re.S,
         ),
-        "the package index cannot be reached",
-        "Check the network, or name an index (pip config set global.index-url ADDRESS)",
+        *_UNREACHABLE,
     ),
 )
 
@@ -80,9 +103,7 @@ def make_environment(directory: Path) -> Path:
 
 def install(python: Path, lock: Path, log: Path) -> None:
     """Install a lock; raises `InstallError` that names the package that could not be."""
-    done = _run([str(python), "-m", "pip", *_PIP, *_LOCKED, str(lock)])
-    with log.open("a", encoding="utf-8") as file:
-        file.write(done.stdout)
+    done = _install(python, (*_LOCKED, str(lock)), log)
     if done.returncode:
         raise InstallError(f"{explain(done.stdout, lock)} The log is {log}")
 
@@ -91,8 +112,15 @@ def explain(output: str, lock: Path) -> str:
     """Return which package of a lock pip could not install, why, and what to do."""
     for pattern, cause, remedy in _CAUSES:
         if found := pattern.search(output):
-            return f"{found[1]} of {lock.name} was not installed: {cause}. {remedy}."
+            return f"{found['package']} of {lock.name} was not installed: {cause}. {remedy}."
     return f"{lock.name} was not installed: {_last_line(output)}."
+
+
+def _install(python: Path, arguments: Sequence[str], log: Path) -> subprocess.CompletedProcess[str]:
+    done = _run([str(python), "-m", "pip", *_PIP, *arguments])
+    with log.open("a", encoding="utf-8") as file:
+        file.write(done.stdout)
+    return done
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -120,16 +148,23 @@ def main(arguments: Sequence[str]) -> int:
             if name == "torch":
                 _install_torch(python, log)
             elif name == "goldpan":
-                done = _run(
-                    [str(python), "-m", "pip", *_PIP, "--no-build-isolation", "--editable", "."]
-                )
+                done = _install(python, ("--no-build-isolation", "--editable", "."), log)
                 if done.returncode:
-                    raise InstallError(f"Goldpan was not installed: {_last_line(done.stdout)}")
+                    last = _last_line(done.stdout)
+                    raise InstallError(f"Goldpan was not installed: {last}. The log is {log}")
             else:
                 install(python, HERE / f"{name}.txt", log)
     except InstallError as error:
         sys.stderr.write(f"Error: {error}\n")
         return 1
+    except OSError as error:
+        sys.stderr.write(
+            f"Error: {environment} was not installed: {error}. Make room or a folder that can be "
+            "written, and run it again.\n"
+        )
+        return 1
+    except KeyboardInterrupt:
+        return 130
     (environment / UNFINISHED).unlink()
     log.unlink()
     return 0

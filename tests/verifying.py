@@ -26,6 +26,11 @@ ISOLATIONS: Final[tuple[IsolationName, ...]] = (
     ("bubblewrap", "none") if _is_isolated() else ("none",)
 )
 """What can run foreign code here without an image, the best first."""
+runs_foreign_code = pytest.mark.isolation
+"""Chosen once more where bubblewrap was installed after a run without it."""
 needs_isolation = pytest.mark.skipif(
     ISOLATIONS == ("none",), reason="needs bubblewrap, a package of most Linux distributions"
+)
+in_each_isolation = pytest.mark.parametrize(
+    "isolation", [pytest.param("bubblewrap", marks=needs_isolation), "none"]
 )

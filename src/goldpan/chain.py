@@ -9,6 +9,7 @@ had again alike: they are verified by the digests in the records that rest on th
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,8 @@ import pyarrow as pa
 from goldpan.annotation.review.stored import lost_answers, review_path
 from goldpan.builders.rebuild import judging_profile, rebuild_row
 from goldpan.core.archive import Archive
-from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.errors import GoldpanError, UnknownNameError, UsageError
+from goldpan.core.plugins import plugin_command
 from goldpan.core.progress import Reporter
 from goldpan.core.sealed import file_digest, seal_of_parquet
 from goldpan.core.workspace import UNPAIRED, Workspace
@@ -103,24 +105,24 @@ class _Chain:
         """Yield the links that the row has."""
         clone = self._stored.clone(self._repo)
         if any(name.startswith("raw/") for name in self._inputs):
-            yield _link("raw replies", self._replies)
+            yield self._link("raw replies", self._replies)
         if any(name.startswith("git ") for name in self._inputs) or clone.exists():
-            yield _link("git objects", self._objects)
+            yield self._link("git objects", self._objects)
         if "tables" in self._inputs:
-            yield _link("tables", self._tables)
+            yield self._link("tables", self._tables)
             if self._stored.paired_by(self._repo):
-                yield _link("pairs", self._pairs)
+                yield self._link("pairs", self._pairs)
             if clone.exists():
-                yield _link("history", self._history)
-            yield _link("what was judged", self._judged)
+                yield self._link("history", self._history)
+            yield self._link("what was judged", self._judged)
         if "verdicts" in self._inputs:
-            yield _link("verdicts", self._verdicts)
+            yield self._link("verdicts", self._verdicts)
         if "reviews" in self._inputs:
-            yield _link("reviews", self._reviews)
+            yield self._link("reviews", self._reviews)
         if self._row.get("verification_digest"):
-            yield _link("test runs", self._test_runs)
+            yield self._link("test runs", self._test_runs)
         if "verdicts" in self._inputs:
-            yield _link("row", lambda: self._made(scratch))
+            yield self._link("row", lambda: self._made(scratch))
         else:
             family = self._provenance.get("family")
             again = f"rows of {family} are drawn from all at once: build it again and compare"
@@ -162,9 +164,15 @@ class _Chain:
         return self._same(self._tables_of(made))
 
     def _pairs(self) -> str:
-        names = self._stored.paired_by(self._repo)
-        for rules in names:
-            pair(self._anew, self._repo, find_rules(rules))
+        names = []
+        for rules in self._stored.paired_by(self._repo):
+            try:
+                pair(self._anew, self._repo, find_rules(rules))
+                names.append(rules)
+            except UnknownNameError:  # a plugin's
+                if rules == self._stored.rules_of(self._repo):
+                    raise
+                _link_to(self._stored.pairs(self._repo, rules), self._anew.pairs(self._repo, rules))
         return self._same(self._tables_of([f"pairs.{rules}" for rules in names]))
 
     def _history(self) -> str:
@@ -174,12 +182,14 @@ class _Chain:
         return self._same(self._tables_of(present))
 
     def _judged(self) -> str:
+        self._need_rules()
         for name, workspace in (("made anew", self._anew), ("stored", self._stored)):
             if inputs_digest(workspace, self._repo) != self._inputs["tables"]:
                 raise _BrokenError(f"the tables as {name} are not those of provenance.json")
         return "these tables are those that provenance.json names"
 
     def _verdicts(self) -> str:
+        self._need_rules()
         plain = self._provenance["profile"]
         path = self._stored.verdicts(self._repo, plain["name"])
         profile = judging_profile(self._provenance, path)
@@ -211,6 +221,7 @@ class _Chain:
         return "the record that the row names, with its logs and reports"
 
     def _made(self, scratch: Path) -> str:
+        self._need_rules()
         stored = self._stored.verdicts(self._repo, self._provenance["profile"]["name"])
         profile = judging_profile(self._provenance, stored)
         rows = scratch / "rows"
@@ -223,6 +234,26 @@ class _Chain:
         if differing:
             raise _BrokenError(f"made anew it differs in {', '.join(differing)}")
         return f"made anew, the same in all {len(self._row)} columns"
+
+    def _link(self, step: str, verify: Callable[[], str]) -> Link:
+        try:
+            return Link(step, True, verify())
+        except UnknownNameError as error:
+            if plugins := self._provenance.get("plugins"):
+                again = plugin_command(
+                    plugins, f"trace {shlex.quote(str(self._row['id']))} --verify"
+                )
+                return Link(step, None, f"{error.problem}. Run {again}.")
+            return Link(step, None, str(error))
+        except UsageError as error:  # the family is not made row by row
+            return Link(step, None, str(error))
+        except (_BrokenError, GoldpanError, OSError, pa.ArrowException) as error:
+            return Link(step, False, str(error).splitlines()[0])
+
+    def _need_rules(self) -> None:
+        """Raise `UnknownNameError` where the pairs could not be made anew."""
+        if rules := self._stored.rules_of(self._repo):
+            find_rules(rules)
 
     def _tables_of(self, names: list[str]) -> dict[str, tuple[Path, Path]]:
         stored, anew = self._stored.tables(self._repo), self._anew.tables(self._repo)
@@ -245,15 +276,6 @@ class _Chain:
             digest = seal_of_parquet if path and path.suffix == ".parquet" else file_digest
             if path is None or digest(path) != self._inputs[name]:
                 raise _BrokenError(f"{name} is another than when the dataset was built")
-
-
-def _link(step: str, verify: Callable[[], str]) -> Link:
-    try:
-        return Link(step, True, verify())
-    except UsageError as error:  # a plugin is missing, or the family is not made row by row
-        return Link(step, None, str(error))
-    except (_BrokenError, GoldpanError, OSError, pa.ArrowException) as error:
-        return Link(step, False, str(error).splitlines()[0])
 
 
 def _again(workspace: Workspace, root: Path, repo: str) -> Workspace:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.commands.evaluating import app
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparing import compare_runs

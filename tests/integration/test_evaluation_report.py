@@ -296,6 +296,7 @@ def test_cost_stands_against_score(report: Report) -> None:
 def test_the_same_runs_give_the_same_bytes(six: Workspace, tmp_path: Path) -> None:
     made = []
     for name in "ab":
+        (tmp_path / name).mkdir()
         files = EvaluationFiles(*(tmp_path / name / f"r{end}" for end in (".html", ".md", ".tex")))
         written = write_evaluation(six, compared(six), load_tasks(), files)
         assert [file.size for file in written] == [file.output.stat().st_size for file in written]

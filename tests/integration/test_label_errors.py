@@ -117,5 +117,5 @@ def test_the_command_names_the_rows_and_writes_all(tmp_path: Path) -> None:
             row["id"] for row in table_rows(table)
         ]
     missing = goldpan(*command[:3], "issue_type", "--workspace", tmp_path)
-    assert missing.code == 1
+    assert missing.code == 2
     assert "There are no rows of issue_type" in missing.err

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tomllib
@@ -12,7 +14,6 @@ from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from zipfile import ZipFile
 
 import pytest
 from packaging.requirements import Requirement
@@ -23,6 +24,7 @@ from goldpan.annotation.studio.serve import SERVER
 from goldpan.core.extras import DISTRIBUTION
 from goldpan.core.isolated_env import LOCKS
 from goldpan.evaluation.models.fasttext import TRAINER
+from tests.package_index import serve_index, write_wheel
 from tests.places import ROOT
 
 REQUIREMENTS = ROOT / "requirements"
@@ -149,40 +151,104 @@ def test_environments_of_their_own_say_for_which_pythons_they_are() -> None:
             "six==1.16.0 of demo.txt was not installed: its file is not the one of the lock",
         ),
         ("boom\n", "demo.txt was not installed: boom."),
+        (
+            "WARNING: Could not fetch URL https://host/simple/six/: There was a problem confirming "
+            "the ssl certificate: Max retries exceeded with url: /simple/six/ - skipping\n"
+            "ERROR: No matching distribution found for six==1\n",
+            "six==1 of demo.txt was not installed: the package index cannot be reached",
+        ),
     ],
 )
 def test_what_pip_could_not_install_is_named(output: str, said: str) -> None:
     assert INSTALL.explain(output, Path("demo.txt")).startswith(said)
 
 
-def test_a_half_made_environment_is_never_taken_for_ready(tmp_path: Path) -> None:
-    """The install fails on a hash, and the next one begins anew."""
-    wheel = tmp_path / "thing-1-py3-none-any.whl"
-    with ZipFile(wheel, "w") as file:
-        file.writestr("thing.py", "")
-        file.writestr(
-            "thing-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: thing\nVersion: 1\n"
-        )
-        file.writestr("thing-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        file.writestr("thing-1.dist-info/RECORD", "")
-    folder = tmp_path / "requirements"
-    folder.mkdir()
-    copied = shutil.copy(REQUIREMENTS / "install.py", folder)
-    environment = {"PATH": os.environ["PATH"], "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
+class Machine:
+    """A folder with a lock of one package, which `install.py` installs from an index."""
 
-    def install(digest: str) -> subprocess.CompletedProcess[str]:
-        (folder / "demo.txt").write_text(f"thing==1 --hash=sha256:{digest}\n", encoding="utf-8")
-        return subprocess.run(
-            [sys.executable, copied, ".venv", "demo"],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.wheel = write_wheel(folder, "thing")
+        self._locks = folder / "requirements"
+        self._locks.mkdir()
+        self._program = shutil.copy(REQUIREMENTS / "install.py", self._locks)
+        self.lay_out()
+
+    def lay_out(self) -> None:
+        """Put our own interpreter where an environment is expected: making one takes long."""
+        shutil.rmtree(self.folder / ".venv", ignore_errors=True)
+        python = self.folder / ".venv" / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+
+    @property
+    def is_half_made(self) -> bool:
+        return (self.folder / ".venv" / str(INSTALL.UNFINISHED)).exists()
+
+    def start(self, index: str, digest: str = "") -> subprocess.Popen[str]:
+        hashed = digest or sha256(self.wheel.read_bytes()).hexdigest()
+        lock = f"thing==1 --hash=sha256:{hashed}\n"
+        (self._locks / "demo.txt").write_text(lock, encoding="utf-8")
+        settings = {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": index, "PIP_RETRIES": "1"}
+        return subprocess.Popen(
+            [sys.executable, self._program, ".venv", "demo"],
+            cwd=self.folder, env={"PATH": os.environ["PATH"], **settings},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
 
-    done = install("0" * 64)
-    assert done.returncode == 1
-    assert "thing==1" in done.stderr and "another hash" in done.stderr
-    assert (tmp_path / ".venv" / INSTALL.UNFINISHED).exists()
-    (tmp_path / ".venv" / "left").touch()
-    done = install(sha256(wheel.read_bytes()).hexdigest())
-    assert done.returncode == 0, done.stderr
-    assert not (tmp_path / ".venv" / INSTALL.UNFINISHED).exists()
-    assert not (tmp_path / ".venv" / "left").exists()
+    def install(self, index: str, digest: str = "") -> tuple[int, str]:
+        """Return the exit code, and what is said where it failed."""
+        with self.start(index, digest) as process:
+            _, said = process.communicate()
+        return process.returncode, said
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_a_half_made_environment_is_never_taken_for_ready(machine: Machine) -> None:
+    """The install fails on a hash, and the next one begins anew."""
+    with serve_index(machine.folder) as index:
+        code, said = machine.install(index.url, "0" * 64)
+        assert code == 1
+        assert "thing==1" in said and "another hash" in said
+        assert machine.is_half_made
+        (machine.folder / ".venv" / "left").touch()
+        assert machine.install(index.url) == (0, "")
+    assert not machine.is_half_made
+    assert not (machine.folder / ".venv" / "left").exists()
+
+
+def test_what_an_index_does_not_give_is_told_as_it_is(machine: Machine, tmp_path: Path) -> None:
+    """It lists a file that it lacks, has no version, or answers for a page or a file no more."""
+
+    def check(index: str, cause: str) -> None:
+        machine.lay_out()
+        code, said = machine.install(index)
+        assert code == 1
+        assert said.startswith(f"Error: thing==1 of demo.txt was not installed: {cause}"), said
+
+    nowhere = "http://127.0.0.1:9/"
+    (tmp_path / "none").mkdir()
+    with serve_index(tmp_path / "none") as empty:
+        check(empty.url, "the package index has no file of it for this Python and system")
+        with serve_index(tmp_path, f"{empty.url}/") as index:
+            check(index.url, "the package index lists its file and does not give it")
+    with serve_index(tmp_path, nowhere) as index:
+        check(index.url, "the package index cannot be reached")
+    check(f"{nowhere}simple", "the package index cannot be reached")
+
+
+def test_an_interrupted_installation_ends_quietly_and_half_made(machine: Machine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
+        with machine.start(address) as process:
+            connection, _ = silent.accept()  # pip waits for a reply
+            os.killpg(process.pid, signal.SIGINT)
+            _, said = process.communicate()
+            connection.close()
+    assert (process.returncode, said) == (130, "")
+    assert machine.is_half_made

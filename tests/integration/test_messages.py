@@ -31,12 +31,16 @@ MISSING = (
     "evaluate score --task none.toml --workspace demo",
     "evaluate labels none --gold none.csv",
     "evaluate labels demo/datasets/qa --gold none.csv",
+    "publish none --repo-id a/b",
     "publish none --repo-id a/b --dry-run",
     "export none --to chat --output out",
     "diff none demo/datasets/qa --workspace demo",
     "diff demo/datasets/qa none --workspace demo",
     "contamination none --against demo/datasets/qa",
     "contamination demo/datasets/qa --against none",
+    "contamination none.csv --against demo/datasets/qa",
+    "evaluate run --task nlbse23_issue_type --model majority --workspace demo --dataset none",
+    "review --workspace demo --model m --settings none.toml",
     "run none.toml",
     "apply-edit none",
     "import nlbse23-comments none/java.csv",
@@ -62,7 +66,12 @@ MISSING = (
             *("check", "normalize", "clone", "pair", "status", "filter", "funnel", "report"),
             *("why a/b#1", "trace qa:a/b#1", "build qa", "build code-comments"),
             "review --model m --dry-run",
-            *("build issue-type --source mined", "verify x", "annotate status --project p"),
+            *(
+                "build issue-type --source mined",
+                "open --no-browser",
+                "verify x",
+                "annotate status --project p",
+            ),
         )
     ),
 )
@@ -80,6 +89,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_path_that_is_missing_is_wrong_usage_everywhere(demo: Path, line: str) -> None:
     done = run(*line.split(), folder=demo)
     sentence(done, 2, "none")
+    assert "Errno" not in done.err
     assert not (demo / "none").exists()
 
 

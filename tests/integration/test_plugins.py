@@ -122,6 +122,35 @@ def test_where_a_plugin_is_needed_the_whole_command_is_told(root: Path, tmp_path
         assert f"If a plugin brings it, run goldpan --plugin FILE.py {part}" in done.err
 
 
+def test_a_chain_that_needs_a_plugin_is_verified_with_the_command_that_is_told(
+    root: Path, tmp_path: Path
+) -> None:
+    common = ("--workspace", str(root))
+    row = "qa:prospector/sluice#5"
+    rules, criteria = str(PLUGINS / "branch_names.py"), str(PLUGINS / "code_blocks.py")
+    goldpan("--plugin", rules, "pair", "--rules", "with-branches", *common)
+    other_pairs = attempt("trace", row, "--verify", *common)
+    assert "The whole chain holds." in other_pairs.out, other_pairs.out
+
+    def needs(plugin: str, unknown: int) -> None:
+        without = attempt("trace", row, "--verify", *common)
+        name = Path(plugin).name
+        again = f"Run goldpan --plugin {name} trace '{row}' --verify."
+        assert without.code == 3, without.out
+        assert " ".join(without.out.split()).count(again) == unknown
+        assert "does not hold" not in without.out
+        assert "The whole chain holds." in goldpan(
+            "--plugin", plugin, "trace", row, "--verify", *common
+        )
+
+    goldpan("--plugin", criteria, "filter", *common)
+    goldpan("build", "qa", *common)
+    needs(criteria, 2)
+    goldpan("filter", "--rules", "with-branches", *common)
+    goldpan("build", "qa", "--rules", "with-branches", *common)
+    needs(rules, 4)
+
+
 def test_the_page_can_be_followed_in_its_order(root: Path) -> None:
     for file in filter(Path.is_file, PLUGINS.iterdir()):
         shutil.copy(file, root)

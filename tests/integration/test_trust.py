@@ -11,7 +11,6 @@ from typing import Any, get_args
 
 import pytest
 
-from goldpan import export
 from goldpan.core.config import CONFIG_FILE
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import sealed_json

@@ -40,7 +40,9 @@ from tests.git_repositories import REPO, Content, Odd, Repository
 from tests.git_server import GitServer
 from tests.mining import Notes
 from tests.places import ROOT
-from tests.verifying import ISOLATIONS, needs_isolation
+from tests.verifying import ISOLATIONS, needs_isolation, runs_foreign_code
+
+pytestmark = runs_foreign_code
 
 RUNNER = b"""#!/bin/sh
 report=$1; shift
@@ -354,6 +356,16 @@ def test_no_isolation_has_to_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path:
     with pytest.raises(IsolationError, match="can isolate the code of repositories"):
         find_isolation()
     assert find_isolation("none").name == "none"
+
+
+@needs_isolation
+def test_bubblewrap_works_wherever_its_program_lies(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Isolated commands see the system's folders alone, so what `PATH` names may not be there."""
+    (tmp_path / "bwrap").symlink_to(shutil.which("bwrap") or "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_isolation("bubblewrap").name == "bubblewrap"
 
 
 @needs_isolation

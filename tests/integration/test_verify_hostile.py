@@ -28,7 +28,9 @@ from goldpan.execution.trial import Job, Trial
 from tests.git_repositories import Repository
 from tests.integration.test_verify import QUICK, RECIPE, Lab
 from tests.mining import Notes
-from tests.verifying import needs_isolation
+from tests.verifying import needs_isolation, runs_foreign_code
+
+pytestmark = runs_foreign_code
 
 PATCH = "diff --git a/value b/value\n--- a/value\n+++ b/value\n@@ -1 +1 @@\n-1\n+2\n"
 RENAME = (

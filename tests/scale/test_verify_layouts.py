@@ -8,7 +8,7 @@ import pytest
 
 from goldpan.execution.isolation import IsolationName
 from tests.layouts import LAYOUTS, Projects
-from tests.verifying import ISOLATIONS
+from tests.verifying import in_each_isolation
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> Projects:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("isolation", ISOLATIONS)
+@in_each_isolation
 def test_each_layout_is_tested_with_its_fix(projects: Projects, isolation: IsolationName) -> None:
     records = projects.verify(isolation)
     verdicts = {name: record.proof.verdict for name, record in records.items()}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from goldpan.core.errors import GoldpanError, PublishError, UsageError
+from goldpan.core.errors import DatasetError, GoldpanError, PublishError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.hub import PublishResult, publish
@@ -212,7 +212,7 @@ def test_a_dataset_with_problems_stays_here(hub: Hub, tmp_path: Path) -> None:
     assert "code-edit:o/n#1+10001 has secret in its body" in message
     assert "SECRET" not in message
     assert hub.requests == []
-    with pytest.raises(PublishError, match="holds no provenance"):
+    with pytest.raises(DatasetError, match="holds no provenance"):
         send(tmp_path)
     allowed = send(write(tmp_path, QA, examples(QA, 1, license=None)).directory, tag="a",
                    allowed_licenses=["unknown"])  # fmt: skip

@@ -43,6 +43,7 @@ NULLS = (
     Cell(tasks=1, rows=200, seeds=1, models=2, flip=0.1, lopsided=True),
     Cell(tasks=1, rows=100, seeds=1, models=10, flip=0.1, documents=40),
     Cell(tasks=1, rows=50, seeds=2, models=10, flip=0.1, shares=(0.9, 0.05, 0.05)),
+    Cell(tasks=17, rows=50, seeds=3, models=2, flip=0.1, seed_sd=0.4, shared=True),
 )
 """A setting of each kind that makes it hard, of those in which rates are highest."""
 STUDIES = 500
@@ -82,6 +83,40 @@ def test_models_equal_over_tasks_are_seldom_declared_different_on_new_ones(
 ) -> None:
     cell = Cell(tasks=tasks, rows=50, seeds=2, models=3, task_sd=spread)
     assert not above_limit(rates(cell, [TASKS], 200).different[TASKS], 200, surely=0.01)
+
+
+SHARED = Cell(tasks=10, rows=50, seeds=3, models=2, flip=0.1, seed_sd=0.4, shared=True)
+
+
+def test_the_luck_of_one_training_is_no_gain_on_new_tasks() -> None:
+    assert not above_limit(rates(SHARED, [TASKS], 200).different[TASKS], 200, surely=0.01)
+
+
+def test_trainings_taken_as_independent_though_they_are_one_fail_the_same_bound() -> None:
+    random = np.random.default_rng(0)
+    wrong = dict.fromkeys(("new rows", "new tasks"), 0)
+    for _ in range(60):
+        drawn = draw(SHARED, random)
+        alone = [
+            replace(task, models={name: replace(m, training="") for name, m in task.models.items()})
+            for task in drawn.evidence
+        ]
+        answers = answer_questions(alone, drawn.models, rounds=300)
+        for question, verdicts in (
+            ("new rows", answers.new_rows),
+            ("new tasks", answers.new_tasks),
+        ):
+            wrong[question] += verdicts.of[0, 1].decision in ("better", "worse")
+    assert above_limit(wrong["new tasks"], 60)
+    assert wrong["new rows"] > 0.06 * 60
+
+
+def test_one_training_of_all_tasks_says_nothing_of_new_ones() -> None:
+    drawn = draw(replace(SHARED, seeds=1), np.random.default_rng(0))
+    answers = answer_questions(drawn.evidence, drawn.models, rounds=200)
+    assert answers.new_tasks.of[0, 1].decision == "untested"
+    assert "at least 2 trainings" in answers.new_tasks.test.why
+    assert answers.new_rows.of[0, 1].decision != "untested"
 
 
 def test_the_two_questions_are_distinct() -> None:

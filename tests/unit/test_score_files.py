@@ -123,6 +123,27 @@ def test_predictions_are_paired_by_row_and_grouped_by_document(tmp_path: Path) -
     assert compared(answers(tmp_path / "a.csv"), metric="accuracy").metric == "accuracy"
 
 
+def answers_of_seeds(path: Path, *, training: bool) -> Path:
+    """Write answers to six tasks by two equal models, each lucky as a whole with each seed."""
+    draw = random.Random(4)
+    lines = ["model,task,seed,training,id,truth,answer"]
+    luck = {(model, seed): draw.uniform(-0.15, 0.15) for model in "ab" for seed in range(3)}
+    for (model, seed), shift in luck.items():
+        for task in range(6):
+            for row in range(60):
+                answer = draw.random() < 0.7 + shift
+                name = f"{model}{seed}" if training else ""
+                lines.append(f"{model},t{task},{seed},{name},{row},1,{int(answer)}")
+    return write(path, "\n".join(lines) + "\n")
+
+
+def test_tasks_of_one_training_count_as_one(tmp_path: Path) -> None:
+    alone = compared(answers_of_seeds(tmp_path / "alone.csv", training=False), metric="accuracy")
+    together = compared(answers_of_seeds(tmp_path / "one.csv", training=True), metric="accuracy")
+    assert "count as one" in str(together)
+    assert "count as one" not in str(alone)
+
+
 def test_plain_scores_answer_on_new_tasks_alone(tmp_path: Path) -> None:
     lines = ["model;task;score"]
     for at in range(8):

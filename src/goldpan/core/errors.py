@@ -45,6 +45,11 @@ class GoldpanError(Exception):
         return type(self), (self.problem, self.remedy)
 
 
+def cause_of(error: Exception) -> str:
+    """Return why something failed, without the path that an `OSError` repeats after the caller."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 def _ended(sentence: str) -> str:
     # What a library says may end in a mark of its own.
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError, UsageError, cause_of
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.sealed import file_digest
 
@@ -96,7 +96,7 @@ def read_gold(path: Path, half: str | None = None) -> Gold:
     try:
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"The gold set {path} cannot be read: {error}", remedy) from None
+        raise UsageError(f"The gold set {path} cannot be read: {cause_of(error)}", remedy) from None
     columns = set(rows[0]) if rows else set()
     kind = next((kind for kind in KINDS if kind.gold_column in columns), None)
     if kind is None or not {"repo", "issue", "label"} <= columns:

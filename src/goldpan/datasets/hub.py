@@ -99,14 +99,15 @@ def publish(
     dataset. Equal content makes no commit. A tag that marks another version is never moved. `token`
     is taken from HF_TOKEN or the login where None. See `check_dataset` for the last two.
 
-    Raises `UsageError` for an impossible name and `PublishError` for whatever else keeps the
-    dataset from the Hub; then the repository is as it was, or new and empty.
+    Raises `UsageError` for an impossible name, `DatasetError` for a directory that holds no dataset
+    and `PublishError` for whatever else keeps the dataset from the Hub; then the repository is as
+    it was, or new and empty.
     """
     _check_names(repo_id, tag)
+    local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
     call = HubCall(repo_id, endpoint(), (token or _own_token() or "").strip() or None)
     _check_token(call, required=not dry_run)
     _refuse_problems(directory, allowed_licenses, find_private)
-    local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
     api = open_hub(call.token)
     with quiet():
         state = read_hub_state(api, call) if call.token else None

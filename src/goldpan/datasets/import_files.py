@@ -90,6 +90,8 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
                 yield from _sheet(path)
             case "xls":
                 yield from _old_sheet(path)
+            case _ if not path.exists():
+                raise FileNotFoundError
             case _:
                 raise UsageError(f"{path} is not a table that can be read", f"Give {FORMS}")
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from goldpan.core.errors import UnknownNameError, UsageError
+from goldpan.core.errors import UnknownNameError, UsageError, cause_of
 from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.plugins import with_plugins
 from goldpan.core.suggest import question
@@ -80,7 +80,7 @@ def read_path(path: Path) -> Task:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", "Check the file") from None
+        raise UsageError(f"{path} cannot be read: {cause_of(error)}", "Check the file") from None
     return read_task(str(path), text)
 
 

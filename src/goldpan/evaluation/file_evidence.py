@@ -126,7 +126,8 @@ def prediction_evidence(
             for rows in several:
                 own_bins, sums = add_up(_columns(rows, labels), bins)
                 summed.append(sums)
-            models[name] = model_evidence(np.stack(summed), measure)
+            training = file.training(name, dataset)
+            models[name] = model_evidence(np.stack(summed), measure, training)
         count = len(set(unit.names))
         tasks.append(
             TaskEvidence(
@@ -162,7 +163,10 @@ def count_evidence(
                     )
                 runs[key.model].append(_spread([by_label[label] for label in labels]))
                 rows = max(rows, *(sum(_four(counts)) for counts in by_label.values()))
-        models = {name: model_evidence(np.stack(sums), measure) for name, sums in runs.items()}
+        models = {
+            name: model_evidence(np.stack(sums), measure, file.training(name, dataset))
+            for name, sums in runs.items()
+        }
         tasks.append(
             TaskEvidence(
                 dataset,

@@ -58,6 +58,8 @@ class SelectionInfo:
     """How many there were."""
     from_all: bool = False
     """Whether it learned from all of train, the rows that chose included."""
+    training: str = ""
+    """What names the training where it answers other tasks too; empty where it is this one's."""
     unseen: tuple[pa.Table, Answers] | None = None
     """Train rows with answers of models that had not learned from them."""
     facts: dict[str, Any] = field(default_factory=dict)

@@ -41,6 +41,8 @@ class Learning(_Part):
     """How many there were."""
     from_all: bool
     """Whether it learned from all of train, the rows that chose included."""
+    training: str = ""
+    """What names the training where it answers other tasks too; empty where it is this one's."""
     facts: Mapping[str, Any]
     """What else happened, by model."""
 

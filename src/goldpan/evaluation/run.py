@@ -204,6 +204,7 @@ def _learning(learning: Sequence[SelectionInfo], parts: Sequence[Part]) -> dict[
         "chosen_on": learning[0].chosen_on,
         "candidates": sum(info.candidates for info in learning),
         "from_all": all(info.from_all for info in learning),
+        "training": " ".join(info.training for info in learning if info.training),
         "facts": facts,
     }
 

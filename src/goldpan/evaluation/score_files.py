@@ -71,6 +71,21 @@ class ScoreFile:
     counts: Mapping[Key, Mapping[str, Counts]]
     """By label, one against the rest; the empty label where none is named."""
     predictions: Mapping[Key, tuple[Prediction, ...]]
+    trainings: Mapping[Key, str]
+    """What names the training, of rows that name it in the column `training`."""
+
+    def training(self, model: str, dataset: str) -> str:
+        """Return what names the training of a model that was tested on a data set.
+
+        Without a name it is that of its task: several projects are tests of one training, whose
+        luck shows where there are several seeds.
+        """
+        keys = [key for key in self.keys if (key.model, key.dataset) == (model, dataset)]
+        if len({key.seed for key in keys}) > 1:
+            named = {self.trainings.get(key, f"task {key.task}") for key in keys}
+        else:
+            named = {self.trainings.get(key, "") for key in keys}
+        return " ".join(sorted(named)) if all(named) else ""
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -101,9 +116,12 @@ def read_scores(path: Path) -> ScoreFile:
     scores: dict[Key, float] = {}
     counts: dict[Key, dict[str, Counts]] = {}
     predictions: dict[Key, dict[str, Prediction]] = {}
+    trainings: dict[Key, str] = {}
     for number, row in rows:
         reader = _Row(path, number, row)
         key = reader.key()
+        if training := reader.text("training", needed=False):
+            trainings[key] = training
         if layout == "scores":
             reader.once(scores, key, lambda: "a score")
             scores[key] = reader.number("score")
@@ -128,6 +146,7 @@ def read_scores(path: Path) -> ScoreFile:
         scores,
         counts,
         {key: tuple(rows[id_] for id_ in sorted(rows)) for key, rows in predictions.items()},
+        trainings,
     )
 
 

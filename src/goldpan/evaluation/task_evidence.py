@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from goldpan.datasets.task import Task
 from goldpan.evaluation.answers import ExampleNumbers, example_numbers
 from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.statistics.evidence import (
     ModelEvidence,
     TaskEvidence,
@@ -51,6 +52,7 @@ def evidence_of(
     """
     units: list[Units] = []
     runs: list[dict[str, list[ExampleNumbers]]] = []
+    trainings: list[Mapping[str, str]] = []
     for name in tasks:
         if name not in tasks_by_name:
             return f"the registry does not know {name}"
@@ -60,13 +62,17 @@ def evidence_of(
         first = next(iter(task_runs.values()))[0]
         units.append(units_of(first.ids, first.repos, first.documents))
         runs.append(task_runs)
+        trainings.append(
+            {
+                system.name: _training([run.record for run in system.runs[name]])
+                for system in systems
+            }
+        )
     sources = [tasks_by_name[name].source.dataset for name in tasks]
     bins = bins_of(_numbers(sources, units))
     return tuple(
-        _task_evidence(name, source, unit, task_bins, task_runs)
-        for name, source, unit, task_bins, task_runs in zip(
-            tasks, sources, units, bins, runs, strict=True
-        )
+        _task_evidence(*of_task)
+        for of_task in zip(tasks, sources, units, bins, runs, trainings, strict=True)
     )
 
 
@@ -150,12 +156,19 @@ def _numbers(sources: Sequence[str], units: Iterable[Units]) -> list[NDArray[np.
     ]
 
 
+def _training(records: Sequence[RunRecord]) -> str:
+    """Return what names the trainings of a model's seeds; empty where one is of its task alone."""
+    trainings = [record.learning.training for record in records]
+    return " ".join(trainings) if all(trainings) else ""
+
+
 def _task_evidence(
     task: str,
     source: str,
     units: Units,
     bins: NDArray[np.intp],
     runs: Mapping[str, Sequence[ExampleNumbers]],
+    trainings: Mapping[str, str],
 ) -> TaskEvidence:
     models: dict[str, ModelEvidence] = {}
     own_bins = bins
@@ -164,7 +177,7 @@ def _task_evidence(
         for run in numbers:
             own_bins, sums = add_up(run.columns, bins)
             summed.append(sums)
-        models[name] = model_evidence(np.stack(summed), numbers[0].measure)
+        models[name] = model_evidence(np.stack(summed), numbers[0].measure, trainings[name])
     return TaskEvidence(
         task=task,
         source=source,

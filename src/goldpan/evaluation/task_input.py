@@ -47,14 +47,14 @@ def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) ->
     """Read a task's dataset without the parts of the input that `ablated` names.
 
     Raises `DatasetError` where the directory holds no data of the task, and `UsageError` where
-    the input has no such parts.
+    there is no directory or the input has no such parts.
     """
     if not directory.exists():
         built = task.source.access == "built"
         how = f"build {task.source.builder}" if built else f"tasks import {task.name} FILES"
         others = family_datasets(directory.parent, task.source.builder) if built else []
         known = f", such as {' or '.join(map(str, others))}" if others else ""
-        raise DatasetError(
+        raise UsageError(
             f"There are no rows of {task.name} in {directory}",
             f"Run goldpan {how}, or name their directory with --dataset{known}",
         )

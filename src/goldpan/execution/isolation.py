@@ -80,7 +80,7 @@ def find_isolation(name: IsolationName = "auto", image: str = "") -> Isolation:
     tried = []
     for engine in automatic if name == "auto" else (name,):
         if engine == "bubblewrap":
-            if _works(["bwrap", *BARE, "--", "/usr/bin/env", "true"]):
+            if _works(["bwrap", *BARE, "--", "/bin/sh", "-c", ":"]):
                 return Bubblewrap()
         elif _works([engine, "info"]):
             return checked_container(engine, image)

@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, cause_of
 from goldpan.execution.command import SYSTEM_PATH
 from goldpan.execution.reports import ReportFormat
 
@@ -263,7 +263,7 @@ def _read(path: Path) -> Recipe:
             table = _merged(tomllib.loads(base.decode()), table)
         fields = _Fields.model_validate(table)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", "Check the recipe") from None
+        raise UsageError(f"{path} cannot be read: {cause_of(error)}", "Check the recipe") from None
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))

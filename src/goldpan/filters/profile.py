@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import orjson
 
 from goldpan import __version__
-from goldpan.core.errors import UnknownNameError, UsageError
+from goldpan.core.errors import UnknownNameError, UsageError, cause_of
 from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.suggest import choices, suggested
 from goldpan.filters.catalogue import criteria
@@ -260,7 +260,9 @@ def _load(name: str) -> tuple[str, dict[str, Any]]:
                 f"There is no profile {name}", "Check the path, which is relative to this directory"
             ) from None
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"The profile {name} cannot be read: {error}", "Check it") from None
+            raise UsageError(
+                f"The profile {name} cannot be read: {cause_of(error)}", "Check it"
+            ) from None
         if label in shipped_profiles():
             raise UsageError(
                 f"The profile {name} has the name of one that ships with Goldpan",

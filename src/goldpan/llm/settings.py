@@ -12,7 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, cause_of
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -153,7 +153,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", "Check the file") from None
+        raise UsageError(f"{path} cannot be read: {cause_of(error)}", "Check the file") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not valid TOML: {error}", "Correct it") from None
 

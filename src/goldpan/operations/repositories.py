@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.core.config import repository_name
-from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError, cause_of, cause_of
 from goldpan.core.suggest import question
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.core.workspace import existing
@@ -48,7 +48,8 @@ def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[st
             lines = Path(file).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(
-                f"{file} cannot be read: {error}", "Give a text file with one OWNER/NAME per line"
+                f"{file} cannot be read: {cause_of(error)}",
+                "Give a text file with one OWNER/NAME per line",
             ) from None
         for number, line in enumerate(lines, 1):
             if text := line.partition("#")[0].strip():

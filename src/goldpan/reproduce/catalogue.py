@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, cause_of
 from goldpan.core.suggest import question
 from goldpan.reproduce.names import unknown_name
 from goldpan.reproduce.recipe import PATTERN, Recipe, TableRecipe, TaskRecipe
@@ -38,7 +38,9 @@ def find_recipe(name: str) -> Recipe:
         try:
             return read_recipe(name, Path(name).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{name} cannot be read: {error}", "Check the file") from None
+            raise UsageError(
+                f"{name} cannot be read: {cause_of(error)}", "Check the file"
+            ) from None
     names = recipe_names()
     if name not in names:
         hint = question(name, names)

@@ -20,7 +20,7 @@ from goldpan.builders.crosscode.kinds import (
     same_category,
 )
 from goldpan.builders.crosscode.meta import Meta
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, cause_of
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.suggest import question
 
@@ -123,7 +123,9 @@ def load_splits(path: Path | None = None) -> Mapping[str, TaskSplit]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", "Give a TOML file of splits") from None
+        raise UsageError(
+            f"{path} cannot be read: {cause_of(error)}", "Give a TOML file of splits"
+        ) from None
     return _splits_in(text, str(path))
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.builders.issue_type.balance import Balance
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, cause_of
 from goldpan.datasets.splits import SplitPlan
 
 _SHIPPED = files("goldpan.builders.issue_type") / "profiles"
@@ -110,7 +110,9 @@ def load_profile(name: str) -> IssueTypeProfile:
         try:
             text = Path(name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"The profile {name} cannot be read: {error}", "Check it") from None
+            raise UsageError(
+                f"The profile {name} cannot be read: {cause_of(error)}", "Check it"
+            ) from None
         values = _parsed(label, text)
     else:
         label, values = name, _shipped(name)

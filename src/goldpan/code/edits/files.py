@@ -204,7 +204,13 @@ def _resolve(path: str, root: Path) -> Path:
     except (OSError, RuntimeError, ValueError):
         parts = ()
     forbidden = {"/", "..", ".git"}
-    if not parts or target == base or not forbidden.isdisjoint(part.lower() for part in parts):
+    # Since Python 3.13 a link that leads to itself resolves to itself.
+    if (
+        not parts
+        or target == base
+        or target.is_symlink()
+        or not forbidden.isdisjoint(part.lower() for part in parts)
+    ):
         raise FileError(
             f"{path!r} leads out of {root}, to nothing or into .git",
             "Give paths of files below the root",

@@ -229,6 +229,7 @@ def _trunks(
         find_trunk(cache, weights, shared, pairs, training, seed, context.reporter)
         for seed in range(context.seed, context.seed + settings["seeds"])
     ]
+    context.learning.training = " ".join(trunk.directory.name for trunk in trunks)
     return _Trunks(context, documents, trunks, frozenset(places_of(shared.texts)))
 
 

@@ -21,6 +21,7 @@ from goldpan.evaluation.statistics.new_tasks import (
     FEWEST_SOURCES,
     FEWEST_WITHOUT_ROWS,
     POWER_QUANTILE,
+    Common,
     compare_over_sources,
 )
 from goldpan.evaluation.statistics.resampling import (
@@ -136,6 +137,8 @@ def _on_rows(
         else "It is not known which rows the counts share, so the answers of two models are taken"
         " as independent, which finds less"
     )
+    if parts.shared.fewest is not None:
+        trained += ". Tasks that one training answered rise and fall together, so they count as one"
     why = f"{how}. {trained}"
     if units < _LEAST_UNITS:
         why += f". With {units} {unit} p cannot fall below {2.0 ** (1 - units):.2g}: at least"
@@ -189,7 +192,7 @@ def _units_needed(tested: RowsTest, at: int, units: int, normal: float) -> int |
 def _on_tasks(
     tasks: Sequence[TaskEvidence], parts: Contributions, alpha: float, rope: float, seed: int
 ) -> Verdicts:
-    sources = list(parts.by_source)
+    sources, shared = list(parts.by_source), parts.shared
     differences, within = [], []
     first, second = (np.array(side, dtype=np.intp) for side in zip(*parts.pairs, strict=True))
     for source in sources:
@@ -200,9 +203,19 @@ def _on_tasks(
         variance = variance * scale
         for row in rows:
             spread = np.array([model.seed_variance for model in tasks[row].models.values()])
+            spread = spread * shared.own[row]
             variance = variance + (spread[first] + spread[second]) / len(rows) ** 2
         within.append(variance)
     unit = "tasks" if len(sources) == len(tasks) else "data sets"
+    if shared.fewest == 1 and len(sources) >= FEWEST_SOURCES:
+        why = (
+            "One training answered several tasks, and its luck is that of all of them: an answer on"
+            " new tasks needs at least 2 trainings (seeds) of each model"
+        )
+        test = ChosenTest(
+            "calibrated", "none", why, alpha, question="new tasks", units=len(sources), unit=unit
+        )
+        return Verdicts(test, "mean", dict.fromkeys(parts.pairs, Verdict("untested")))
     return _over_sources(
         np.stack(differences),
         np.stack(within),
@@ -212,6 +225,9 @@ def _on_tasks(
         seed,
         fewest=FEWEST_SOURCES,
         unit=unit,
+        common=Common(shared.variance[first] + shared.variance[second], shared.freedom)
+        if shared.variance.any()
+        else None,
     )
 
 
@@ -225,6 +241,7 @@ def _over_sources(
     *,
     fewest: int,
     unit: str,
+    common: Common | None = None,
 ) -> Verdicts:
     count = len(differences)
     if count < fewest:
@@ -236,10 +253,11 @@ def _over_sources(
         )
         empty = Verdict("untested", needed=fewest, needed_unit=unit)
         return Verdicts(test, "mean", dict.fromkeys(pairs, empty))
-    tested = compare_over_sources(differences, within, alpha=alpha, seed=seed)
+    tested = compare_over_sources(differences, within, alpha=alpha, seed=seed, common=common)
+    trained = ", and with what other trainings would change on all of them" if common else ""
     why = (
         f"A t test over {count} {unit} ({count - 1} degrees of freedom, Holm), with the variance"
-        " between them, at least that of their rows"
+        f" between them, at least that of their rows{trained}"
         if within is not None
         else f"A t test over {count} {unit}, and sign flips of whole {unit}; the larger p counts"
         " (Holm)"

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from goldpan.evaluation.statistics.comparison import TestName
 
 _MEASURED: Mapping[TestName, str] = {
-    "hierarchical resampling": "4.5 % of 329,500 null simulations, and in at most 5.8 % of those"
+    "hierarchical resampling": "4.4 % of 360,750 null simulations, and in at most 6.0 % of those"
     " of any setting (docs/statistics.md)",
-    "random effects": "3.2 % of 48,000 null simulations, and in at most 5.1 % of those of any"
+    "random effects": "2.7 % of 63,250 null simulations, and in at most 5.1 % of those of any"
     " setting (docs/statistics.md)",
     "bayesian signed rank": "10 % of cases with 2 models on 17 tasks, and in 88 % with 10 models",
     "paired t": "5 % of cases with 2 models on 17 tasks",

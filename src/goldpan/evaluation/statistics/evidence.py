@@ -8,7 +8,7 @@ independent units at random is a subgroup of swapping units, so a test on bins k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -37,6 +37,11 @@ class ModelEvidence:
     """Estimated variance of the mean score because other seeds would train other models: what
     the seeds' scores vary by more than single answers do, over the number of seeds. 0 with one
     seed, which does not show it."""
+    answer_variance: float = 0.0
+    """Estimated variance of one seed's score because that seed draws single answers anew."""
+    training: str = ""
+    """What names the training of each seed where it answered other tasks too, whose scores then
+    rise and fall together; empty where each task had a training of its own."""
 
     @property
     def score(self) -> float:
@@ -83,9 +88,9 @@ def add_up(columns: Floats, bins: NDArray[np.intp]) -> tuple[NDArray[np.intp], F
     return distinct, np.add.reduceat(columns[..., order, :], starts, axis=-2)
 
 
-def model_evidence(seeds: Floats, measure: Measure) -> ModelEvidence:
+def model_evidence(seeds: Floats, measure: Measure, training: str = "") -> ModelEvidence:
     """Return what the runs of a model say, seeds x bins x columns."""
-    return models_evidence(seeds[None], measure)[0]
+    return replace(models_evidence(seeds[None], measure)[0], training=training)
 
 
 def models_evidence(models: Floats, measure: Measure) -> list[ModelEvidence]:
@@ -94,15 +99,15 @@ def models_evidence(models: Floats, measure: Measure) -> list[ModelEvidence]:
     sums = models.sum(axis=2)
     scores = defined(measure)(sums.reshape(-1, columns)).reshape(count, seeds)
     means = models.mean(axis=1)
-    excess = [0.0] * count
+    excess, by_answers = [0.0] * count, [0.0] * count
     if seeds > 1:
         slopes = gradients(measure, sums.mean(axis=1))
         for at, slope in enumerate(slopes):
-            by_chance = float((models[at] @ slope).var(axis=0, ddof=1).sum())
-            excess[at] = max(0.0, float(scores[at].var(ddof=1)) - by_chance) / seeds
+            by_answers[at] = float((models[at] @ slope).var(axis=0, ddof=1).sum())
+            excess[at] = max(0.0, float(scores[at].var(ddof=1)) - by_answers[at]) / seeds
     return [
-        ModelEvidence(mean, tuple(score.tolist()), variance)
-        for mean, score, variance in zip(means, scores, excess, strict=True)
+        ModelEvidence(mean, tuple(score.tolist()), variance, answers)
+        for mean, score, variance, answers in zip(means, scores, excess, by_answers, strict=True)
     ]
 
 

@@ -45,13 +45,39 @@ class TasksTest:
     `MOST_SOURCES`."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Common:
+    """The variance of each difference that is the same on all data sets, and how well it is known.
+
+    It is what other trainings would change, where one training answered several data sets.
+    """
+
+    variance: Floats
+    freedom: float
+
+    def added(self, variance: Floats, freedom: Floats) -> tuple[Floats, Floats]:
+        """Return a variance with this one, and its degrees of freedom (Satterthwaite 1946)."""
+        # From few seeds it is too small more often than too large, as on new rows.
+        mine = self.variance * (1 + 2 / self.freedom)
+        whole = variance + mine
+        rough = variance**2 / freedom + mine**2 / self.freedom
+        joint = np.divide(whole**2, rough, out=np.full_like(whole, np.inf), where=rough > 0)
+        return whole, np.minimum(joint, freedom)
+
+
 def compare_over_sources(
-    differences: Floats, within: Floats | None, *, alpha: float, seed: int = 0
+    differences: Floats,
+    within: Floats | None,
+    *,
+    alpha: float,
+    seed: int = 0,
+    common: Common | None = None,
 ) -> TasksTest:
     """Test pairs by their differences on each data set, data sets x pairs.
 
     `within` holds the variance of each difference that comes from test rows and seeds. Without
-    it, p is that of a sign-flip test of data sets where that is larger.
+    it, p is that of a sign-flip test of data sets where that is larger. `common` is what moves the
+    differences on all data sets alike, so that no number of them lessens it.
     """
     stats = scipy_stats()
     count, pairs = differences.shape
@@ -60,18 +86,24 @@ def compare_over_sources(
     variance = differences.var(axis=0, ddof=1) / count
     if within is not None:
         variance = np.maximum(variance, within.sum(axis=0) / count**2)
+    freedom = np.full(pairs, float(count - 1))
+    own = np.sqrt(variance)
+    if common is not None:
+        variance, freedom = common.added(variance, freedom)
     error = np.sqrt(variance)
     size = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
-    p = np.where(error > 0, 2 * stats.t.sf(size, count - 1), (mean == 0).astype(np.float64))
+    p = np.where(error > 0, 2 * stats.t.sf(size, freedom), (mean == 0).astype(np.float64))
     if within is None:
         p = np.maximum(p, _flipped(differences, seed))
-    limit = float(stats.t.isf(alpha / (2 * pairs), count - 1))
+    limit = stats.t.isf(alpha / (2 * pairs), freedom)
     return TasksTest(
         difference=mean,
         p=np.array(holm(p.tolist())),
         error=error,
         half_width=limit * error,
-        needed=sources_needed(np.abs(mean), error * math.sqrt(count), alpha / pairs),
+        needed=(None,) * pairs
+        if common is not None
+        else sources_needed(np.abs(mean), own * math.sqrt(count), alpha / pairs),
     )
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from goldpan.evaluation.statistics.errors import scipy_stats
 from goldpan.evaluation.statistics.evidence import TaskEvidence, gradients
 from goldpan.evaluation.statistics.scores import Floats, rounded
+from goldpan.evaluation.statistics.trainings import TrainingVariance, training_variance
 
 ROUNDS = 10_000
 _HELD = 8_000_000
@@ -50,6 +51,21 @@ class Contributions:
     """Variance that other seeds add, models."""
     freedom: float
     """Degrees of freedom of `seeds`; infinite where it is 0."""
+    shared: SharedTraining
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedTraining:
+    """What trainings that answered several tasks add to each model's mean, whatever the tasks."""
+
+    variance: Floats
+    """Models."""
+    freedom: float
+    """Degrees of freedom of `variance`; infinite where it is 0."""
+    fewest: int | None
+    """The fewest seeds of such a training; None where there is none."""
+    own: NDArray[np.bool_]
+    """Whether each task has a training of its own, tasks x models."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +95,7 @@ def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contr
     bins = 1 + max(int(task.bins.max()) for task in tasks)
     by_source: dict[str, Floats] = {}
     differences = np.zeros((len(tasks), len(pairs)))
-    unpaired, seeds = np.zeros_like(differences), np.zeros(len(models))
-    rough = np.zeros(len(models))
+    unpaired = np.zeros_like(differences)
     for at, task in enumerate(tasks):
         evidence = [task.models[name] for name in models]
         scores = np.array([model.score for model in evidence])
@@ -92,20 +107,50 @@ def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contr
         else:
             centered = linear - linear.mean(axis=1, keepdims=True)
             unpaired[at] = (centered**2).sum(axis=(0, 1)) / len(tasks) ** 2
-        for row, model in enumerate(evidence):
-            share = model.seed_variance / len(tasks) ** 2
-            seeds[row] += share
-            rough[row] += share**2 / max(1, len(model.scores) - 1)
-    # One variance from few seeds says little, so models lend each other theirs: none counts as
-    # steadier than the average, and all as known from all.
-    freedom = float(seeds.sum() ** 2 / rough.sum()) if rough.any() else math.inf
+    trainings = [training_variance(tasks, name) for name in models]
+    seeds = np.array([training.total for training in trainings])
+    rough = np.array([training.rough for training in trainings])
     several = np.array(
         [any(len(task.models[name].scores) > 1 for task in tasks) for name in models]
     )
-    if several.any():
-        seeds[several] = np.maximum(seeds, seeds[several].mean())[several]
     return Contributions(
-        pairs, rounded(differences.mean(axis=0)), by_source, differences, unpaired, seeds, freedom
+        pairs,
+        rounded(differences.mean(axis=0)),
+        by_source,
+        differences,
+        unpaired,
+        _lent(seeds, several),
+        _freedom(seeds, rough),
+        _shared(trainings),
+    )
+
+
+def _lent(variance: Floats, several: NDArray[np.bool_]) -> Floats:
+    """Return the variances that models with several seeds lend each other.
+
+    One variance from few seeds says little: no model counts as steadier than the average.
+    """
+    lent = variance.copy()
+    if several.any():
+        lent[several] = np.maximum(variance[several], variance[several].mean())
+    return lent
+
+
+def _freedom(variance: Floats, rough: Floats) -> float:
+    """Return the degrees of freedom of variances that models lend each other."""
+    return float(variance.sum() ** 2 / rough.sum()) if rough.any() else math.inf
+
+
+def _shared(trainings: Sequence[TrainingVariance]) -> SharedTraining:
+    shared = np.array([training.shared for training in trainings])
+    seeds = [training.fewest for training in trainings if training.fewest is not None]
+    several = np.array([(training.fewest or 1) > 1 for training in trainings])
+    rough = np.array([training.rough_shared for training in trainings])
+    return SharedTraining(
+        _lent(shared, several),
+        _freedom(shared, rough),
+        min(seeds, default=None),
+        np.array([training.own for training in trainings]).T,
     )
 
 
