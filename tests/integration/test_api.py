@@ -148,7 +148,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     pytest.importorskip("sklearn")
     shutil.rmtree(lab.path / "runs")
     data = lab.dataset(TASK)
-    done = goldpan.evaluate(data, model=["majority", "tfidf-svm"], seeds=[0, 1])
+    done = goldpan.evaluate(data, model=["majority", "tfidf-svm"], seed=[0, 1])
     assert len(done) == 4
     lines = repr(done).splitlines()
     assert lines[0] == "Evaluation of 4 runs"
@@ -174,7 +174,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     with pytest.raises(goldpan.UsageError, match="no setting 'depth'"):
         lab.evaluate(TASK, settings={"depth": 3})
     with pytest.raises(goldpan.UsageError, match=r"no model .majorty.\. Did you mean"):
-        lab.plan(TASK, model="majorty")
+        lab.evaluate.plan(TASK, model="majorty")
     assert (
         lab.evaluate(lab.build("qa", answer="first", split="random:0.5,0.5")).scores[0].task == "qa"
     )

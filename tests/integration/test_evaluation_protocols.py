@@ -29,7 +29,7 @@ WHOLE = "stratified:0.8,0.2, seed 42"
 def test_the_protocol_alone_is_the_papers_grid_and_choice(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), two_labels())
     lab = Lab(tmp_path)
-    (planned,) = lab.plan("requirement_type", model="tfidf-xgboost", protocol="selu-paper")
+    (planned,) = lab.evaluate.plan("requirement_type", model="tfidf-xgboost", protocol="selu-paper")
     settings = planned.model.settings
     assert planned.seed == 42
     assert (settings["grid"], settings["selection"], settings["features"]) == ("paper", "paper", 0)
@@ -37,7 +37,7 @@ def test_the_protocol_alone_is_the_papers_grid_and_choice(tmp_path: Path) -> Non
     assert (len(depths), len(weights)) == (8, 7)
     rates, epochs = fasttext._GRIDS["paper"]
     assert (len(rates), len(epochs)) == (6, 16)
-    (other,) = lab.plan(
+    (other,) = lab.evaluate.plan(
         "requirement_type", model="tfidf-xgboost", protocol="selu-paper", settings={"grid": "small"}
     )
     assert other.model.settings["grid"] == "small"

@@ -338,6 +338,8 @@ def test_a_renamed_repository_is_worked_on_under_its_new_name(
         again = api.run(path, only=[SLUICE])
         assert [unit.state for unit in again.units] == ["fresh"] * 3
         write_plan(tmp_path, text.replace(SLUICE, "x/y") + nothing)
-        (data,) = api.run(path, only=["dataset"]).units
+        ran = api.run(path, only=["dataset"])
+        assert isinstance(ran, api.PlanResult)
+        (data,) = ran.units
         assert data.problem == "No repository of none was filtered"
     assert api.Workspace(tmp_path / "lab").repositories() == ["prospector/flume"]

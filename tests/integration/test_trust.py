@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
+from goldpan import load
 from goldpan.core.config import CONFIG_FILE
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import sealed_json

@@ -221,7 +221,7 @@ def test_a_machine_that_does_not_see_the_plan_is_named(cluster: TwoNodes, tmp_pa
     path.write_text(PLAN, encoding="utf-8")
     file = load_plan(path)
     path.unlink()
-    with open_cluster("ray", cluster.address) as ray:
+    with open_cluster(Execution("ray", cluster.address)) as ray:
         assert ray is not None
         machines = PlanCluster(ray, file, goldpan.Workspace(tmp_path / "lab"), Notes())
         with pytest.raises(EngineError, match=r"machine 127.0.0.1 .* does not see the files in"):

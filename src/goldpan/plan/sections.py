@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
+from goldpan.operations.building import family_function
 from goldpan.operations.command import find_function
 from goldpan.operations.signature import Operation, read_operation
 from goldpan.operations.table import OPERATIONS
@@ -233,9 +234,9 @@ def operation_of(words: str) -> Operation:
 
 
 def family_operation(family: str) -> Operation:
-    """Return the operation that builds a family; one of a plugin's is built as code-edit is."""
+    """Return the operation that builds a family, which may be a plugin's."""
     words = f"build {family}"
-    return operation_of(words if words in OPERATIONS else "build code-edit")
+    return operation_of(words) if words in OPERATIONS else read_operation(family_function(family))
 
 
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
