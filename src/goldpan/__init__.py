@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         UsageError,
         WorkspaceError,
     )
+    from goldpan.core.result import Result
     from goldpan.datasets.contamination.result import ContaminationResult
     from goldpan.datasets.diff.result import DiffResult
     from goldpan.evaluation.label_errors import LabelErrors
@@ -68,6 +69,7 @@ __all__ = [
     "MiningError",
     "PairResult",
     "PlanResult",
+    "Result",
     "RunRecord",
     "RunResult",
     "Sandbox",
@@ -103,6 +105,7 @@ _MODULES = {
     "MiningError": "core.errors",
     "PairResult": "miners.pairing",
     "PlanResult": "plan.results",
+    "Result": "core.result",
     "RunRecord": "evaluation.record",
     "RunResult": "evaluation.run",
     "Sandbox": "operations.values",
