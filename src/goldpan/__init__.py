@@ -40,9 +40,7 @@ if TYPE_CHECKING:
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
     from goldpan.operations.dataset import Dataset, load
-    from goldpan.operations.differences import contamination, diff
-    from goldpan.operations.edits import apply_edit
-    from goldpan.operations.evaluating import evaluate
+    from goldpan.operations.functions import apply_edit, contamination, diff
     from goldpan.operations.planning import run
     from goldpan.operations.runs import Evaluation
     from goldpan.operations.values import Execution, Sandbox
@@ -80,7 +78,6 @@ __all__ = [
     "apply_edit",
     "contamination",
     "diff",
-    "evaluate",
     "load",
     "register",
     "run",
@@ -112,10 +109,9 @@ _MODULES = {
     "UsageError": "core.errors",
     "Workspace": "operations.workspace",
     "WorkspaceError": "core.errors",
-    "apply_edit": "operations.edits",
-    "contamination": "operations.differences",
-    "diff": "operations.differences",
-    "evaluate": "operations.evaluating",
+    "apply_edit": "operations.functions",
+    "contamination": "operations.functions",
+    "diff": "operations.functions",
     "load": "operations.dataset",
     "register": "plugins",
     "run": "operations.planning",

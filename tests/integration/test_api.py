@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -148,7 +149,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     pytest.importorskip("sklearn")
     shutil.rmtree(lab.path / "runs")
     data = lab.dataset(TASK)
-    done = goldpan.evaluate(data, model=["majority", "tfidf-svm"], seed=[0, 1])
+    done = evaluated(lab, dataset=data, model=["majority", "tfidf-svm"], seed=[0, 1])
     assert len(done) == 4
     lines = repr(done).splitlines()
     assert lines[0] == "Evaluation of 4 runs"
@@ -161,7 +162,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
         ("tfidf-svm", 0),
         ("tfidf-svm", 1),
     ]
-    again = lab.evaluate(TASK, model="majority")
+    again = evaluated(lab, task=TASK)
     assert again.runs[0].again
     assert again.scores[0] == done.scores[0]
     record = done.runs[0].record
@@ -172,12 +173,17 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     assert list(frame["metric"].unique()) == ["micro_f1"]
     assert frame["directory"][0].is_dir()
     with pytest.raises(goldpan.UsageError, match="no setting 'depth'"):
-        lab.evaluate(TASK, settings={"depth": 3})
+        lab.evaluate.run(task=TASK, settings={"depth": 3})
     with pytest.raises(goldpan.UsageError, match=r"no model .majorty.\. Did you mean"):
-        lab.evaluate.plan(TASK, model="majorty")
-    assert (
-        lab.evaluate(lab.build("qa", answer="first", split="random:0.5,0.5")).scores[0].task == "qa"
-    )
+        lab.evaluate.run(task=TASK, model="majorty")
+    questions = lab.build("qa", answer="first", split="random:0.5,0.5")
+    assert evaluated(lab, dataset=questions).scores[0].task == "qa"
+
+
+def evaluated(lab: goldpan.Workspace, **options: Any) -> goldpan.Evaluation:
+    done = lab.evaluate.run(**options)
+    assert isinstance(done, goldpan.Evaluation)
+    return done
 
 
 def test_a_dataset_on_the_hub_is_loaded(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from goldpan.evaluation.models import boosted, fasttext
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol, in_part, settings_for
 from goldpan.evaluation.runs import read_runs
+from goldpan.operations.runs import RunPlan, plan_runs
 from goldpan.operations.workspace import Workspace as Lab
 from goldpan.report.comparison.make import make_report
 from tests.comparing import add_run, two_labels, write_rows
@@ -29,7 +32,7 @@ WHOLE = "stratified:0.8,0.2, seed 42"
 def test_the_protocol_alone_is_the_papers_grid_and_choice(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), two_labels())
     lab = Lab(tmp_path)
-    (planned,) = lab.evaluate.plan("requirement_type", model="tfidf-xgboost", protocol="selu-paper")
+    (planned,) = planned_by(lab, {})
     settings = planned.model.settings
     assert planned.seed == 42
     assert (settings["grid"], settings["selection"], settings["features"]) == ("paper", "paper", 0)
@@ -37,10 +40,20 @@ def test_the_protocol_alone_is_the_papers_grid_and_choice(tmp_path: Path) -> Non
     assert (len(depths), len(weights)) == (8, 7)
     rates, epochs = fasttext._GRIDS["paper"]
     assert (len(rates), len(epochs)) == (6, 16)
-    (other,) = lab.evaluate.plan(
-        "requirement_type", model="tfidf-xgboost", protocol="selu-paper", settings={"grid": "small"}
-    )
+    (other,) = planned_by(lab, {"grid": "small"})
     assert other.model.settings["grid"] == "small"
+
+
+def planned_by(lab: Lab, settings: Mapping[str, Any]) -> RunPlan:
+    return plan_runs(
+        lab,
+        ["requirement_type"],
+        None,
+        models=["tfidf-xgboost"],
+        seeds=(),
+        settings=settings,
+        protocol="selu-paper",
+    )
 
 
 @pytest.mark.nightly

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from goldpan.evaluation.run import RunResult
     from goldpan.operations.dataset import Dataset
-    from goldpan.operations.runs import Evaluation, Plan, RunEstimate
+    from goldpan.operations.runs import Evaluation, RunEstimate
 
 Seed = Annotated[int, Ge(0), Le(2**32 - 1)]
 Names = str | Sequence[str]
@@ -40,77 +40,12 @@ class Evaluate(Group):
 
     resolved = verifying.resolved
 
-    def __call__(
-        self,
-        data: str | Dataset | Iterable[str | Dataset],
-        *,
-        model: Names = "majority",
-        seed: int | Sequence[int] = (),
-        settings: Mapping[str, Any] | None = None,
-        protocol: str = "default",
-        ablate: Names = (),
-        hold_out: str | None = None,
-        by: Names = (),
-    ) -> Evaluation:
-        """Run models on tasks or datasets, once per seed; finished runs are not repeated.
-
-        Raises what the first run that fails raises; those before it are kept, so that the next call
-        resumes there. `run` is the command, which goes on with the others.
-        """
-        from goldpan.operations.runs import Evaluation
-
-        plan = self.plan(
-            data,
-            model=model,
-            seed=seed,
-            settings=settings,
-            protocol=protocol,
-            ablate=ablate,
-            hold_out=hold_out,
-            by=by,
-        )
-        return Evaluation(planned.run() for planned in plan)
-
-    def plan(
-        self,
-        data: str | Dataset | Iterable[str | Dataset],
-        *,
-        model: Names = "majority",
-        seed: int | Sequence[int] = (),
-        settings: Mapping[str, Any] | None = None,
-        protocol: str = "default",
-        directory: str | Path | None = None,
-        ablate: Names = (),
-        hold_out: str | None = None,
-        by: Names = (),
-    ) -> Plan:
-        """Return the runs that evaluating would do, to run or price one by one.
-
-        `directory` has the rows of the tasks, if they are outside the workspace.
-        """
-        from goldpan.operations.runs import make_plan
-
-        self.lab.settings.trust.require("plugins")
-        seeds = (seed,) if isinstance(seed, int) else tuple(seed)
-        return make_plan(
-            self.lab,
-            data,
-            model=several(model),
-            seeds=seeds or None,
-            settings=settings or {},
-            protocol=protocol,
-            directory=None if directory is None else Path(directory),
-            ablate=several(ablate),
-            hold_out=hold_out,
-            by=several(by),
-        )
-
     def run(
         self,
         *,
         task: Names = (),
         suite: str | None = None,
-        dataset: str | Path | Sequence[str | Path] = (),
+        dataset: str | Path | Dataset | Sequence[str | Path | Dataset] = (),
         model: Names = ("majority",),
         seed: Seed | Sequence[Seed] = (),
         protocol: str = "default",
@@ -143,19 +78,21 @@ class Evaluate(Group):
                 repo are always included.
             dry_run: Only estimate what paid models would cost.
         """
-        from goldpan.operations.runs import Evaluation, RunEstimate
+        from goldpan.operations.runs import Evaluation, RunEstimate, plan_runs
 
-        named, directory = self._data(several(task), suite, dataset)
-        plan = self.plan(
-            named,
-            model=model,
-            seed=seed,
-            settings=settings,
+        self.lab.settings.trust.require("plugins")
+        data, directory = self._data(several(task), suite, dataset)
+        plan = plan_runs(
+            self.lab,
+            data,
+            directory,
+            models=several(model),
+            seeds=(seed,) if isinstance(seed, int) else tuple(seed),
+            settings=settings or {},
             protocol=protocol,
-            directory=directory,
-            ablate=ablate,
+            ablate=several(ablate),
             hold_out=hold_out,
-            by=by,
+            by=several(by),
         )
         if dry_run:
             return Results(
@@ -391,8 +328,9 @@ class Evaluate(Group):
             dataset: The directory of the task's rows. (default: WORKSPACE/datasets)
         """
         from goldpan.evaluation.models.finetuned import NAME
-        from goldpan.operations.runs import Evaluation
+        from goldpan.operations.runs import Evaluation, plan_runs
 
+        self.lab.settings.trust.require("plugins")
         chosen: dict[str, Any] = {
             **({} if deepspeed is None else {"deepspeed": deepspeed}),
             "processes": workers,
@@ -404,13 +342,14 @@ class Evaluate(Group):
         }
         runs: list[RunResult] = []
         for weight in several(weights):
-            plan = self.plan(
+            plan = plan_runs(
+                self.lab,
                 several(task),
-                model=NAME,
-                seed=seed,
+                None if dataset is None else Path(dataset),
+                models=(NAME,),
+                seeds=(seed,) if isinstance(seed, int) else tuple(seed),
                 settings={**chosen, "weights": weight},
                 protocol=protocol,
-                directory=dataset,
             )
             runs += [planned.run() for planned in plan]
         return Evaluation(runs)
@@ -458,10 +397,12 @@ class Evaluate(Group):
         self,
         task: tuple[str, ...],
         suite: str | None,
-        dataset: str | Path | Sequence[str | Path],
+        dataset: str | Path | Dataset | Sequence[str | Path | Dataset],
     ) -> tuple[list[str | Dataset], Path | None]:
         """Return what to run on, and the directory of the rows where one holds those of a task."""
-        given = (dataset,) if isinstance(dataset, (str, Path)) else tuple(dataset)
+        from goldpan.operations.dataset import Dataset
+
+        given = (dataset,) if isinstance(dataset, (str, Path, Dataset)) else tuple(dataset)
         tasks = list(dict.fromkeys([*task, *(self._members(suite) if suite else ())]))
         if tasks and len(given) == 1:
             return [*tasks], find_directory(self, given[0])
@@ -486,27 +427,6 @@ class Evaluate(Group):
         return present
 
 
-def evaluate(
-    data: str | Dataset | Iterable[str | Dataset],
-    *,
-    model: Names = "majority",
-    seed: int | Sequence[int] = (),
-    settings: Mapping[str, Any] | None = None,
-    protocol: str = "default",
-    workspace: str | Path | None = None,
-) -> Evaluation:
-    """Run models on a task or a dataset, once per seed, and return the runs with their scores.
-
-    Runs are kept in `workspace`, by default that of the dataset. A finished one is not run again.
-    """
-    from goldpan.operations.dataset import Dataset
-    from goldpan.operations.workspace import Workspace
-
-    of_dataset = data.workspace if isinstance(data, Dataset) else None
-    lab = of_dataset if workspace is None and of_dataset is not None else Workspace(workspace)
-    return lab.evaluate(data, model=model, seed=seed, settings=settings, protocol=protocol)
-
-
 def suite_members(tasks: Mapping[str, Task], suite: str) -> list[Task]:
     """Return the tasks of a suite; raises `UsageError` for a name of none."""
     members = [task for task in tasks.values() if suite in task.suites]
@@ -516,8 +436,12 @@ def suite_members(tasks: Mapping[str, Task], suite: str) -> list[Task]:
     return members
 
 
-def find_directory(group: Group, dataset: str | Path) -> Path:
+def find_directory(group: Group, dataset: str | Path | Dataset) -> Path:
     """Return the directory of rows that a name in the workspace or a path means."""
+    from goldpan.operations.dataset import Dataset
+
+    if isinstance(dataset, Dataset):
+        return dataset.path
     named = group.lab.layout.dataset(str(dataset))
     is_name = not Path(dataset).is_dir() and named.is_dir()
     return named if is_name else Path(dataset)

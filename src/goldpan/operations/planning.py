@@ -73,8 +73,7 @@ def demo(self: Workspace) -> DemoResult:
     The workspace is demo-workspace where none is named.
     """
     from goldpan.demo.pipeline import run_demo
-    from goldpan.operations.workspace import Workspace
 
     is_named = "workspace" in self.given
-    lab = self if is_named else Workspace("demo-workspace", progress=self.shows_progress)
+    lab = self if is_named else type(self)("demo-workspace", progress=self.shows_progress)
     return run_demo(lab, progress=lab.shows_progress)

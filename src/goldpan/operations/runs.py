@@ -65,7 +65,8 @@ class Evaluation(Results[RunResult]):
         lines = [head, *(_line(score) for score in self.scores)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         rows = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-        return "\n".join([f"Evaluation of {len(self)} run{'' if len(self) == 1 else 's'}", *rows])
+        title = f"Evaluation of {len(self)} run{'' if len(self) == 1 else 's'}"
+        return "\n".join([title, *rows, *map(str, self.failures)])
 
     @property
     def errors(self) -> Sequence[GoldpanError]:
@@ -164,7 +165,7 @@ class PlannedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """Planned runs; the rows of a task are read when its first run starts."""
 
     workspace: Workspace
@@ -173,8 +174,8 @@ class Plan:
     models: tuple[Model, ...]
     seeds: tuple[int, ...]
     protocol: Protocol
-    ablate: tuple[str, ...]
-    hold_out: str | None
+    ablate: tuple[str, ...] = ()
+    hold_out: str | None = None
     by: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -197,39 +198,31 @@ class Plan:
                 )
 
 
-def make_plan(
+def plan_runs(
     workspace: Workspace,
-    data: str | Dataset | Iterable[str | Dataset],
+    data: Sequence[str | Dataset],
+    directory: Path | None,
     *,
-    model: str | Iterable[str],
-    seeds: Iterable[int] | None,
+    models: Sequence[str],
+    seeds: tuple[int, ...],
     settings: Mapping[str, Any],
     protocol: str,
-    directory: Path | None,
-    ablate: Sequence[str],
-    hold_out: str | None,
-    by: Sequence[str] = (),
-) -> Plan:
-    """Find what an evaluation names; raises `UsageError` for what there is not."""
+    **inputs: Any,
+) -> RunPlan:
+    """Find what an evaluation names; raises `UsageError` for what there is not.
+
+    Without seeds, the protocol's is taken; `inputs` are the last fields of a `RunPlan`.
+    """
     chosen = find_protocol(protocol)
-    names = [model] if isinstance(model, str) else list(model)
-    models = tuple(find_model(name, settings_for(chosen, name, settings)) for name in names)
-    datasets = [data] if isinstance(data, str | Dataset) else list(data)
+    found = tuple(find_model(name, settings_for(chosen, name, settings)) for name in models)
     tasks = (
-        (_task_of(workspace, dataset), dataset.path)
-        if isinstance(dataset, Dataset)
-        else (dataset, directory)
-        for dataset in datasets
+        (_task_of(workspace, source), source.path)
+        if isinstance(source, Dataset)
+        else (source, directory)
+        for source in data
     )
-    return Plan(
-        workspace,
-        tuple(dict.fromkeys(tasks)),
-        models,
-        (chosen.seed,) if seeds is None else tuple(seeds),
-        chosen,
-        tuple(ablate),
-        hold_out,
-        tuple(by),
+    return RunPlan(
+        workspace, tuple(dict.fromkeys(tasks)), found, seeds or (chosen.seed,), chosen, **inputs
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import webbrowser
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from goldpan.core.resources import named
 from goldpan.core.result import Block, Line, Result, Results
 from goldpan.core.trust import record_trust
 from goldpan.operations.group import Group
-from goldpan.operations.signature import fields_of, opens_with, read_operation
+from goldpan.operations.signature import Parameter, fields_of, opens_with, read_operation
 
 if TYPE_CHECKING:
     from goldpan.doctor import Finding
@@ -53,17 +53,19 @@ def init(self: Workspace) -> NewWorkspace:
             raise UsageError(f"{path} already exists", "Edit it, or name another directory")
     with named(file):
         self.path.mkdir(parents=True, exist_ok=True)
-        file.write_text(settings_template(), encoding="utf-8")
+        opening = read_operation(type(self).__init__).parameters
+        file.write_text(settings_template(opening), encoding="utf-8")
         plan.write_text(f'workspace = "."\n\n{commented_plan()}', encoding="utf-8")
     record_trust(self.path, [file], os.environ)
     return NewWorkspace(self.path, (file, plan))
 
 
-def settings_template() -> str:
-    """Return a settings file in which every setting is explained and commented out."""
-    from goldpan.operations.workspace import Workspace
+def settings_template(opening: Sequence[Parameter]) -> str:
+    """Return a settings file in which every setting is explained and commented out.
 
-    declared = (*fields_of(Settings), *read_operation(Workspace.__init__).parameters)
+    `opening` are the parameters of `Workspace`.
+    """
+    declared = (*fields_of(Settings), *opening)
     about = {parameter.name: parameter.help for parameter in declared}
     defaults = Settings()
     lines = [

@@ -102,7 +102,7 @@ class DatasetStep(OperationStep):
     def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
         """Return what was built, and write what changed since an older version."""
         from goldpan.operations.dataset import Dataset
-        from goldpan.operations.differences import diff
+        from goldpan.operations.functions import diff
 
         outcome = super().outcome(results, lines)
         lab = self.context.lab

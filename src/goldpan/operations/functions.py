@@ -1,4 +1,4 @@
-"""What two datasets have in common, and what differs."""
+"""Operations that need no workspace: functions of the package."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from goldpan.operations.repositories import find_dataset
 from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
+    from goldpan.code.edits.files import Applied
     from goldpan.datasets.contamination.result import ContaminationResult
     from goldpan.datasets.diff.result import DiffResult
     from goldpan.operations.workspace import Workspace
@@ -96,6 +97,25 @@ def contamination(
         most=limit,
         output=None if output is None else Path(output),
     )
+
+
+def apply_edit(
+    patch: Path | str, *, root: Path | str = Path(), check: bool = False, lenient: bool = False
+) -> Applied:
+    """Apply SEARCH/REPLACE blocks or a unified diff to files: all changes or none.
+
+    The patch may use other line endings than the file; the file's are kept. The output says for
+    each block which differences were ignored.
+
+    Args:
+        patch (FILE): A file with SEARCH/REPLACE blocks, or a unified diff.
+        root: The directory of the files.
+        check: Only check; change nothing.
+        lenient: Accept different white space at the ends of lines.
+    """
+    from goldpan.code.edits.files import apply_patch
+
+    return apply_patch(Path(patch), Path(root), write=not check, lenient=lenient)
 
 
 def _opened(workspace: Path | str | None, dataset: str | Path | Dataset) -> Workspace:
