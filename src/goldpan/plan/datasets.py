@@ -91,6 +91,8 @@ class DatasetStep(OperationStep):
     def values(self) -> dict[str, Any]:
         """Return what it is built of, and where it is written."""
         values = super().values()
+        if self._stage == "mine":
+            values["source"] = "mined"  # a plan mines repositories, not GH Archive
         values["output"] = self.context.lab.layout.dataset(self.section.name)
         if self._stage is not None:
             values["repos"] = tuple(map(self.context.repository, self._present()))

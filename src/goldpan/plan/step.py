@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.result import Line, Result, Title
+from goldpan.core.workspace import make_directory
 from goldpan.operations.command import owner_of, typed_values
 from goldpan.operations.signature import Operation
 from goldpan.plan.context import Context
+from goldpan.plan.record import Record
 from goldpan.plan.section import StageSection
 from goldpan.plan.unit import Outcome, Step, Unit
 
@@ -67,6 +69,11 @@ class OperationStep(Step):
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the files that it reads."""
         return self.files.inputs(self)
+
+    def prepare(self, record: Record | None) -> None:
+        """Make the directory of what it writes where the plan says."""
+        if (output := self.fixed.get("output")) is not None:
+            make_directory(Path(output).parent)
 
     def values(self) -> dict[str, Any]:
         """Return what the operation is called with, by name."""
