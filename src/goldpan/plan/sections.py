@@ -286,7 +286,7 @@ def plan_section() -> type[Plan]:
 
 @cache
 def dataset_section(family: str) -> type[DatasetPlan]:
-    """Return the keys of a dataset of a family; a plugin's, loaded later, has those of code-edit."""
+    """Return the keys of a dataset of a family; a plugin's has those of code-edit."""
     words = f"build {family}"
     made = derive(
         DatasetPlan,
