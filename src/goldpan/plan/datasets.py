@@ -97,6 +97,8 @@ class DatasetStep(OperationStep):
         if self._stage == "filter":
             older = self._older()
             values |= {"rules": self._rules, "since": None if older is None else older.path}
+        if self._stage == "mine":
+            values["source"] = "mined"
         return values
 
     def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:

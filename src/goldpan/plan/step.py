@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.result import Line, Result, Title
+from goldpan.core.workspace import make_directory
 from goldpan.operations.command import owner_of, typed_values
 from goldpan.operations.signature import Operation
 from goldpan.plan.context import Context
+from goldpan.plan.record import Record
 from goldpan.plan.section import StageSection
 from goldpan.plan.unit import Outcome, Step, Unit
 
@@ -76,6 +78,11 @@ class OperationStep(Step):
         if any(parameter.name == "execution" for parameter in self.operation.parameters):
             values["execution"] = self.context.execution
         return values
+
+    def prepare(self, record: Record | None) -> None:
+        """Make the folder of what the plan itself names, which its user cannot have made."""
+        if "output" in self.fixed:
+            make_directory(Path(self.fixed["output"]).parent)
 
     def calls(self) -> Iterator[dict[str, Any]]:
         """Yield the values of each call."""
