@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tests.places import ROOT
@@ -29,9 +34,15 @@ class Block(NamedTuple):
         return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
 
 
-def blocks(name: str) -> list[Block]:
-    """Return the blocks of a page that a reader acts on, in its order."""
-    return [Block(*found) for found in _BLOCK.findall(PAGES[name].read_text(encoding="utf-8"))]
+def blocks(name: str, here: Mapping[str, str] = MappingProxyType({})) -> list[Block]:
+    """Return the blocks of a page that a reader acts on, in its order.
+
+    Other words may stand `here` for what the page names.
+    """
+    text = PAGES[name].read_text(encoding="utf-8")
+    for said, meant in here.items():
+        text = text.replace(said, meant)
+    return [Block(*found) for found in _BLOCK.findall(text)]
 
 
 def toml(name: str) -> list[str]:
@@ -45,3 +56,32 @@ def write(folder: Path, name: str, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def run_python(page: Iterable[Block], folder: Path, **variables: str) -> list[str]:
+    """Run the Python of a page as its reader would, as a file in a process of its own.
+
+    Return what each block prints. Blocks of one page go on from each other.
+    """
+    texts = [block.text for block in page if block.language == "python"]
+    printed = script("\nprint('---')\n".join(texts), folder, **variables).split("---\n")
+    assert len(printed) == len(texts)
+    for text, output in zip(texts, printed, strict=True):
+        assert output.strip(), f"It prints nothing:\n{text}"
+    return printed
+
+
+def script(text: str, folder: Path, **variables: str) -> str:
+    """Run a program as a file in a process of its own; return what it prints."""
+    file = folder / "first.py"
+    file.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", file],
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), f"{text}\n{done.stdout}{done.stderr}"
+    return done.stdout

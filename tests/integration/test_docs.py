@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,8 +13,10 @@ from goldpan.datasets.registry import read_path
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
 from goldpan.miners.pairing import RULES, SIGNALS
+from tests import pages
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
+from tests.pages import run_python, script
 from tests.places import ROOT
 from tests.program import goldpan
 from tests.twin import Twin
@@ -29,22 +29,6 @@ OFFLINE = re.compile(r"^(make|export)\b")
 
 def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
-
-
-def script(text: str, folder: Path, **environment: str) -> str:
-    """Run an example as its reader would, as a file in a process of its own; return its output."""
-    file = folder / "first.py"
-    file.write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", file],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), f"{text}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def page(name: str) -> str:
@@ -124,11 +108,7 @@ def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> Non
 
 def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
-    examples = blocks("python", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
-    assert len(examples) >= 5
-    printed = script("\nprint('---')\n".join(examples), tmp_path).split("---\n")
-    assert len(printed) == len(examples)
-    assert all(output.strip() for output in printed)
+    printed = run_python(pages.blocks("docs/python.md"), tmp_path)
     assert "Did you mean prospector/sluice" in printed[-1]
 
 

@@ -11,9 +11,13 @@ import re
 import shlex
 import shutil
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 import pytest
 
@@ -32,9 +36,14 @@ from goldpan.llm.settings import load_prices
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.catalogue import read_recipe
 from tests.demo_workspace import make_demo, offline
+from tests.gharchive_hours import utc, write_day
+from tests.integration.test_code_comments_import import CATEGORIES, official
 from tests.invoking import check_typed
+from tests.issue_hours import made_up_hours, write_hours
+from tests.nlbse_comments import import_comments
+from tests.object_store import LocalS3
 from tests.openai_server import Body, OpenAIServer, Said, answer
-from tests.pages import PAGES, blocks, toml, write
+from tests.pages import PAGES, blocks, run_python, toml, write
 from tests.places import ROOT
 from tests.planning import REPOSITORIES, states, write_tasks
 from tests.program import goldpan
@@ -46,40 +55,55 @@ from tests.twin.synthetic import demo_world
 from tests.verifying import needs_isolation
 
 LAB = "goldpan-workspace"
+SLUICE = files("goldpan") / "demo" / "sluice.bundle"
+"""The history of the demo's repository."""
 TOKEN = "token-of-a-test"
+HERE = {"numpy/numpy": "prospector/sluice"}
+"""What stands here for what pages name: the repository of the demo."""
+OFFLINE = {
+    "GITHUB_TOKEN": TOKEN,
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
 NEEDS = {
     r"(make|export|cd|pip|sbatch|python -m|examples/|\./)": "the shell, pip, Slurm",
     r"(harbor|inspect|lm_eval) ": "harnesses: tests/scale/test_export_harnesses.py",
-    r"goldpan (verify|export .* --to harbor)": "an index: tests/servers/test_verify_python.py",
+    r"goldpan (verify|evaluate resolved|export .* --to harbor)": "an index: "
+    "tests/servers/test_verify_python.py",
     r"goldpan tasks import requirement_type": "its data: tests/integration/test_task_import.py",
-    r"goldpan mine": "GitHub: tests/integration/test_repair.py",
+    r"goldpan build crosscode .*authors": "the benchmark: tests/scale/test_crosscode_real.py",
     r"goldpan publish": "the Hub: tests/servers/test_publish.py",
     r"goldpan evaluate run .* --model prompted": "a model: tests/integration/test_prompting_run.py",
+    r"goldpan .* --engine ray": "a Ray cluster: tests/servers/test_ray.py",
+    r"goldpan evaluate finetune": "weights: tests/integration/test_finetune_command.py",
+    r"goldpan evaluate run .*weights=|.* --model (stacked|finetuned)": "weights: "
+    "tests/scale/test_evaluation_embedded.py",
+    r"goldpan evaluate run .* install=yes": "PyPI: tests/integration/test_evaluation_fasttext.py",
+    r"goldpan reproduce .*(--quick|--slurm|--no-run)": "the papers' data: "
+    "tests/integration/test_reproduce.py",
+    r"goldpan run .*faun-eval.toml": "thirty repositories: tests/integration/test_plan_examples.py",
+    r"goldpan mine gharchive (?!.*--source hours)": "months of GH Archive: "
+    "tests/integration/test_gharchive_command.py",
+    r"goldpan (annotate|.*(annotations|require) java-comments)": "Label Studio: "
+    "tests/servers/test_studio_gold.py",
 }
 """What no walk runs, by patterns of commands, and what it needs or where it runs."""
 ELSEWHERE = {
     "README.md": "tests/integration/test_docs.py",
     "docs/annotation.md": "Label Studio: tests/servers/test_studio_labels.py",
-    "docs/baselines.md": "weights, and the data of NLBSE'23",
     "docs/clusters.md": "a Ray cluster: tests/servers/test_ray.py",
-    "docs/code-comments.md": "Label Studio: tests/integration/test_code_comments_build.py",
-    "docs/evaluation.md": "weights: tests/integration/test_evaluation_command.py",
     "docs/finetuning.md": "weights: tests/integration/test_finetune_command.py",
-    "docs/gharchive.md": "GH Archive: tests/integration/test_gharchive_command.py",
     "docs/guide.md": "tests/integration/test_docs.py",
-    "docs/issue-types.md": "GH Archive: tests/integration/test_issue_type_command.py",
-    "docs/labels.md": "Label Studio: tests/servers/test_studio_gold.py",
-    "docs/mining.md": "tests/integration/test_mine_resume.py",
-    "docs/papers.md": "the papers' data: tests/integration/test_reproduce.py",
     "docs/performance.md": "benchmarks",
     "docs/plans.md": "test_the_plan_that_is_printed_runs",
+    "docs/python.md": "tests/integration/test_docs.py",
     "docs/scale.md": "benchmarks",
-    "docs/security.md": "tests/integration/test_trust.py",
     "docs/tutorial.md": "tests/integration/test_docs.py",
-    "docs/verification.md": "a package index: tests/servers/test_verify_python.py",
-    "docs/workspaces.md": "a store: tests/integration/test_remote_workspace.py",
 }
-"""Where the commands of a page run that is not walked here, and what they need."""
+"""Where a page is followed that is not walked here, and what it needs."""
+EXCERPTS = {"docs/plugins.md"}
+"""Pages whose Python stands in files that their commands run, which tests/integration/test_docs.py
+checks."""
 
 
 def _plugins(folder: Path) -> None:
@@ -116,26 +140,147 @@ def _tasks(folder: Path) -> None:
     (folder / "reports.csv").write_text("\n".join(["title,body,urgent", *rows]))
 
 
+def _comments(folder: Path) -> None:
+    """Have sentences of comments in the form of NLBSE'23, and no other rows of it."""
+    shutil.rmtree(folder / LAB / "datasets" / "nlbse23_issue_type")
+    shutil.copytree(import_comments(folder).root, folder / LAB, dirs_exist_ok=True)
+
+
+def _official(folder: Path) -> None:
+    """Have the files of NLBSE'23, with some sentences: their import says that others lack."""
+    for language in CATEGORIES:
+        official(folder, language)
+
+
+def _requirements(folder: Path) -> None:
+    write_tasks(folder / LAB, ("requirement_type",))
+
+
+def _hours(folder: Path) -> None:
+    write_day(folder / "hours", [utc(2022, 1, 1, hour) for hour in range(5, 9)], 20)
+
+
+def _closings(folder: Path) -> None:
+    write_hours(folder / LAB, made_up_hours(2, 40))
+
+
+def _gold(folder: Path) -> None:
+    """Have gold sets about an issue of the demo."""
+    rows = load(folder / LAB / "datasets" / "qa").to_arrow().slice(0, 4).to_pylist()
+    lines = [f"{row['repo']},{row['issue']},{row['answer_comment_id']},answers" for row in rows]
+    text = "\n".join(["repo,issue,comment_id,label", *lines])
+    write(folder, "gold.csv", text)
+    write(folder, "tests/gold/answers.csv", text)
+
+
+def _papers(folder: Path) -> None:
+    """Have a folder for the papers' files, and none of these."""
+    (folder / "papers").mkdir()
+
+
+def _plan(folder: Path) -> None:
+    """Have a plan that does without the history."""
+    dataset = '[clone]\nenabled = false\n[[dataset]]\nname = "questions"\nfamily = "qa"\n'
+    write(folder, "plan.toml", f"{REPOSITORIES}{dataset}")
+
+
 def _nothing(folder: Path) -> None:
     """Have a workspace in which the demo ran, and nothing else."""
 
 
-WALKS: Mapping[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
-    "docs/cli.md": (_nothing, ()),
-    "docs/crosscode.md": (_crosscode, ("settings.toml", "splits.toml")),
-    "docs/datasets.md": (_datasets, ()),
-    "docs/exports.md": (_nothing, ()),
-    "docs/plugins.md": (_plugins, ("pyproject.toml", "with_code.toml")),
-    "docs/reliability.md": (_nothing, ()),
-    "docs/reports.md": (_reports, ()),
-    "docs/tasks.md": (_tasks, (f"{LAB}/tasks/urgent_report.toml", "duplicate_report.toml")),
+@contextmanager
+def _alone(_: Path) -> Iterator[Mapping[str, str]]:
+    """Serve nothing beside GitHub."""
+    yield {}
+
+
+def _keep(body: Body) -> Said:
+    """Say that a reply answers, or that a fix fixes, with the first line as its proof."""
+    replies = re.findall(r"^=== \w+ begin reply (\d+) of[^\n]*\n+([^\n]+)", question_of(body), re.M)
+    if replies:
+        number, quote = replies[-1]
+        return answer("keep", quote.strip()[:100], reply=int(number))
+    (quote, *_) = re.findall(r"^=== \w+ begin [^\n]*\n+([^\n]+)", question_of(body), re.M)
+    return answer("keep", quote.strip()[:100])
+
+
+@contextmanager
+def _reviewer(folder: Path) -> Iterator[Mapping[str, str]]:
+    """Serve a model, whose address stands in settings."""
+    with OpenAIServer(_keep) as server:
+        write(folder, "review.toml", f'base_url = "{server.url}"\n')
+        yield {"OPENAI_API_KEY": server.key or ""}
+
+
+@contextmanager
+def _store(_: Path) -> Iterator[Mapping[str, str]]:
+    """Serve S3."""
+    with LocalS3() as server:
+        yield server.environment
+
+
+class Walk(NamedTuple):
+    """What the reader of a page has."""
+
+    prepare: Callable[[Path], None] = _nothing
+    files: tuple[str, ...] = ()
+    """The files that are made of its TOML."""
+    here: Mapping[str, str] = MappingProxyType({})
+    """What stands here for what it names, beside `HERE`."""
+    served: Callable[[Path], AbstractContextManager[Mapping[str, str]]] = _alone
+    """Serves what it needs beside GitHub, and gives the variables that lead there."""
+    codes: tuple[int, ...] = (0,)
+    """How its commands may end: with 3 where what it reads is not here."""
+
+
+WALKS: Mapping[str, Walk] = {
+    "docs/baselines.md": Walk(_comments),
+    "docs/cli.md": Walk(),
+    "docs/code-comments.md": Walk(
+        _official,
+        here={
+            "goldpan clone": f"goldpan clone --source {SLUICE}",
+            "google/guava": "prospector/sluice",
+            "pallets/flask --revision 3.0.0": "prospector/sluice --revision main",
+            "pillar-markup/pillar": "prospector/sluice",
+            "--language java": "--language python",
+            "--language pharo": "--language python",
+        },
+        codes=(0, 3),
+    ),
+    "docs/crosscode.md": Walk(_crosscode, ("settings.toml", "splits.toml")),
+    "docs/datasets.md": Walk(_datasets),
+    "docs/evaluation.md": Walk(_requirements, here={" --model embeddings": ""}),
+    "docs/exports.md": Walk(),
+    "docs/gharchive.md": Walk(_hours, here={"/data/hours": "hours"}),
+    "docs/issue-types.md": Walk(_closings, ("mine.toml",)),
+    "docs/labels.md": Walk(
+        _gold,
+        here={
+            "lab/datasets": f"{LAB}/datasets",
+            "--model NAME": "--model NAME --settings-file review.toml",
+        },
+        served=_reviewer,
+    ),
+    "docs/metrics.md": Walk(),
+    "docs/mining.md": Walk(),
+    "docs/papers.md": Walk(_papers, ("toys.toml",), codes=(0, 3)),
+    "docs/plugins.md": Walk(_plugins, ("pyproject.toml", "with_code.toml")),
+    "docs/reliability.md": Walk(),
+    "docs/reports.md": Walk(_reports),
+    "docs/security.md": Walk(here={"trust lab": f"trust {LAB}"}),
+    "docs/statistics.md": Walk(),
+    "docs/tasks.md": Walk(_tasks, (f"{LAB}/tasks/urgent_report.toml", "duplicate_report.toml")),
+    "docs/verification.md": Walk(files=("recipe.toml", "another.toml")),
+    "docs/workspaces.md": Walk(_plan, here={"lab-bucket": "lab"}, served=_store),
 }
-"""Pages by what their readers have, and the files that are made of their TOML."""
+"""The pages that are followed here."""
 
 
-def _run(command: str, folder: Path, **variables: str) -> None:
-    done = goldpan(*shlex.split(command)[1:], folder=folder, environment=offline(**variables))
-    assert done.code == 0, f"{command}\n{done.out}{done.err}"
+def _run(command: str, folder: Path, codes: tuple[int, ...] = (0,), **variables: str) -> None:
+    words = shlex.split(command, comments=True)[1:]
+    done = goldpan(*words, folder=folder, environment=offline(**variables))
+    assert done.code in codes, f"{command}\n{done.out}{done.err}"
     assert done.out.strip(), command
 
 
@@ -143,7 +288,7 @@ def _is_left_out(command: str) -> bool:
     return any(re.match(pattern, command) for pattern in NEEDS)
 
 
-NEED_PROOFS = {"docs/exports.md"}
+NEED_PROOFS = {"docs/exports.md", "docs/verification.md"}
 """Pages whose rows the demo proved, which it does in bubblewrap only."""
 
 
@@ -152,23 +297,36 @@ NEED_PROOFS = {"docs/exports.md"}
     [pytest.param(name, marks=needs_isolation if name in NEED_PROOFS else ()) for name in WALKS],
 )
 def test_a_page_runs_from_its_first_block_to_its_last(name: str, tmp_path: Path) -> None:
-    prepare, files = WALKS[name]
+    walk = WALKS[name]
     make_demo(tmp_path / LAB)
-    prepare(tmp_path)
-    written = iter(files)
-    with Twin(demo_world()) as twin:
-        for block in blocks(name):
+    walk.prepare(tmp_path)
+    written = iter(walk.files)
+    with Twin(demo_world()) as twin, walk.served(tmp_path) as beside:
+        variables = {
+            **OFFLINE,
+            **beside,
+            "GOLDPAN_API_URL": twin.url,
+            "HF_HOME": str(tmp_path / "home"),
+        }
+        followed = blocks(name, {**HERE, **walk.here})
+        for block in followed:
             if block.language == "toml":
                 write(tmp_path, next(written), block.text)
             for command in block.commands:
                 if not _is_left_out(command):
-                    _run(command, tmp_path, GOLDPAN_API_URL=twin.url, GITHUB_TOKEN=TOKEN)
+                    _run(command, tmp_path, walk.codes, **variables)
+        if name not in EXCERPTS and any(block.language == "python" for block in followed):
+            run_python(followed, tmp_path, **variables)
     assert not list(written)
 
 
-def test_every_page_with_commands_is_followed_somewhere() -> None:
-    with_commands = {name for name in PAGES if any(block.commands for block in blocks(name))}
-    assert with_commands == set(WALKS) | set(ELSEWHERE)
+def test_every_page_with_commands_or_python_is_followed_somewhere() -> None:
+    acted_on = {
+        name
+        for name in PAGES
+        if any(block.commands or block.language == "python" for block in blocks(name))
+    }
+    assert acted_on == set(WALKS) | set(ELSEWHERE)
     assert not set(WALKS) & set(ELSEWHERE)
     for place in re.findall(r"tests/\S+\.py", " ".join((*ELSEWHERE.values(), *NEEDS.values()))):
         assert (ROOT / place).is_file(), place
@@ -275,16 +433,6 @@ def _repositories(folder: Path) -> World:
         for repository in world.repositories
     ]
     return World(*licensed)
-
-
-def _keep(body: Body) -> Said:
-    """Say that a reply answers, or that a fix fixes, with the first line as its proof."""
-    replies = re.findall(r"^=== \w+ begin reply (\d+) of[^\n]*\n+([^\n]+)", question_of(body), re.M)
-    if replies:
-        number, quote = replies[-1]
-        return answer("keep", quote.strip()[:100], reply=int(number))
-    (quote, *_) = re.findall(r"^=== \w+ begin [^\n]*\n+([^\n]+)", question_of(body), re.M)
-    return answer("keep", quote.strip()[:100])
 
 
 def test_the_plan_that_is_printed_runs(tmp_path: Path) -> None:
