@@ -29,9 +29,10 @@ class Block(NamedTuple):
 
     @property
     def commands(self) -> list[str]:
-        """The lines that are typed, without what is printed; one that goes on is one."""
+        """The lines that are typed, without what is printed and comments; one that goes on is one."""
         lines = self.text.replace("\\\n", " ").splitlines()
-        return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+        typed = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+        return [re.sub(r"\s+# .*", "", line) for line in typed]
 
 
 def blocks(name: str, here: Mapping[str, str] = MappingProxyType({})) -> list[Block]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from inspect import get_annotations
 from pathlib import Path
 
 import pytest
 
+from docs.generate.commands import python_name
 from docs.generate.pages import FOLDER, PAGES
 from goldpan.datasets.registry import read_path
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
 from goldpan.miners.pairing import RULES, SIGNALS
+from goldpan.operations.command import find_function
+from goldpan.operations.table import COMMANDS, OPERATIONS
 from tests import pages
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
@@ -112,11 +116,35 @@ def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     assert "Did you mean prospector/sluice" in printed[-1]
 
 
+def test_the_table_of_commands_is_that_of_the_operations() -> None:
+    rows = re.findall(r"^\| `goldpan ([^`]+)` \| `(.+)` \| `(.+)` \|$", page("python.md"), re.M)
+    assert rows == [
+        (
+            words,
+            python_name(words).replace("Workspace.", "lab.").replace("Dataset.", "data."),
+            get_annotations(find_function(OPERATIONS[words]))["return"].replace(" | ", "` or `"),
+        )
+        for command in COMMANDS
+        for words in OPERATIONS
+        if words.split()[0] == command
+    ]
+
+
 def test_examples_of_plugins_are_those_that_tests_run() -> None:
     text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
     files = [path.read_text("utf-8") for path in (ROOT / "examples" / "plugins").glob("*.py")]
     for example in blocks("python", text):
         assert any(example in file for file in files), example
+
+
+def test_the_page_on_security_names_what_the_environment_decides() -> None:
+    read = "".join(
+        (ROOT / "src" / "goldpan" / "core" / name).read_text(encoding="utf-8")
+        for name in ("config.py", "trust.py")
+    )
+    names = set(re.findall(r'"((?:GH|GITHUB|GOLDPAN)_[A-Z_]+)"', read)) - {"GOLDPAN_WORKSPACE"}
+    assert {"GH_HOST", "GITHUB_TOKEN", "GOLDPAN_TRUST"} <= names
+    assert sorted(name for name in names if f"`{name}`" not in page("security.md")) == []
 
 
 @pytest.mark.parametrize("name", PAGES)

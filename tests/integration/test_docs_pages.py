@@ -278,7 +278,7 @@ WALKS: Mapping[str, Walk] = {
 
 
 def _run(command: str, folder: Path, codes: tuple[int, ...] = (0,), **variables: str) -> None:
-    words = shlex.split(command, comments=True)[1:]
+    words = shlex.split(command)[1:]
     done = goldpan(*words, folder=folder, environment=offline(**variables))
     assert done.code in codes, f"{command}\n{done.out}{done.err}"
     assert done.out.strip(), command
@@ -338,7 +338,7 @@ def test_every_command_of_a_page_is_one_that_goldpan_takes(name: str, tmp_path: 
     for block in blocks(name):
         assert block.language != "console" or block.commands, f"{name}: no line begins with $"
         for command in block.commands:
-            words = shlex.split(command, comments=True)
+            words = shlex.split(command)
             if words[0] == "goldpan":
                 check_typed(*words[1:])
             else:
