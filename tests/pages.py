@@ -29,7 +29,7 @@ class Block(NamedTuple):
 
     @property
     def commands(self) -> list[str]:
-        """The lines that are typed, without what is printed and comments; one that goes on is one."""
+        """The lines that are typed, without output and comments; one that goes on is one."""
         lines = self.text.replace("\\\n", " ").splitlines()
         typed = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
         return [re.sub(r"\s+# .*", "", line) for line in typed]

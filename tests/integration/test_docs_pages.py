@@ -213,10 +213,10 @@ def _reviewer(folder: Path) -> Iterator[Mapping[str, str]]:
 
 
 @contextmanager
-def _store(_: Path) -> Iterator[Mapping[str, str]]:
+def _store(folder: Path) -> Iterator[Mapping[str, str]]:
     """Serve S3."""
     with LocalS3() as server:
-        yield server.environment
+        yield {**server.environment, "GOLDPAN_MIRRORS": str(folder / "mirrors")}
 
 
 class Walk(NamedTuple):
