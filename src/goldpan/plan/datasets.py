@@ -91,14 +91,14 @@ class DatasetStep(OperationStep):
     def values(self) -> dict[str, Any]:
         """Return what it is built of, and where it is written."""
         values = super().values()
+        if self._stage == "mine":
+            values["source"] = "mined"  # a plan mines repositories, not GH Archive
         values["output"] = self.context.lab.layout.dataset(self.section.name)
         if self._stage is not None:
             values["repos"] = tuple(map(self.context.repository, self._present()))
         if self._stage == "filter":
             older = self._older()
             values |= {"rules": self._rules, "since": None if older is None else older.path}
-        if self._stage == "mine":
-            values["source"] = "mined"
         return values
 
     def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:

@@ -291,7 +291,7 @@ def dataset_section(family: str) -> type[DatasetPlan]:
         DatasetPlan,
         family_operation(family).parameters,
         str(DatasetPlan.__doc__),
-        without=("output", "source") if family == "issue-type" else ("output",),
+        without=("output", "source"),
     )
     publish: Any = _of(StageSection, "publish", without=("dataset",)) | None
     return create_model("DatasetPlan", __base__=made, __doc__=made.__doc__, publish=(publish, None))

@@ -70,6 +70,11 @@ class OperationStep(Step):
         """Return the digests of the files that it reads."""
         return self.files.inputs(self)
 
+    def prepare(self, record: Record | None) -> None:
+        """Make the directory of what it writes where the plan says."""
+        if (output := self.fixed.get("output")) is not None:
+            make_directory(Path(output).parent)
+
     def values(self) -> dict[str, Any]:
         """Return what the operation is called with, by name."""
         values = {**self.context.file.given(self.section), **self.fixed}
@@ -78,11 +83,6 @@ class OperationStep(Step):
         if any(parameter.name == "execution" for parameter in self.operation.parameters):
             values["execution"] = self.context.execution
         return values
-
-    def prepare(self, record: Record | None) -> None:
-        """Make the folder of what the plan itself names, which its user cannot have made."""
-        if "output" in self.fixed:
-            make_directory(Path(self.fixed["output"]).parent)
 
     def calls(self) -> Iterator[dict[str, Any]]:
         """Yield the values of each call."""
