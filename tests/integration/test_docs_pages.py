@@ -14,7 +14,9 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -33,6 +35,10 @@ from goldpan.datasets.task_file import read_task
 from goldpan.execution.recipe import load_recipes
 from goldpan.filters.profile import load_profile
 from goldpan.llm.settings import load_prices
+from goldpan.operations.command import find_function, opening_parameters
+from goldpan.operations.program import GLOBAL_OPTIONS
+from goldpan.operations.signature import fields_of, read_operation
+from goldpan.operations.table import OPERATIONS
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.catalogue import read_recipe
 from tests.demo_workspace import make_demo, offline
@@ -321,13 +327,14 @@ def test_a_page_runs_from_its_first_block_to_its_last(name: str, tmp_path: Path)
 
 
 def test_every_page_with_commands_or_python_is_followed_somewhere() -> None:
-    acted_on = {
-        name
-        for name in PAGES
-        if any(block.commands or block.language == "python" for block in blocks(name))
+    with_commands = {name for name in PAGES if any(block.commands for block in blocks(name))}
+    with_python = {
+        name for name in PAGES if any(block.language == "python" for block in blocks(name))
     }
-    assert acted_on == set(WALKS) | set(ELSEWHERE)
+    assert with_commands | with_python == set(WALKS) | set(ELSEWHERE)
     assert not set(WALKS) & set(ELSEWHERE)
+    in_test_docs = {name for name in ELSEWHERE if "test_docs.py" in ELSEWHERE[name]}
+    assert with_python - set(WALKS) == in_test_docs
     for place in re.findall(r"tests/\S+\.py", " ".join((*ELSEWHERE.values(), *NEEDS.values()))):
         assert (ROOT / place).is_file(), place
 
@@ -339,10 +346,62 @@ def test_every_command_of_a_page_is_one_that_goldpan_takes(name: str, tmp_path: 
         assert block.language != "console" or block.commands, f"{name}: no line begins with $"
         for command in block.commands:
             words = shlex.split(command)
-            if words[0] == "goldpan":
+            if "--plugin" in words:
+                assert name in WALKS, "a plugin's parts are known where it is loaded"
+            elif words[0] == "goldpan":
                 check_typed(*words[1:])
+            elif words[:2] == ["python", "-m"]:
+                assert find_spec(words[2]), command
+            elif words[0].startswith("examples/"):
+                assert (ROOT / words[0]).is_file(), command
             else:
                 assert re.match(next(iter(NEEDS)), command) or _is_left_out(command), command
+
+
+@cache
+def _options(command: str) -> set[str]:
+    """Return the options of a command, as they are typed."""
+    operation = read_operation(find_function(OPERATIONS[command]))
+    declared = [*operation.parameters, *(found for found, _ in opening_parameters(operation))]
+    single = [
+        field
+        for item in declared
+        for field in (fields_of(item.type) if item.kind == "group" else (item,))
+    ]
+    named = {f"--{item.option}" for item in single} | {f"--no-{item.option}" for item in single}
+    return named | {*GLOBAL_OPTIONS, "--json", "--help"}
+
+
+FOREIGN = {
+    "--exclude-newer": "uv",
+    "--fewest": "benchmarks.calibration",
+    "--include_path": "lm_eval",
+    "--most": "benchmarks.calibration",
+    "--part": "benchmarks.calibration",
+    "--seeds": "benchmarks.label_errors",
+    "--share": "benchmarks.calibration",
+    "--smoke": "benchmarks.finetune_gpu",
+    "--histories": "benchmarks.faun_scale",
+    "--tables": "benchmarks.calibration",
+    "--userns": "podman",
+}
+"""Options that pages name by themselves and that are not Goldpan's, with their program."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_option_in_the_text_of_a_page_is_one(name: str) -> None:
+    """One that stands behind a command is the command's, one by itself that of any."""
+    known = set(FOREIGN).union(*map(_options, OPERATIONS))
+    prose = re.sub(r"^```.*?^```", "", PAGES[name].read_text(encoding="utf-8"), flags=re.M | re.S)
+    for said in re.findall(r"`([^`]+)`", prose):
+        words = said.split()
+        typed = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", said))
+        if words[0].startswith("-"):
+            assert typed <= known, said
+        elif words[0] == "goldpan":
+            begun = (" ".join(words[1:end]) for end in range(len(words), 1, -1))
+            command = next((command for command in begun if command in OPERATIONS), None)
+            assert typed <= (known if command is None else _options(command)), said
 
 
 def test_a_wrong_option_on_a_page_would_be_found() -> None:
