@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from tests.demo_workspace import offline
 from tests.places import ROOT
+from tests.program import goldpan
 
 PAGES = {
     str(path.relative_to(ROOT)): path
@@ -57,6 +60,25 @@ def write(folder: Path, name: str, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def write_requirements(folder: Path, count: int) -> Path:
+    """Write a file of PROMISE NFR in its form, with invented requirements."""
+    rows = [
+        f"{number % 3},'The system shall send report {number}',F,1,0"
+        if number % 2
+        else f"{number % 3},'The product shall respond, within {number} seconds',PE,0,1"
+        for number in range(count)
+    ]
+    header = "ProjectID,RequirementText,Class,IsFunctional,IsQuality"
+    return write(folder, "promise-reclass.csv", "\n".join([header, *rows, ""]))
+
+
+def run_command(command: str, folder: Path, codes: Container[int] = (0,), **variables: str) -> None:
+    """Run a command of a page as its reader types it; it prints something and ends with a code."""
+    done = goldpan(*shlex.split(command)[1:], folder=folder, environment=offline(**variables))
+    assert done.code in codes, f"{command}\n{done.out}{done.err}"
+    assert done.out.strip(), command
 
 
 def run_python(page: Iterable[Block], folder: Path, **variables: str) -> list[str]:

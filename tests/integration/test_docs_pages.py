@@ -41,7 +41,7 @@ from goldpan.operations.signature import fields_of, read_operation
 from goldpan.operations.table import OPERATIONS
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.catalogue import read_recipe
-from tests.demo_workspace import make_demo, offline
+from tests.demo_workspace import make_demo
 from tests.gharchive_hours import utc, write_day
 from tests.integration.test_code_comments_import import CATEGORIES, official
 from tests.invoking import check_typed
@@ -49,10 +49,17 @@ from tests.issue_hours import made_up_hours, write_hours
 from tests.nlbse_comments import import_comments
 from tests.object_store import LocalS3
 from tests.openai_server import Body, OpenAIServer, Said, answer
-from tests.pages import PAGES, blocks, run_python, toml, write
+from tests.pages import (
+    PAGES,
+    blocks,
+    run_command,
+    run_python,
+    toml,
+    write,
+    write_requirements,
+)
 from tests.places import ROOT
 from tests.planning import REPOSITORIES, states, write_tasks
-from tests.program import goldpan
 from tests.prompting import question_of
 from tests.publishing import local_place
 from tests.twin import Copy, Twin, World, copied_world
@@ -76,7 +83,6 @@ NEEDS = {
     r"(harbor|inspect|lm_eval) ": "harnesses: tests/scale/test_export_harnesses.py",
     r"goldpan (verify|evaluate resolved|export .* --to harbor)": "an index: "
     "tests/servers/test_verify_python.py",
-    r"goldpan tasks import requirement_type": "its data: tests/integration/test_task_import.py",
     r"goldpan build crosscode .*authors": "the benchmark: tests/scale/test_crosscode_real.py",
     r"goldpan publish": "the Hub: tests/servers/test_publish.py",
     r"goldpan evaluate run .* --model prompted": "a model: tests/integration/test_prompting_run.py",
@@ -91,12 +97,12 @@ NEEDS = {
     r"goldpan mine gharchive (?!.*--source hours)": "months of GH Archive: "
     "tests/integration/test_gharchive_command.py",
     r"goldpan (annotate|.*(annotations|require) java-comments)": "Label Studio: "
-    "tests/servers/test_studio_gold.py",
+    "tests/servers/test_studio_pages.py",
 }
 """What no walk runs, by patterns of commands, and what it needs or where it runs."""
 ELSEWHERE = {
     "README.md": "tests/integration/test_docs.py",
-    "docs/annotation.md": "Label Studio: tests/servers/test_studio_labels.py",
+    "docs/annotation.md": "Label Studio: tests/servers/test_studio_pages.py",
     "docs/clusters.md": "a Ray cluster: tests/servers/test_ray.py",
     "docs/finetuning.md": "weights: tests/integration/test_finetune_command.py",
     "docs/guide.md": "tests/integration/test_docs.py",
@@ -126,17 +132,17 @@ def _datasets(folder: Path) -> None:
 def _crosscode(folder: Path) -> None:
     """Import tasks, and build the split that the page takes as built."""
     write_tasks(folder / LAB)
-    _run("goldpan build crosscode export --all", folder)
-    _run("goldpan build crosscode split Type-QA --method 2-shot", folder)
+    run_command("goldpan build crosscode export --all", folder)
+    run_command("goldpan build crosscode split Type-QA --method 2-shot", folder)
 
 
 def _reports(folder: Path) -> None:
     """Run models on the tasks that the page compares, and have scores of others."""
     write_tasks(folder / LAB, ("requirement_type", "story_points"))
     named = "--task requirement_type --task story_points"
-    _run(f"goldpan evaluate run {named} --model majority --model tfidf-svm", folder)
+    run_command(f"goldpan evaluate run {named} --model majority --model tfidf-svm", folder)
     models = "--model majority --model tfidf-svm --protocol selu-paper"
-    _run(f"goldpan evaluate run --task requirement_type {models}", folder)
+    run_command(f"goldpan evaluate run --task requirement_type {models}", folder)
     rows = [f"{m},t{n},0,0.{n}{s}" for s, m in enumerate(("ours", "theirs")) for n in range(1, 6)]
     (folder / "ours-and-theirs.csv").write_text("\n".join(["model,task,seed,score", *rows]))
 
@@ -159,7 +165,7 @@ def _official(folder: Path) -> None:
 
 
 def _requirements(folder: Path) -> None:
-    write_tasks(folder / LAB, ("requirement_type",))
+    write_requirements(folder, 60)
 
 
 def _hours(folder: Path) -> None:
@@ -256,7 +262,7 @@ WALKS: Mapping[str, Walk] = {
     ),
     "docs/crosscode.md": Walk(_crosscode, ("settings.toml", "splits.toml")),
     "docs/datasets.md": Walk(_datasets),
-    "docs/evaluation.md": Walk(_requirements, here={" --model embeddings": ""}),
+    "docs/evaluation.md": Walk(_requirements, here={" --model embeddings": ""}, codes=(0, 3)),
     "docs/exports.md": Walk(),
     "docs/gharchive.md": Walk(_hours, here={"/data/hours": "hours"}),
     "docs/issue-types.md": Walk(_closings, ("mine.toml",)),
@@ -281,13 +287,6 @@ WALKS: Mapping[str, Walk] = {
     "docs/workspaces.md": Walk(_plan, here={"lab-bucket": "lab"}, served=_store),
 }
 """The pages that are followed here."""
-
-
-def _run(command: str, folder: Path, codes: tuple[int, ...] = (0,), **variables: str) -> None:
-    words = shlex.split(command)[1:]
-    done = goldpan(*words, folder=folder, environment=offline(**variables))
-    assert done.code in codes, f"{command}\n{done.out}{done.err}"
-    assert done.out.strip(), command
 
 
 def _is_left_out(command: str) -> bool:
@@ -320,7 +319,7 @@ def test_a_page_runs_from_its_first_block_to_its_last(name: str, tmp_path: Path)
                 write(tmp_path, next(written), block.text)
             for command in block.commands:
                 if not _is_left_out(command):
-                    _run(command, tmp_path, walk.codes, **variables)
+                    run_command(command, tmp_path, walk.codes, **variables)
         if name not in EXCERPTS and any(block.language == "python" for block in followed):
             run_python(followed, tmp_path, **variables)
     assert not list(written)
