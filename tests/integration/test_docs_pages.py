@@ -14,10 +14,11 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from string import Template
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -48,7 +49,7 @@ from tests.invoking import check_typed
 from tests.issue_hours import made_up_hours, write_hours
 from tests.nlbse_comments import import_comments
 from tests.object_store import LocalS3
-from tests.openai_server import Body, OpenAIServer, Said, answer
+from tests.openai_server import Body, Model, OpenAIServer, Said, answer
 from tests.pages import (
     PAGES,
     blocks,
@@ -85,7 +86,6 @@ NEEDS = {
     "tests/servers/test_verify_python.py",
     r"goldpan build crosscode .*authors": "the benchmark: tests/scale/test_crosscode_real.py",
     r"goldpan publish": "the Hub: tests/servers/test_publish.py",
-    r"goldpan evaluate run .* --model prompted": "a model: tests/integration/test_prompting_run.py",
     r"goldpan .* --engine ray": "a Ray cluster: tests/servers/test_ray.py",
     r"goldpan evaluate finetune": "weights: tests/integration/test_finetune_command.py",
     r"goldpan evaluate run .*weights=|.* --model (stacked|finetuned)": "weights: "
@@ -93,7 +93,8 @@ NEEDS = {
     r"goldpan evaluate run .* install=yes": "PyPI: tests/integration/test_evaluation_fasttext.py",
     r"goldpan reproduce .*(--quick|--slurm|--no-run)": "the papers' data: "
     "tests/integration/test_reproduce.py",
-    r"goldpan run .*faun-eval.toml": "thirty repositories: tests/integration/test_plan_examples.py",
+    r"goldpan (run|evaluate run) .*/faun-eval/": "thirty repositories: "
+    "tests/integration/test_plan_examples.py",
     r"goldpan mine gharchive (?!.*--source hours)": "months of GH Archive: "
     "tests/integration/test_gharchive_command.py",
     r"goldpan (annotate|.*(annotations|require) java-comments)": "Label Studio: "
@@ -217,11 +218,10 @@ def _keep(body: Body) -> Said:
 
 
 @contextmanager
-def _reviewer(folder: Path) -> Iterator[Mapping[str, str]]:
-    """Serve a model, whose address stands in settings."""
-    with OpenAIServer(_keep) as server:
-        write(folder, "review.toml", f'base_url = "{server.url}"\n')
-        yield {"OPENAI_API_KEY": server.key or ""}
+def _model(answers: Model, _: Path) -> Iterator[Mapping[str, str]]:
+    """Serve a model."""
+    with OpenAIServer(answers) as server:
+        yield {"OPENAI_API_KEY": server.key or "", "MODEL_URL": server.url}
 
 
 @contextmanager
@@ -238,7 +238,7 @@ class Walk(NamedTuple):
     files: tuple[str, ...] = ()
     """The files that are made of its TOML."""
     here: Mapping[str, str] = MappingProxyType({})
-    """What stands here for what it names, beside `HERE`."""
+    """What stands here for what it names, beside `HERE`; it may name variables of `served`."""
     served: Callable[[Path], AbstractContextManager[Mapping[str, str]]] = _alone
     """Serves what it needs beside GitHub, and gives the variables that lead there."""
     codes: tuple[int, ...] = (0,)
@@ -260,7 +260,12 @@ WALKS: Mapping[str, Walk] = {
         },
         codes=(0, 3),
     ),
-    "docs/crosscode.md": Walk(_crosscode, ("settings.toml", "splits.toml")),
+    "docs/crosscode.md": Walk(
+        _crosscode,
+        ("settings.toml", "splits.toml"),
+        here={"--set model=MODEL": "--set model=MODEL --set base_url=$MODEL_URL"},
+        served=partial(_model, lambda _: Said("bug")),
+    ),
     "docs/datasets.md": Walk(_datasets),
     "docs/evaluation.md": Walk(_requirements, here={" --model embeddings": ""}, codes=(0, 3)),
     "docs/exports.md": Walk(),
@@ -270,9 +275,9 @@ WALKS: Mapping[str, Walk] = {
         _gold,
         here={
             "lab/datasets": f"{LAB}/datasets",
-            "--model NAME": "--model NAME --settings-file review.toml",
+            "--model NAME": "--model NAME --base-url $MODEL_URL",
         },
-        served=_reviewer,
+        served=partial(_model, _keep),
     ),
     "docs/metrics.md": Walk(),
     "docs/mining.md": Walk(),
@@ -313,7 +318,8 @@ def test_a_page_runs_from_its_first_block_to_its_last(name: str, tmp_path: Path)
             "GOLDPAN_API_URL": twin.url,
             "HF_HOME": str(tmp_path / "home"),
         }
-        followed = blocks(name, {**HERE, **walk.here})
+        here = {said: Template(here).substitute(beside) for said, here in walk.here.items()}
+        followed = blocks(name, {**HERE, **here})
         for block in followed:
             if block.language == "toml":
                 write(tmp_path, next(written), block.text)
