@@ -156,7 +156,7 @@ def _tasks(folder: Path) -> None:
 def _comments(folder: Path) -> None:
     """Have sentences of comments in the form of NLBSE'23, and no other rows of it."""
     shutil.rmtree(folder / LAB / "datasets" / "nlbse23_issue_type")
-    shutil.copytree(import_comments(folder).root, folder / LAB, dirs_exist_ok=True)
+    shutil.copytree(import_comments(folder, classes=10).root, folder / LAB, dirs_exist_ok=True)
 
 
 def _official(folder: Path) -> None:
@@ -174,7 +174,7 @@ def _hours(folder: Path) -> None:
 
 
 def _closings(folder: Path) -> None:
-    write_hours(folder / LAB, made_up_hours(2, 40))
+    write_hours(folder / LAB, made_up_hours(1, 40))
 
 
 def _gold(folder: Path) -> None:
