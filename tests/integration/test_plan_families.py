@@ -155,7 +155,9 @@ model = ["copy-ins-input"]
     write_plan(tmp_path, text)
     first = run_json(twin, tmp_path)
     summaries = {unit["unit"]: unit["said"] for unit in first["units"]}
-    assert list(summaries)[-3:] == ["dataset/answers", "dataset/unseen", "evaluate/copied"]
+    built = [name for name in summaries if name.startswith("dataset/")]
+    assert built == ["dataset/answers", "dataset/unseen"]
+    assert "evaluate/copied" in summaries
     assert "5 to evaluate on" in summaries["dataset/unseen"]
     assert set(states(run_json(twin, tmp_path)).values()) == {"fresh"}
     write_plan(tmp_path, text.replace("limit = 5", "limit = 6"))

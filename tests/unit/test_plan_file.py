@@ -48,6 +48,7 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
     ("text", "problem", "remedy"),
     [
         ("", "repositories is missing", "docs/plans.md"),
+        (f'{LISTED}[[dataset]]\nname = "qa"', "dataset[0].family is missing", "docs/plans.md"),
         ("[repositories]", "repositories: it names no repository", "listed ="),
         ("[repositories]\nlist = []", "repositories: the key list is unknown", "listed"),
         ('[repositories]\nlisted = ["numpy"]', "'numpy' does not name", "OWNER/NAME"),

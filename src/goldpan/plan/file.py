@@ -130,15 +130,19 @@ def load_plan(path: str | Path) -> PlanFile:
             f"{file.stem!r} is not a name for a plan", "Choose a file name such as monthly.toml"
         )
     plan = _read(file, plan_section(), values)
-    datasets = tuple(
-        _read(file, dataset_section(str(item.get("family"))), item, f"dataset[{number}]")
-        for number, item in enumerate(plan.dataset)
-    )
-    read = PlanFile(file, plan, datasets)
+    read = PlanFile(file, plan, tuple(_datasets(file, plan)))
     _check_units(read)
     _check_repositories(read)
     _check_reviews(read)
     return read
+
+
+def _datasets(file: Path, plan: Plan) -> Iterator[DatasetPlan]:
+    for number, item in enumerate(plan.dataset):
+        key = f"dataset[{number}]"
+        if not isinstance(family := item.get("family"), str):
+            raise UsageError(f"{file}: {key}.family is missing", f"Add it. {_HELP}")
+        yield _read(file, dataset_section(family), item, key)
 
 
 def _read(file: Path, kind: type[S], values: Any, key: str = "") -> S:

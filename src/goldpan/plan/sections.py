@@ -286,10 +286,11 @@ def plan_section() -> type[Plan]:
 
 @cache
 def dataset_section(family: str) -> type[DatasetPlan]:
-    """Return the keys of a dataset of a family."""
+    """Return the keys of a dataset of a family; a plugin's has those of code-edit."""
+    words = f"build {family}"
     made = derive(
         DatasetPlan,
-        family_operation(family).parameters,
+        operation_of(words if words in OPERATIONS else "build code-edit").parameters,
         str(DatasetPlan.__doc__),
         without=("output", "source"),
     )
