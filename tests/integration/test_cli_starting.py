@@ -195,3 +195,5 @@ def test_open_names_the_newest_report(tmp_path: Path) -> None:
     report = tmp_path / "goldpan-report.html"
     report.write_text("<p>", encoding="utf-8")
     assert run("open", "--no-browser", folder=tmp_path).out.strip() == report.as_uri()
+    missing = run("open", "--no-browser", "--workspace", "MISSING", folder=tmp_path)
+    sentence(missing, 2, "There is no workspace MISSING")

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
+from inspect import get_annotations
 from pathlib import Path
 
 import pytest
 
+from docs.generate.commands import python_name
 from docs.generate.pages import FOLDER, PAGES
 from goldpan.datasets.registry import read_path
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
 from goldpan.miners.pairing import RULES, SIGNALS
+from goldpan.operations.command import find_function
+from goldpan.operations.table import COMMANDS, OPERATIONS
+from tests import pages
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
+from tests.pages import run_python, script
 from tests.places import ROOT
 from tests.program import goldpan
 from tests.twin import Twin
@@ -29,22 +33,6 @@ OFFLINE = re.compile(r"^(make|export)\b")
 
 def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
-
-
-def script(text: str, folder: Path, **environment: str) -> str:
-    """Run an example as its reader would, as a file in a process of its own; return its output."""
-    file = folder / "first.py"
-    file.write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", file],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), f"{text}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def page(name: str) -> str:
@@ -124,19 +112,41 @@ def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> Non
 
 def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
-    examples = blocks("python", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
-    assert len(examples) >= 5
-    printed = script("\nprint('---')\n".join(examples), tmp_path).split("---\n")
-    assert len(printed) == len(examples)
-    assert all(output.strip() for output in printed)
+    printed = run_python(pages.blocks("docs/python.md"), tmp_path)
     assert "Did you mean prospector/sluice" in printed[-1]
 
 
+def test_the_table_of_commands_is_that_of_the_operations() -> None:
+    rows = re.findall(r"^\| `goldpan ([^`]+)` \| `(.+)` \| `(.+)` \|$", page("python.md"), re.M)
+    assert rows == [
+        (
+            words,
+            python_name(words).replace("Workspace.", "lab.").replace("Dataset.", "data."),
+            get_annotations(find_function(OPERATIONS[words]))["return"].replace(" | ", "` or `"),
+        )
+        for command in COMMANDS
+        for words in OPERATIONS
+        if words.split()[0] == command
+    ]
+
+
 def test_examples_of_plugins_are_those_that_tests_run() -> None:
-    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-    files = [path.read_text("utf-8") for path in (ROOT / "examples" / "plugins").glob("*.py")]
+    """They stand in files that the page's own commands load."""
+    text = page("plugins.md")
+    loaded = {name for block in blocks("console", text) for name in re.findall(r"\w+\.py", block)}
+    files = [(ROOT / "examples" / "plugins" / name).read_text("utf-8") for name in loaded]
     for example in blocks("python", text):
         assert any(example in file for file in files), example
+
+
+def test_the_page_on_security_names_what_the_environment_decides() -> None:
+    read = "".join(
+        (ROOT / "src" / "goldpan" / "core" / name).read_text(encoding="utf-8")
+        for name in ("config.py", "trust.py")
+    )
+    names = set(re.findall(r'"((?:GH|GITHUB|GOLDPAN)_[A-Z_]+)"', read)) - {"GOLDPAN_WORKSPACE"}
+    assert {"GH_HOST", "GITHUB_TOKEN", "GOLDPAN_TRUST"} <= names
+    assert sorted(name for name in names if f"`{name}`" not in page("security.md")) == []
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -11,9 +11,16 @@ import re
 import shlex
 import shutil
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import cache, partial
+from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
+from string import Template
+from types import MappingProxyType
+from typing import NamedTuple
 
 import pytest
 
@@ -29,15 +36,31 @@ from goldpan.datasets.task_file import read_task
 from goldpan.execution.recipe import load_recipes
 from goldpan.filters.profile import load_profile
 from goldpan.llm.settings import load_prices
+from goldpan.operations.command import find_function, opening_parameters
+from goldpan.operations.program import GLOBAL_OPTIONS
+from goldpan.operations.signature import fields_of, read_operation
+from goldpan.operations.table import OPERATIONS
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.catalogue import read_recipe
-from tests.demo_workspace import make_demo, offline
+from tests.demo_workspace import make_demo
+from tests.gharchive_hours import utc, write_day
+from tests.integration.test_code_comments_import import CATEGORIES, official
 from tests.invoking import check_typed
-from tests.openai_server import Body, OpenAIServer, Said, answer
-from tests.pages import PAGES, blocks, toml, write
+from tests.issue_hours import made_up_hours, write_hours
+from tests.nlbse_comments import import_comments
+from tests.object_store import LocalS3
+from tests.openai_server import Body, Model, OpenAIServer, Said, answer
+from tests.pages import (
+    PAGES,
+    blocks,
+    run_command,
+    run_python,
+    toml,
+    write,
+    write_requirements,
+)
 from tests.places import ROOT
 from tests.planning import REPOSITORIES, states, write_tasks
-from tests.program import goldpan
 from tests.prompting import question_of
 from tests.publishing import local_place
 from tests.twin import Copy, Twin, World, copied_world
@@ -46,40 +69,56 @@ from tests.twin.synthetic import demo_world
 from tests.verifying import needs_isolation
 
 LAB = "goldpan-workspace"
+SLUICE = files("goldpan") / "demo" / "sluice.bundle"
+"""The history of the demo's repository."""
 TOKEN = "token-of-a-test"
+HERE = {"numpy/numpy": "prospector/sluice"}
+"""What stands here for what pages name: the repository of the demo."""
+OFFLINE = {
+    "GITHUB_TOKEN": TOKEN,
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
 NEEDS = {
     r"(make|export|cd|pip|sbatch|python -m|examples/|\./)": "the shell, pip, Slurm",
     r"(harbor|inspect|lm_eval) ": "harnesses: tests/scale/test_export_harnesses.py",
-    r"goldpan (verify|export .* --to harbor)": "an index: tests/servers/test_verify_python.py",
-    r"goldpan tasks import requirement_type": "its data: tests/integration/test_task_import.py",
-    r"goldpan mine": "GitHub: tests/integration/test_repair.py",
+    r"goldpan (verify|evaluate resolved|export .* --to harbor)": "an index: "
+    "tests/servers/test_verify_python.py",
+    r"goldpan build crosscode .*authors": "the benchmark: tests/scale/test_crosscode_real.py",
     r"goldpan publish": "the Hub: tests/servers/test_publish.py",
-    r"goldpan evaluate run .* --model prompted": "a model: tests/integration/test_prompting_run.py",
+    r"goldpan .* --engine ray": "a Ray cluster: tests/servers/test_ray.py",
+    r"goldpan evaluate finetune": "weights: tests/integration/test_finetune_command.py",
+    r"goldpan evaluate run .*weights=|.* --model (stacked|finetuned)": "weights: "
+    "tests/scale/test_evaluation_embedded.py",
+    r"goldpan evaluate run .* install=yes": "PyPI: tests/integration/test_evaluation_fasttext.py",
+    r"goldpan reproduce .*(--quick|--slurm|--no-run)": "the papers' data: "
+    "tests/integration/test_reproduce.py",
+    r"goldpan (run|evaluate run) .*/faun-eval/": "thirty repositories: "
+    "tests/integration/test_plan_examples.py",
+    r"goldpan mine gharchive (?!.*--source hours)": "months of GH Archive: "
+    "tests/integration/test_gharchive_command.py",
+    r"goldpan (annotate|.*(annotations|require) java-comments)": "Label Studio: "
+    "tests/servers/test_studio_pages.py",
 }
 """What no walk runs, by patterns of commands, and what it needs or where it runs."""
+LACKING = r"goldpan (reproduce|import|tasks import requirement_type)"
+"""What may end with 3: its data are invented, or are not here."""
 ELSEWHERE = {
     "README.md": "tests/integration/test_docs.py",
-    "docs/annotation.md": "Label Studio: tests/servers/test_studio_labels.py",
-    "docs/baselines.md": "weights, and the data of NLBSE'23",
+    "docs/annotation.md": "Label Studio: tests/servers/test_studio_pages.py",
     "docs/clusters.md": "a Ray cluster: tests/servers/test_ray.py",
-    "docs/code-comments.md": "Label Studio: tests/integration/test_code_comments_build.py",
-    "docs/evaluation.md": "weights: tests/integration/test_evaluation_command.py",
     "docs/finetuning.md": "weights: tests/integration/test_finetune_command.py",
-    "docs/gharchive.md": "GH Archive: tests/integration/test_gharchive_command.py",
     "docs/guide.md": "tests/integration/test_docs.py",
-    "docs/issue-types.md": "GH Archive: tests/integration/test_issue_type_command.py",
-    "docs/labels.md": "Label Studio: tests/servers/test_studio_gold.py",
-    "docs/mining.md": "tests/integration/test_mine_resume.py",
-    "docs/papers.md": "the papers' data: tests/integration/test_reproduce.py",
     "docs/performance.md": "benchmarks",
     "docs/plans.md": "test_the_plan_that_is_printed_runs",
+    "docs/python.md": "tests/integration/test_docs.py",
     "docs/scale.md": "benchmarks",
-    "docs/security.md": "tests/integration/test_trust.py",
     "docs/tutorial.md": "tests/integration/test_docs.py",
-    "docs/verification.md": "a package index: tests/servers/test_verify_python.py",
-    "docs/workspaces.md": "a store: tests/integration/test_remote_workspace.py",
 }
-"""Where the commands of a page run that is not walked here, and what they need."""
+"""Where a page is followed that is not walked here, and what it needs."""
+EXCERPTS = {"docs/plugins.md"}
+"""Pages whose Python stands in files that their commands run, which tests/integration/test_docs.py
+checks."""
 
 
 def _plugins(folder: Path) -> None:
@@ -96,54 +135,173 @@ def _datasets(folder: Path) -> None:
 def _crosscode(folder: Path) -> None:
     """Import tasks, and build the split that the page takes as built."""
     write_tasks(folder / LAB)
-    _run("goldpan build crosscode export --all", folder)
-    _run("goldpan build crosscode split Type-QA --method 2-shot", folder)
+    run_command("goldpan build crosscode export --all", folder)
+    run_command("goldpan build crosscode split Type-QA --method 2-shot", folder)
 
 
 def _reports(folder: Path) -> None:
     """Run models on the tasks that the page compares, and have scores of others."""
     write_tasks(folder / LAB, ("requirement_type", "story_points"))
     named = "--task requirement_type --task story_points"
-    _run(f"goldpan evaluate run {named} --model majority --model tfidf-svm", folder)
+    run_command(f"goldpan evaluate run {named} --model majority --model tfidf-svm", folder)
     models = "--model majority --model tfidf-svm --protocol selu-paper"
-    _run(f"goldpan evaluate run --task requirement_type {models}", folder)
+    run_command(f"goldpan evaluate run --task requirement_type {models}", folder)
     rows = [f"{m},t{n},0,0.{n}{s}" for s, m in enumerate(("ours", "theirs")) for n in range(1, 6)]
     (folder / "ours-and-theirs.csv").write_text("\n".join(["model,task,seed,score", *rows]))
 
 
 def _tasks(folder: Path) -> None:
+    write_requirements(folder, 60)
     rows = [f"{('crash', 'typo')[n % 2]} {n},It happens.,{(n + 1) % 2}" for n in range(60)]
     (folder / "reports.csv").write_text("\n".join(["title,body,urgent", *rows]))
+
+
+def _comments(folder: Path) -> None:
+    """Have sentences of comments in the form of NLBSE'23, and no other rows of it."""
+    shutil.rmtree(folder / LAB / "datasets" / "nlbse23_issue_type")
+    shutil.copytree(import_comments(folder, classes=10).root, folder / LAB, dirs_exist_ok=True)
+
+
+def _official(folder: Path) -> None:
+    """Have the files of NLBSE'23, with some sentences: their import says that others lack."""
+    for language in CATEGORIES:
+        official(folder, language)
+
+
+def _requirements(folder: Path) -> None:
+    write_requirements(folder, 60)
+
+
+def _hours(folder: Path) -> None:
+    write_day(folder / "hours", [utc(2022, 1, 1, hour) for hour in range(5, 9)], 20)
+
+
+def _closings(folder: Path) -> None:
+    write_hours(folder / LAB, made_up_hours(1, 40))
+
+
+def _gold(folder: Path) -> None:
+    """Have gold sets about an issue of the demo."""
+    rows = load(folder / LAB / "datasets" / "qa").to_arrow().slice(0, 4).to_pylist()
+    lines = [f"{row['repo']},{row['issue']},{row['answer_comment_id']},answers" for row in rows]
+    text = "\n".join(["repo,issue,comment_id,label", *lines])
+    write(folder, "gold.csv", text)
+    write(folder, "tests/gold/answers.csv", text)
+
+
+def _papers(folder: Path) -> None:
+    """Have a folder for the papers' files, and none of these."""
+    (folder / "papers").mkdir()
+
+
+def _plan(folder: Path) -> None:
+    """Have a plan that does without the history."""
+    dataset = '[clone]\nenabled = false\n[[dataset]]\nname = "questions"\nfamily = "qa"\n'
+    write(folder, "plan.toml", f"{REPOSITORIES}{dataset}")
 
 
 def _nothing(folder: Path) -> None:
     """Have a workspace in which the demo ran, and nothing else."""
 
 
-WALKS: Mapping[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
-    "docs/cli.md": (_nothing, ()),
-    "docs/crosscode.md": (_crosscode, ("settings.toml", "splits.toml")),
-    "docs/datasets.md": (_datasets, ()),
-    "docs/exports.md": (_nothing, ()),
-    "docs/plugins.md": (_plugins, ("pyproject.toml", "with_code.toml")),
-    "docs/reliability.md": (_nothing, ()),
-    "docs/reports.md": (_reports, ()),
-    "docs/tasks.md": (_tasks, (f"{LAB}/tasks/urgent_report.toml", "duplicate_report.toml")),
+@contextmanager
+def _alone(_: Path) -> Iterator[Mapping[str, str]]:
+    """Serve nothing beside GitHub."""
+    yield {}
+
+
+def _keep(body: Body) -> Said:
+    """Say that a reply answers, or that a fix fixes, with the first line as its proof."""
+    replies = re.findall(r"^=== \w+ begin reply (\d+) of[^\n]*\n+([^\n]+)", question_of(body), re.M)
+    if replies:
+        number, quote = replies[-1]
+        return answer("keep", quote.strip()[:100], reply=int(number))
+    (quote, *_) = re.findall(r"^=== \w+ begin [^\n]*\n+([^\n]+)", question_of(body), re.M)
+    return answer("keep", quote.strip()[:100])
+
+
+@contextmanager
+def _model(answers: Model, _: Path) -> Iterator[Mapping[str, str]]:
+    """Serve a model."""
+    with OpenAIServer(answers) as server:
+        yield {"OPENAI_API_KEY": server.key or "", "MODEL_URL": server.url}
+
+
+@contextmanager
+def _store(folder: Path) -> Iterator[Mapping[str, str]]:
+    """Serve S3."""
+    with LocalS3() as server:
+        yield {**server.environment, "GOLDPAN_MIRRORS": str(folder / "mirrors")}
+
+
+class Walk(NamedTuple):
+    """What the reader of a page has."""
+
+    prepare: Callable[[Path], None] = _nothing
+    files: tuple[str, ...] = ()
+    """The files that are made of its TOML."""
+    here: Mapping[str, str] = MappingProxyType({})
+    """What stands here for what it names, beside `HERE`; it may name variables of `served`."""
+    served: Callable[[Path], AbstractContextManager[Mapping[str, str]]] = _alone
+    """Serves what it needs beside GitHub, and gives the variables that lead there."""
+
+
+WALKS: Mapping[str, Walk] = {
+    "docs/baselines.md": Walk(_comments),
+    "docs/cli.md": Walk(),
+    "docs/code-comments.md": Walk(
+        _official,
+        here={
+            "goldpan clone": f"goldpan clone --source {SLUICE}",
+            "google/guava": "prospector/sluice",
+            "pallets/flask --revision 3.0.0": "prospector/sluice --revision main",
+            "pillar-markup/pillar": "prospector/sluice",
+            "--language java": "--language python",
+            "--language pharo": "--language python",
+        },
+    ),
+    "docs/crosscode.md": Walk(
+        _crosscode,
+        ("settings.toml", "splits.toml"),
+        here={"--set model=MODEL": "--set model=MODEL --set base_url=$MODEL_URL"},
+        served=partial(_model, lambda _: Said("bug")),
+    ),
+    "docs/datasets.md": Walk(_datasets),
+    "docs/evaluation.md": Walk(_requirements, here={" --model embeddings": ""}),
+    "docs/exports.md": Walk(),
+    "docs/gharchive.md": Walk(_hours, here={"/data/hours": "hours"}),
+    "docs/issue-types.md": Walk(_closings, ("mine.toml",)),
+    "docs/labels.md": Walk(
+        _gold,
+        here={
+            "lab/datasets": f"{LAB}/datasets",
+            "--model NAME": "--model NAME --base-url $MODEL_URL",
+        },
+        served=partial(_model, _keep),
+    ),
+    "docs/metrics.md": Walk(),
+    "docs/mining.md": Walk(),
+    "docs/papers.md": Walk(_papers, ("toys.toml",)),
+    "docs/plugins.md": Walk(_plugins, ("pyproject.toml", "with_code.toml")),
+    "docs/reliability.md": Walk(),
+    "docs/reports.md": Walk(_reports),
+    "docs/security.md": Walk(here={"trust lab": f"trust {LAB}"}),
+    "docs/statistics.md": Walk(),
+    "docs/tasks.md": Walk(
+        _tasks,
+        (f"{LAB}/tasks/urgent_report.toml", "duplicate_report.toml"),
+    ),
+    "docs/verification.md": Walk(files=("recipe.toml", "another.toml")),
+    "docs/workspaces.md": Walk(_plan, here={"lab-bucket": "lab"}, served=_store),
 }
-"""Pages by what their readers have, and the files that are made of their TOML."""
-
-
-def _run(command: str, folder: Path, **variables: str) -> None:
-    done = goldpan(*shlex.split(command)[1:], folder=folder, environment=offline(**variables))
-    assert done.code == 0, f"{command}\n{done.out}{done.err}"
-    assert done.out.strip(), command
+"""The pages that are followed here."""
 
 
 def _is_left_out(command: str) -> bool:
     return any(re.match(pattern, command) for pattern in NEEDS)
 
 
-NEED_PROOFS = {"docs/exports.md"}
+NEED_PROOFS = {"docs/exports.md", "docs/verification.md"}
 """Pages whose rows the demo proved, which it does in bubblewrap only."""
 
 
@@ -152,24 +310,40 @@ NEED_PROOFS = {"docs/exports.md"}
     [pytest.param(name, marks=needs_isolation if name in NEED_PROOFS else ()) for name in WALKS],
 )
 def test_a_page_runs_from_its_first_block_to_its_last(name: str, tmp_path: Path) -> None:
-    prepare, files = WALKS[name]
+    walk = WALKS[name]
     make_demo(tmp_path / LAB)
-    prepare(tmp_path)
-    written = iter(files)
-    with Twin(demo_world()) as twin:
-        for block in blocks(name):
+    walk.prepare(tmp_path)
+    written = iter(walk.files)
+    with Twin(demo_world()) as twin, walk.served(tmp_path) as beside:
+        variables = {
+            **OFFLINE,
+            **beside,
+            "GOLDPAN_API_URL": twin.url,
+            "HF_HOME": str(tmp_path / "home"),
+        }
+        here = {said: Template(here).substitute(beside) for said, here in walk.here.items()}
+        followed = blocks(name, {**HERE, **here})
+        for block in followed:
             if block.language == "toml":
                 write(tmp_path, next(written), block.text)
             for command in block.commands:
                 if not _is_left_out(command):
-                    _run(command, tmp_path, GOLDPAN_API_URL=twin.url, GITHUB_TOKEN=TOKEN)
+                    codes = (0, 3) if re.match(LACKING, command) else (0,)
+                    run_command(command, tmp_path, codes, **variables)
+        if name not in EXCERPTS and any(block.language == "python" for block in followed):
+            run_python(followed, tmp_path, **variables)
     assert not list(written)
 
 
-def test_every_page_with_commands_is_followed_somewhere() -> None:
+def test_every_page_with_commands_or_python_is_followed_somewhere() -> None:
     with_commands = {name for name in PAGES if any(block.commands for block in blocks(name))}
-    assert with_commands == set(WALKS) | set(ELSEWHERE)
+    with_python = {
+        name for name in PAGES if any(block.language == "python" for block in blocks(name))
+    }
+    assert with_commands | with_python == set(WALKS) | set(ELSEWHERE)
     assert not set(WALKS) & set(ELSEWHERE)
+    in_test_docs = {name for name in ELSEWHERE if "test_docs.py" in ELSEWHERE[name]}
+    assert with_python - set(WALKS) == in_test_docs
     for place in re.findall(r"tests/\S+\.py", " ".join((*ELSEWHERE.values(), *NEEDS.values()))):
         assert (ROOT / place).is_file(), place
 
@@ -180,11 +354,63 @@ def test_every_command_of_a_page_is_one_that_goldpan_takes(name: str, tmp_path: 
     for block in blocks(name):
         assert block.language != "console" or block.commands, f"{name}: no line begins with $"
         for command in block.commands:
-            words = shlex.split(command, comments=True)
-            if words[0] == "goldpan":
+            words = shlex.split(command)
+            if "--plugin" in words:
+                assert name in WALKS, "a plugin's parts are known where it is loaded"
+            elif words[0] == "goldpan":
                 check_typed(*words[1:])
+            elif words[:2] == ["python", "-m"]:
+                assert find_spec(words[2]), command
+            elif words[0].startswith("examples/"):
+                assert (ROOT / words[0]).is_file(), command
             else:
                 assert re.match(next(iter(NEEDS)), command) or _is_left_out(command), command
+
+
+@cache
+def _options(command: str) -> set[str]:
+    """Return the options of a command, as they are typed."""
+    operation = read_operation(find_function(OPERATIONS[command]))
+    declared = [*operation.parameters, *(found for found, _ in opening_parameters(operation))]
+    single = [
+        field
+        for item in declared
+        for field in (fields_of(item.type) if item.kind == "group" else (item,))
+    ]
+    named = {f"--{item.option}" for item in single} | {f"--no-{item.option}" for item in single}
+    return named | {*GLOBAL_OPTIONS, "--json", "--help"}
+
+
+FOREIGN = {
+    "--exclude-newer": "uv",
+    "--fewest": "benchmarks.calibration",
+    "--include_path": "lm_eval",
+    "--most": "benchmarks.calibration",
+    "--part": "benchmarks.calibration",
+    "--seeds": "benchmarks.label_errors",
+    "--share": "benchmarks.calibration",
+    "--smoke": "benchmarks.finetune_gpu",
+    "--histories": "benchmarks.faun_scale",
+    "--tables": "benchmarks.calibration",
+    "--userns": "podman",
+}
+"""Options that pages name by themselves and that are not Goldpan's, with their program."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_option_in_the_text_of_a_page_is_one(name: str) -> None:
+    """One that stands behind a command is the command's, one by itself that of any."""
+    known = set(FOREIGN).union(*map(_options, OPERATIONS))
+    prose = re.sub(r"^```.*?^```", "", PAGES[name].read_text(encoding="utf-8"), flags=re.M | re.S)
+    for said in re.findall(r"`([^`]+)`", prose):
+        words = said.split()
+        typed = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", said))
+        if words[0].startswith("-"):
+            assert typed <= known, said
+        elif words[0] == "goldpan":
+            begun = (" ".join(words[1:end]) for end in range(len(words), 1, -1))
+            command = next((command for command in begun if command in OPERATIONS), None)
+            assert typed <= (known if command is None else _options(command)), said
 
 
 def test_a_wrong_option_on_a_page_would_be_found() -> None:
@@ -275,16 +501,6 @@ def _repositories(folder: Path) -> World:
         for repository in world.repositories
     ]
     return World(*licensed)
-
-
-def _keep(body: Body) -> Said:
-    """Say that a reply answers, or that a fix fixes, with the first line as its proof."""
-    replies = re.findall(r"^=== \w+ begin reply (\d+) of[^\n]*\n+([^\n]+)", question_of(body), re.M)
-    if replies:
-        number, quote = replies[-1]
-        return answer("keep", quote.strip()[:100], reply=int(number))
-    (quote, *_) = re.findall(r"^=== \w+ begin [^\n]*\n+([^\n]+)", question_of(body), re.M)
-    return answer("keep", quote.strip()[:100])
 
 
 def test_the_plan_that_is_printed_runs(tmp_path: Path) -> None:

@@ -232,6 +232,12 @@ def test_what_is_no_export_is_not_replaced(made: dict[str, Path], tmp_path: Path
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+def test_an_export_goes_into_a_folder_that_is_there(made: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be written: there is no folder"):
+        load(made["qa"]).export(to="chat", output=tmp_path / "typo" / "out")
+    assert not (tmp_path / "typo").exists()
+
+
 def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
     rows = [
         fix(1),
@@ -408,6 +414,7 @@ def test_classification_is_exported_like_the_others(
 
 def test_the_next_command_names_the_real_path(made: dict[str, Path], tmp_path: Path) -> None:
     place = tmp_path / "my exports"
+    place.mkdir()
     forms: tuple[ExportName, ...] = ("inspect", "lm-eval", "chat")
     told = {to: load(made["qa"]).export(to=to, output=place / to).next for to in forms}
     assert f"inspect eval '{place}/inspect/task.py'" in told["inspect"]
@@ -442,6 +449,10 @@ def test_the_command_says_what_it_wrote(made: dict[str, Path], tmp_path: Path) -
     done = goldpan("export", str(made["qa"]), "--to", "swe-bench", folder=tmp_path)
     assert done.code == 2
     assert "Traceback" not in done.err
+    done = goldpan("export", str(made["qa"]), "--to", "nonsense", folder=tmp_path)
+    assert done.code == 2
+    assert 'Invalid value "nonsense" for --to. Choose from: "swe-bench", "harbor"' in done.err
+    assert "Value error" not in done.err
 
 
 BEFORE = "a\nb\na\nc"

@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from goldpan.core.config import CONFIG_FILE, FILE_SETTINGS, Settings, find_trust
+from goldpan.core.config import (
+    CONFIG_FILE,
+    DEFAULT_WORKSPACE,
+    FILE_SETTINGS,
+    Settings,
+    find_trust,
+)
 from goldpan.core.errors import UsageError
 from goldpan.core.resources import named
 from goldpan.core.result import Block, Line, Result, Results
 from goldpan.core.trust import record_trust
+from goldpan.core.workspace import existing
 from goldpan.operations.group import Group
 from goldpan.operations.signature import Parameter, fields_of, opens_with, read_operation
 
@@ -136,6 +143,8 @@ def open_page(self: Workspace, *, project: str | None = None, browser: bool = Tr
         project (NAME): Open this annotation project in Label Studio.
         browser: Open a browser; otherwise the address alone is printed.
     """
+    if self.path != DEFAULT_WORKSPACE:  # where none was named, this directory will do
+        existing(self.layout)
     if project is None:
         address = _newest_report(self.path).as_uri()
     else:
