@@ -11,12 +11,12 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from goldpan.core.errors import UnknownNameError, UsageError, cause_of
+from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.plugins import with_plugins
 from goldpan.core.suggest import question
 from goldpan.datasets.task import Task
-from goldpan.datasets.task_file import read_task
+from goldpan.datasets.task_file import read_path
 
 __all__ = [
     "find_task",
@@ -73,15 +73,6 @@ def task_paths(own: Path | None = None) -> list[Path]:
     """Return the files of all tasks: the shipped ones, then those of the directory `own`."""
     shipped = [Path(str(path)) for path in _SHIPPED.iterdir() if path.name.endswith(_ENDING)]
     return [*sorted(shipped), *(sorted(own.glob(f"*{_ENDING}")) if own is not None else ())]
-
-
-def read_path(path: Path) -> Task:
-    """Read the task of one file; raises `UsageError` where it is none."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {cause_of(error)}", "Check the file") from None
-    return read_task(str(path), text)
 
 
 @cache
