@@ -230,7 +230,7 @@ READERS: Mapping[str, tuple[Callable[[Path, str], object], ...]] = {
     "docs/issue-types.md": (
         lambda folder, text: load_issue_profile(str(write(folder, "mine.toml", text))),
     ),
-    "docs/papers.md": (lambda _, text: read_recipe("toys.toml", text),),
+    "docs/papers.md": (lambda folder, text: read_recipe(write(folder, "toys.toml", text)),),
     "docs/plans.md": (),  # test_the_plan_that_is_printed_runs
     "docs/plugins.md": (_entry_points,),  # with_code.toml is used by the page's own commands
     "docs/prompting.md": (lambda folder, text: load_prices(write(folder, "prices.toml", text)),),

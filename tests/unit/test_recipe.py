@@ -38,8 +38,8 @@ def test_a_recipe_that_extends_a_shipped_one_has_its_commands_and_own_settings(
     [
         ('extends = "npx"\n', "extends 'npx', which is no shipped recipe. Name one of cargo, go"),
         ("extends = 3\n", "extends 3, which is no shipped recipe"),
-        ('extends = "npm"\nvariables = 3\n', "has a wrong variables"),
-        ('extends = "npm"\nformat = []\n', "has a wrong"),
+        ('extends = "npm"\nvariables = 3\n', r"own\.toml, line 2: variables: "),
+        ('extends = "npm"\nformat = []\n', r"own\.toml: format is one for all"),
     ],
 )
 def test_a_wrong_recipe_is_told(tmp_path: Path, text: str, problem: str) -> None:

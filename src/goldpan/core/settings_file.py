@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import GenericAlias, NoneType, UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from goldpan.core.errors import UsageError, cause_of
 from goldpan.core.suggest import question
@@ -42,6 +42,11 @@ class Source:
     text: str = field(default="", repr=False)
     """The TOML, in which messages count lines."""
 
+    @property
+    def see(self) -> str:
+        """The sentence that points to the page."""
+        return f"{self.page} describes every key" if self.page else ""
+
     def place(self, *location: int | str) -> str:
         """Return what messages call the place of a key, with its line where that is known."""
         line = _line(self.text, location)
@@ -52,24 +57,26 @@ class Source:
 
         A dataclass is read strictly, a model as it says itself. Raises `UsageError`.
         """
-        from pydantic import BaseModel, ValidationError
+        from pydantic import ValidationError
         from pydantic_core import to_json
 
         values = self.values if values is None else values
-        adapter = _adapter(kind)
+        adapter = _adapter(cast("Any", kind))
         try:
-            if isinstance(kind, type) and issubclass(kind, BaseModel):
-                return adapter.validate_python((values,))[0]
-            # JSON has arrays where strict Python would ask for tuples.
-            return adapter.validate_json(to_json((values,), fallback=str))[0]
+            if hasattr(kind, "model_fields"):
+                read = adapter.validate_python((values,))
+            else:  # JSON has arrays where strict Python asks for tuples
+                read = adapter.validate_json(to_json((values,), fallback=str))
         except ValidationError as error:
             raise self._refusal(list(_problems(kind, values, at, error))) from None
+        return cast("T", read[0])
 
     def _refusal(self, problems: list[_Problem]) -> UsageError:
-        see = f"{self.page} describes every key" if self.page else ""
         if len(problems) == 1:
             problem = problems[0]
-            remedy = problem.remedy or f"{'Add' if problem.is_missing else 'Correct'} it. {see}"
+            remedy = (
+                problem.remedy or f"{'Add' if problem.is_missing else 'Correct'} it. {self.see}"
+            )
             return UsageError(f"{self.place(*problem.line_of)}: {problem.cause}", remedy.strip())
         causes = [
             f"{self.place(*problem.line_of).removeprefix(self.name).lstrip(', ')}: {problem}"
@@ -78,7 +85,7 @@ class Source:
         listed = "; ".join(cause.removeprefix(": ") for cause in causes)
         return UsageError(
             f"{self.name}: {len(problems)} things are missing or wrong: {listed}",
-            f"Correct them all. {see}".strip(),
+            f"Correct them all. {self.see}".strip(),
         )
 
 
@@ -121,11 +128,12 @@ class _Problem:
 
 
 @cache
-def _adapter(kind: type[T]) -> TypeAdapter[tuple[T]]:
+def _adapter(kind: Any) -> TypeAdapter[tuple[Any]]:
     from pydantic import ConfigDict, TypeAdapter
 
     # In a tuple, as pydantic takes no configuration for a dataclass alone.
-    return TypeAdapter(tuple[kind], config=ConfigDict(extra="forbid", strict=True))
+    one: Any = GenericAlias(tuple, (kind,))
+    return TypeAdapter(one, config=ConfigDict(extra="forbid", strict=True))
 
 
 def _problems(

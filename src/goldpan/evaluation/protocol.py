@@ -6,7 +6,6 @@ what they did; each says its known defects, and reports show them.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +13,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from goldpan.core.errors import UsageError
+from goldpan.core.settings_file import read_toml
 from goldpan.core.suggest import question
 from goldpan.datasets.task import Task
 from goldpan.text.preprocessing import ordered_steps
@@ -145,8 +145,6 @@ def protocols() -> dict[str, Protocol]:
     by_name = {}
     for path in sorted(_SHIPPED.iterdir(), key=lambda entry: entry.name):
         if path.name.endswith(".toml"):
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
-            data["defects"] = tuple(data.get("defects", ()))
-            name = path.name.removesuffix(".toml")
-            by_name[name] = Protocol(name, **data)
+            source, name = read_toml(path), path.name.removesuffix(".toml")
+            by_name[name] = source.read(Protocol, {**source.values, "name": name})
     return by_name

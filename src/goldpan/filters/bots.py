@@ -8,7 +8,6 @@ bots stands in `bots.toml` (FAUN-Eval, section 3.3.1, Robot Detection).
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,6 +15,7 @@ from importlib.resources import files
 import duckdb
 import pyarrow as pa
 
+from goldpan.core.settings_file import read_toml
 from goldpan.filters.settings import require
 
 # "-bot", "_robot", "bot-", "-bot-", "-bot2" as words, and "...Bot" as the last word of a name in
@@ -84,7 +84,7 @@ class Catalogue:
 @cache
 def catalogue() -> Catalogue:
     """Return the catalogue of bots that ships with Goldpan."""
-    data = tomllib.loads((files("goldpan.filters") / "bots.toml").read_text(encoding="utf-8"))
+    data = read_toml(files("goldpan.filters") / "bots.toml").values
     responses = [
         Response(response["name"], tuple(response["starts"]), tuple(response["examples"]))
         for response in data["responses"]
