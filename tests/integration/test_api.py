@@ -173,7 +173,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     assert frame["directory"][0].is_dir()
     with pytest.raises(goldpan.UsageError, match="no setting 'depth'"):
         lab.evaluate(TASK, settings={"depth": 3})
-    with pytest.raises(goldpan.UsageError, match=r"no model .majorty.\. Did you mean"):
+    with pytest.raises(goldpan.UsageError, match=r"no model .majorty. \(did you mean"):
         lab.evaluate.plan(TASK, model="majorty")
     assert (
         lab.evaluate(lab.build("qa", answer="first", split="random:0.5,0.5")).scores[0].task == "qa"

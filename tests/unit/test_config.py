@@ -177,7 +177,7 @@ def test_a_gh_that_does_not_run_is_no_token(programs: Path) -> None:
     [
         ("via =", "not valid TOML"),
         ("\udcff", "not valid TOML"),
-        ("color = 1", "unknown settings: color. It may hold api_url, via"),
+        ("color = 1", "goldpan.toml, line 1: the key color is unknown. It may hold api_url, via"),
         (f'github_token = "{FIRST}"', "Tokens belong in the environment variable GITHUB_TOKEN"),
         ("via = 3", "--via 3 is unknown. Choose auto, graphql or rest"),
         ("via = ['rest']", "is unknown. Choose auto, graphql or rest"),

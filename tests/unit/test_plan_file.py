@@ -100,10 +100,18 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
 @pytest.mark.parametrize(
     ("text", "problem", "remedy"),
     [
-        (LISTED + '[pair]\nrules = "faun"', "pair.rules: --rules faun is unknown", "faun-eval"),
+        (
+            LISTED + '[pair]\nrules = "faun"',
+            "pair.rules: There is no set of pairing rules 'faun'",
+            "faun-eval",
+        ),
         (LISTED + '[filter]\nprofile = ["faun-evl"]', "did you mean faun-eval", "default"),
         (LISTED + '[[dataset]]\nname = "q"\nfamily = "qq"', "dataset[0].family", "Choose qa"),
-        (LISTED + "[review.settings]\nmodel = 3", "review: A review has no setting", "models"),
+        (
+            LISTED + "[review.settings]\nmodel = 3",
+            "review: A review: the key model is unknown",
+            "models",
+        ),
         (LISTED + '[review.settings]\napi_key = "x"', "review: A review", "OPENAI_API_KEY"),
         (DATASET + 'split = "random:2"', "dataset[0].split", ""),
         (
@@ -114,13 +122,13 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
         (
             LISTED + '[[dataset]]\nname = "c"\nfamily = "crosscode"\n'
             'task = ["qaa"]\nsplit = "Type-QA"',
-            "dataset[0].task: There is no task 'qaa'",
-            "Did you mean qa",
+            "dataset[0].task: There is no task 'qaa' (did you mean qa",
+            "goldpan tasks list",
         ),
         (
             LISTED + '[[evaluation]]\nname = "e"\ntask = ["sentimen"]',
-            "evaluation[0].task: There is no task 'sentimen'",
-            "Did you mean sentiment",
+            "evaluation[0].task: There is no task 'sentimen' (did you mean sentiment",
+            "goldpan tasks list",
         ),
         (
             DATASET + '[dataset.publish]\nrepo-id = "a/b"\ntag = "v{week}"',

@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.plugins import leave_out, use
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.secrets import register, register_environment
+from goldpan.core.settings_file import read_toml, unknown_key
 from goldpan.core.trust import Trust, trust_of
 
 Via = Literal["auto", "graphql", "rest"]
@@ -238,22 +238,14 @@ def read_settings_file(workspace: Path) -> dict[str, Any]:
     path = workspace / CONFIG_FILE
     if not path.exists():
         return {}
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", "Check the file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{path} is not valid TOML: {error}", "Correct or remove the file"
-        ) from None
-    if unknown := sorted(set(values) - set(FILE_SETTINGS)):
-        hint = (
-            "Tokens belong in the environment variable GITHUB_TOKEN, never in a file"
-            if any("token" in key for key in unknown)
-            else f"It may hold {', '.join(FILE_SETTINGS)}"
-        )
-        raise UsageError(f"{path} has unknown settings: {', '.join(unknown)}", hint)
-    return values
+    source = read_toml(path, "docs/reference/settings.md")
+    for key in source.values:
+        if key not in FILE_SETTINGS:
+            cause, remedy = unknown_key(key, FILE_SETTINGS)
+            if "token" in key:
+                remedy = "Tokens belong in the environment variable GITHUB_TOKEN, never in a file"
+            raise UsageError(f"{source.place(key)}: {cause}", remedy)
+    return dict(source.values)
 
 
 def _time(value: object) -> datetime | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
@@ -51,6 +51,14 @@ class Source:
         """Return what messages call the place of a key, with its line where that is known."""
         line = _line(self.text, location)
         return f"{self.name}, line {line}" if line else self.name
+
+    def named(self, name: str) -> dict[str, Any]:
+        """Return the settings with the name of their file, which they must not say themselves."""
+        if "name" in self.values:
+            raise UsageError(
+                f"{self.place('name')}: name is given twice", "Remove it; the file's name says it"
+            )
+        return {**self.values, "name": name}
 
     def read(self, kind: type[T], values: object = None, at: Location = ()) -> T:
         """Return the settings as a type, or those `values` that stand `at` a place of them.
@@ -107,7 +115,7 @@ def parse_toml(name: str, content: bytes | str, page: str = "") -> Source:
         raise UsageError(f"{name} is not valid TOML: {error}", "Correct it") from None
 
 
-def unknown_key(key: str, known: list[str]) -> tuple[str, str]:
+def unknown_key(key: str, known: Sequence[str]) -> tuple[str, str]:
     """Return the cause and the remedy for a key that nothing reads."""
     remedy = question(key.rpartition(".")[2], known) or f"It may hold {', '.join(known)}"
     return f"the key {key} is unknown", remedy

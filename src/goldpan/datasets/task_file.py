@@ -38,11 +38,7 @@ def _named(source: Source) -> Task:
             "Name the file in snake_case: small letters, digits and underscores, such as "
             "issue_type.toml",
         )
-    if "name" in source.values:
-        raise UsageError(
-            f"{source.place('name')}: name is given twice", "Remove it; the file's name says it"
-        )
-    return _task(source, {**source.values, "name": name})
+    return _task(source, source.named(name))
 
 
 def task_of(values: Mapping[str, Any], source: str) -> Task:

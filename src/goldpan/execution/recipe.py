@@ -7,18 +7,19 @@ import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from goldpan.core.errors import UsageError
-from goldpan.core.settings_file import Source, read_toml
+from goldpan.core.registry import Registry, files_in
+from goldpan.core.settings_file import read_toml
 from goldpan.execution.command import SYSTEM_PATH
 from goldpan.execution.reports import ReportFormat
 
-_SHIPPED = files("goldpan.execution") / "recipes"
+_SHIPPED = Registry("shipped recipe", partial(files_in, files("goldpan.execution") / "recipes"))
 
 
 class _Fields(BaseModel):
@@ -205,13 +206,9 @@ def load_recipes(own: Sequence[Path] = ()) -> tuple[Recipe, ...]:
 
     Raises `UsageError` naming the file and the key that is wrong.
     """
-    shipped = sorted(
-        (Path(str(path)) for path in _SHIPPED.iterdir() if path.name.endswith(".toml")),
-        key=lambda path: path.name,
-    )
     return (
         *(replace(_read(path), is_own=True) for path in own),
-        *(_read(path) for path in shipped),
+        *(_read(Path(str(path))) for path in _SHIPPED),
     )
 
 
@@ -235,17 +232,6 @@ def _in_home(value: str) -> str:
     return str(Path(value).expanduser()) if value.startswith("~/") else value
 
 
-def _shipped(path: Path, name: object) -> Source:
-    """Return the shipped recipe that a recipe extends; raises `UsageError` where there is none."""
-    files = {entry.name.removesuffix(".toml"): entry for entry in _SHIPPED.iterdir()}
-    if name not in files:
-        raise UsageError(
-            f"The recipe {path} extends {name!r}, which is no shipped recipe",
-            f"Name one of {', '.join(sorted(files))}",
-        )
-    return read_toml(files[str(name)])
-
-
 def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     variables = own.get("variables", {})
     if isinstance(variables, dict):  # else validation tells
@@ -257,7 +243,7 @@ def _read(path: Path) -> Recipe:
     source = read_toml(path, "docs/verification.md")
     text, table = source.text, dict(source.values)
     if "extends" in table:
-        base = _shipped(path, table.pop("extends"))
+        base = read_toml(_SHIPPED.find(table.pop("extends"), where=source.place("extends")))
         text = base.text + text
         table = _merged(base.values, table)
     digest = hashlib.sha256(text.encode()).hexdigest()

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from goldpan.core.errors import UsageError
+from goldpan.core.registry import Registry, files_in, unknown_name
 from goldpan.core.settings_file import read_toml
-from goldpan.core.suggest import question
-from goldpan.reproduce.names import unknown_name
 from goldpan.reproduce.recipe import PATTERN, Recipe, TableRecipe, TaskRecipe
 
 _ENDING = ".toml"
-_SHIPPED = files("goldpan.reproduce") / "recipes"
 
 
-def recipe_names() -> list[str]:
-    """Return the names of the recipes that ship with Goldpan, sorted."""
-    return sorted(
-        path.name.removesuffix(_ENDING)
-        for path in _SHIPPED.iterdir()
-        if path.name.endswith(_ENDING)
-    )
+RECIPES = Registry(
+    "recipe",
+    partial(files_in, files("goldpan.reproduce") / "recipes"),
+    remedy="Choose {names}, or give the path of a TOML file",
+)
+"""Those that ship with Goldpan."""
+recipe_names = RECIPES.names
 
 
 def find_recipe(name: str) -> Recipe:
@@ -31,16 +30,7 @@ def find_recipe(name: str) -> Recipe:
 
     Raises `UsageError` that lists the recipes there are, or says what is wrong with a file.
     """
-    if name.endswith(_ENDING):
-        return read_recipe(Path(name))
-    names = recipe_names()
-    if name not in names:
-        hint = question(name, names)
-        raise UsageError(
-            f"There is no recipe {name!r}",
-            f"{hint} Choose {', '.join(names)}, or give the path of a TOML file".lstrip(),
-        )
-    return read_recipe(_SHIPPED / f"{name}{_ENDING}")
+    return read_recipe(Path(name) if name.endswith(_ENDING) else RECIPES.find(name))
 
 
 def read_recipe(path: Path | Traversable) -> Recipe:
@@ -52,7 +42,7 @@ def read_recipe(path: Path | Traversable) -> Recipe:
             f"{path}: {name!r} is not a name for a recipe",
             "Name the file with lower-case letters, digits and hyphens, such as selu.toml",
         )
-    return source.read(Recipe, {**source.values, "name": name})
+    return source.read(Recipe, source.named(name))
 
 
 def find_tables(recipe: Recipe, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
@@ -61,7 +51,7 @@ def find_tables(recipe: Recipe, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
     for key in keys:
         if key.lower() not in by_key:
             choice = [table.key for table in recipe.tables]
-            raise unknown_name(recipe.name, "table", key, choice)
+            raise unknown_name("table", key, choice, where=f"The recipe {recipe.name}")
     chosen = dict.fromkeys(key.lower() for key in keys)
     return tuple(by_key[key] for key in chosen) if keys else recipe.tables
 
@@ -71,5 +61,5 @@ def find_tasks(recipe: Recipe, names: Sequence[str]) -> tuple[TaskRecipe, ...]:
     by_name = {task.task: task for task in recipe.tasks}
     for name in names:
         if name not in by_name:
-            raise unknown_name(recipe.name, "task", name, list(by_name))
+            raise unknown_name("task", name, by_name, where=f"The recipe {recipe.name}")
     return tuple(by_name[name] for name in names) if names else recipe.tasks

@@ -19,9 +19,9 @@ from goldpan.builders.crosscode.kinds import (
 )
 from goldpan.builders.crosscode.meta import Meta
 from goldpan.core.errors import UsageError
+from goldpan.core.registry import unknown_name
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.settings_file import read_toml
-from goldpan.core.suggest import question
 
 Level = Literal["category", "subtype", "type"]
 Scope = Literal["intra", "inter"]
@@ -121,10 +121,9 @@ def load_splits(path: Path | None = None) -> Mapping[str, TaskSplit]:
 def find_split(name: str, splits: Mapping[str, TaskSplit]) -> str:
     """Return the name of a split as it is written, whatever the case it is asked for in."""
     by_name = {split.casefold(): split for split in splits}
-    if name.casefold() in by_name:
-        return by_name[name.casefold()]
-    remedy = f"{question(name, splits, 3)} Choose {', '.join(splits)}"
-    raise UsageError(f"There is no split {name!r}", remedy.lstrip())
+    if name.casefold() not in by_name:
+        raise unknown_name("split", name, splits)
+    return by_name[name.casefold()]
 
 
 def assign_tasks(name: str, split: TaskSplit, metas: Iterable[Meta]) -> Assigned:
