@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources.abc import Traversable
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.plugins import Kind, added_to
 from goldpan.core.suggest import choices, suggested
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 T = TypeVar("T")
 _REMEDY = "Choose {names}"

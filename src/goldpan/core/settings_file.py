@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import GenericAlias, NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -21,6 +20,8 @@ from goldpan.core.errors import UsageError, cause_of
 from goldpan.core.suggest import question
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from pydantic import TypeAdapter, ValidationError
 
 T = TypeVar("T")
