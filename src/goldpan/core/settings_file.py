@@ -80,20 +80,20 @@ class Source:
             raise self._refusal(list(_problems(kind, values, at, error))) from None
         return cast("T", read[0])
 
-    def _refusal(self, problems: list[_Problem]) -> UsageError:
+    def _refusal(self, found: Sequence[_Problem]) -> UsageError:
+        meant = {problem.remedy for problem in found}  # a mistyped key is missing, too
+        problems = [one for one in found if question(one.missing, [one.missing]) not in meant]
         if len(problems) == 1:
-            problem = problems[0]
-            remedy = (
-                problem.remedy or f"{'Add' if problem.is_missing else 'Correct'} it. {self.see}"
-            )
+            (problem,) = problems
+            remedy = problem.remedy or f"{'Add' if problem.missing else 'Correct'} it. {self.see}"
             return UsageError(f"{self.place(*problem.line_of)}: {problem.cause}", remedy.strip())
+        lines = [_line(self.text, one.line_of) for one in problems]
         causes = [
-            f"{self.place(*problem.line_of).removeprefix(self.name).lstrip(', ')}: {problem}"
-            for problem in problems
+            f"line {line}: {one}" if line else str(one)
+            for line, one in zip(lines, problems, strict=True)
         ]
-        listed = "; ".join(cause.removeprefix(": ") for cause in causes)
         return UsageError(
-            f"{self.name}: {len(problems)} things are missing or wrong: {listed}",
+            f"{self.name}: {len(problems)} things are missing or wrong: {'; '.join(causes)}",
             f"Correct them all. {self.see}".strip(),
         )
 
@@ -129,7 +129,8 @@ class _Problem:
     cause: str
     remedy: str
     line_of: Location
-    is_missing: bool = False
+    missing: str = ""
+    """The key, where it is one that must be there."""
 
     def __str__(self) -> str:
         remedy = f" ({self.remedy[:1].lower()}{self.remedy[1:]})" if self.remedy else ""
@@ -160,7 +161,7 @@ def _problems(
         seen.add(place)
         key = _key((*at, *place))
         if is_missing:
-            yield _Problem(f"{key} is missing", "", (*at, *table), is_missing=True)
+            yield _Problem(f"{key} is missing", "", (*at, *table), str(place[-1]))
         elif part["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             yield _Problem(*unknown_key(key, _known(kind, table)), (*at, *place))
         else:
