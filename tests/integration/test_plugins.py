@@ -444,7 +444,10 @@ def test_a_profile_names_what_it_probably_means(root: Path, tmp_path: Path) -> N
     for text, message in (
         ('decid = ["bots"]', "'decid' (did you mean decide?)"),
         ('decide = ["botts"]', "'botts' (did you mean bots?)"),
-        ("[comment-scale]\nminimum = 'x'", "mine.toml, line 2: comment-scale.minimum: Input should be a"),
+        (
+            "[comment-scale]\nminimum = 'x'",
+            "mine.toml, line 2: comment-scale.minimum: Input should be a",
+        ),
         (
             'decide = ["has-code"]',
             "If a plugin brings it, run goldpan --plugin FILE.py filter --profile",

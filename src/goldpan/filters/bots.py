@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 import duckdb
 import pyarrow as pa
 
 from goldpan.core.settings_file import read_toml
-from goldpan.filters.settings import require
 
 # "-bot", "_robot", "bot-", "-bot-", "-bot2" as words, and "...Bot" as the last word of a name in
 # camel case. "robot-" is no sign: people call themselves so.
@@ -42,7 +42,7 @@ class Bots:
 
     types: tuple[str, ...] = ("bot",)
     """GitHub's account types that are bots."""
-    login_rule: str = "words"
+    login_rule: Literal["words", "contains"] = "words"
     """words: `bot` as a word of the login. contains: the letters `bot` anywhere in it."""
     catalogue: bool = True
     """Whether the bots listed in `bots.toml` count."""
@@ -54,9 +54,6 @@ class Bots:
     """Whether a text that begins like a known automatic response is a bot's."""
     repeated: int = 10
     """A comment of at least 80 characters under this many issues is a bot's; 0 turns this off."""
-
-    def __post_init__(self) -> None:
-        require("bots.login_rule", self.login_rule, ("words", "contains"))
 
 
 @dataclass(frozen=True, slots=True)
