@@ -18,7 +18,7 @@ _PAGE = "docs/tasks.md"
 
 
 def read_path(path: Path) -> Task:
-    """Read the task of one file; raises `UsageError` as `read_task` does."""
+    """Read the task of one file; raises `UsageError` where it is none."""
     return _named(read_toml(path, _PAGE))
 
 
