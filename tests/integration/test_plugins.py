@@ -191,7 +191,7 @@ def test_a_model_is_run_and_another_version_is_another_run(root: Path, tmp_path:
     assert result["plugins"] == digest(plugin)
     assert len(list((root / "runs/nlbse23_issue_type/label-words").glob("*/result.json"))) == 2
     done = attempt(*command, "--set", "depth=3")
-    assert "The model label-words has no setting 'depth'" in done.err
+    assert "The model label-words: the key depth is unknown" in done.err
 
 
 def test_a_dataset_and_its_task(root: Path) -> None:

@@ -118,8 +118,8 @@ def parse_toml(name: str, content: bytes | str, page: str = "") -> Source:
 
 def unknown_key(key: str, known: Sequence[str]) -> tuple[str, str]:
     """Return the cause and the remedy for a key that nothing reads."""
-    remedy = question(key.rpartition(".")[2], known) or f"It may hold {', '.join(known)}"
-    return f"the key {key} is unknown", remedy
+    others = f"It may hold {', '.join(known)}" if known else "Leave it out"
+    return f"the key {key} is unknown", question(key.rpartition(".")[2], known) or others
 
 
 @dataclass(frozen=True, slots=True)

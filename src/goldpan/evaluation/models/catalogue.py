@@ -10,7 +10,7 @@ from typing import Any
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins import blamed
 from goldpan.core.registry import Registry
-from goldpan.core.suggest import suggested
+from goldpan.core.settings_file import unknown_key
 from goldpan.evaluation.dates import CUTOFF, read_cutoff
 from goldpan.evaluation.model import Model
 
@@ -72,11 +72,8 @@ def settled(name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]
     settings = dict(defaults)
     for key, value in overrides.items():
         if key not in defaults:
-            names = ", ".join(defaults) or "none"
-            raise UsageError(
-                f"The model {name} has no setting {key!r}{suggested(key, defaults)}",
-                f"It has {names}",
-            )
+            cause, remedy = unknown_key(key, list(defaults))
+            raise UsageError(f"The model {name}: {cause}", remedy)
         kind = type(defaults[key])
         try:
             settings[key] = _boolean(value) if kind is bool else kind(value)
