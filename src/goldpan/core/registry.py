@@ -23,8 +23,8 @@ class Registry(Generic[T]):
 
     noun: str
     """What one of them is called."""
-    own: Callable[[], Mapping[str, T]]
-    """Returns those that are not a plugin's."""
+    load: Callable[[], Mapping[str, T]]
+    """Returns those that are not a plugin's: shipped ones, and stored ones where there are any."""
     kind: Kind | None = None
     """What plugins register them as, where they can."""
     order: Callable[[tuple[str, T]], Any] | None = None
@@ -34,8 +34,8 @@ class Registry(Generic[T]):
 
     def entries(self) -> dict[str, T]:
         """Return all by name; raises `UsageError` where a plugin takes a name that is taken."""
-        own = self.own()
-        items = [*own.items(), *(added_to(own, self.kind).items() if self.kind else ())]
+        others = self.load()
+        items = [*others.items(), *(added_to(others, self.kind).items() if self.kind else ())]
         return dict(sorted(items, key=self.order) if self.order else items)
 
     def names(self) -> list[str]:

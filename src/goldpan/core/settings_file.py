@@ -219,12 +219,15 @@ def _line(text: str, location: Location) -> int:
     """
     lines = text.split("\n")
 
+    @cache
+    def statements(end: int) -> dict[str, Any] | None:
+        with suppress(tomllib.TOMLDecodeError):
+            return tomllib.loads("\n".join(lines[:end]))
+        return None
+
     def is_set(count: int) -> bool:
-        for end in range(count, len(lines) + 1):
-            with suppress(tomllib.TOMLDecodeError):
-                values = tomllib.loads("\n".join(lines[:end]))
-                return _written(values, location) == location
-        return False
+        whole = map(statements, range(count, len(lines) + 1))
+        return _written(next(one for one in whole if one is not None), location) == location
 
     known = bool(location) and is_set(len(lines))
     return bisect_left(range(len(lines)), True, key=is_set) if known else 0
