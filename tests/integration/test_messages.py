@@ -131,7 +131,9 @@ def test_a_question_ends_as_one(tmp_path: Path) -> None:
     assert asking == ["suggest.py"]
     (tmp_path / "plan.toml").write_text('[repositorys]\nlisted = ["a/b"]\n')
     done = run("run", "plan.toml", folder=tmp_path)
-    assert done.err.endswith("the key repositorys is unknown. Did you mean repositories?\n")
+    assert done.err.endswith(
+        "plan.toml, line 1: the key repositorys is unknown. Did you mean repositories?\n"
+    )
 
 
 def test_help_and_errors_name_the_same_splits() -> None:
