@@ -134,10 +134,13 @@ def test_three_files_tell_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--tasks", "incivilty"), "there is no task 'incivilty' (did you mean incivility?)"),
-        (("--tasks", "requirement_type,toys"), "there is no task 'toys'. Choose requirement_type"),
-        (("--models", "a,bigg"), "there is no model 'bigg' (did you mean big?)"),
-        (("--models", "all,b"), "there is no model 'b'"),
+        (("--task", "incivilty"), "there is no task 'incivilty' (did you mean incivility?)"),
+        (
+            ("--task", "requirement_type", "--task", "toys"),
+            "there is no task 'toys'. Choose requirement_type",
+        ),
+        (("--model", "a", "--model", "bigg"), "there is no model 'bigg' (did you mean big?)"),
+        (("--model", "all", "--model", "b"), "there is no model 'b'"),
         (("--table", "1,3"), "there is no table '3'. Choose 1 or 2"),
     ],
 )
@@ -155,7 +158,9 @@ def test_a_name_that_the_paper_has_not_is_an_error(
 def test_names_are_split_at_commas(tmp_path: Path) -> None:
     recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
     where = ("--data", data, "--workspace", tmp_path / "w")
-    _, result = run(recipe, *where, "--tasks", "requirement_type, incivility", "--table", "1,2")
+    _, result = run(
+        recipe, *where, "--task", "requirement_type", "--task", "incivility", "--table", "1,2"
+    )
     assert [table["table"] for table in result["tables"]] == ["1", "2"]
     assert result["effort"]["tasks"] == ["requirement_type", "incivility"]
     assert cells(result, 1)["requirement_type", "A"]["state"] == "run"
@@ -200,7 +205,7 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
     code, facts = run(
         recipe,
         *("--data", data, "--workspace", tmp_path / "w", "--output", output),
-        *("--models", "a,big", "--slurm", "--limit", "20"),
+        *("--model", "a", "--model", "big", "--slurm", "--limit", "20"),
     )
     assert code == 3, "the second task has no data"
     assert [job["name"] for job in facts["jobs"]] == [
@@ -211,7 +216,7 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
     script = (output / "big--requirement_type.sbatch").read_text(encoding="utf-8")
     assert "#SBATCH --gpus=2" in script
     assert "#SBATCH --requeue" in script
-    assert f"--models big@{'0123456789' * 4} --tasks requirement_type" in script
+    assert f"--model big@{'0123456789' * 4} --task requirement_type" in script
     for name in ("big--requirement_type.sbatch", "submit.sh"):
         subprocess.run(["bash", "-n", output / name], check=True)
     assert os.access(output / "submit.sh", os.X_OK)
@@ -227,8 +232,8 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--models", "c"), "nobody: there is no model 'c'. Choose a, big"),
-        (("--models", "big@main"), "'main' is not a commit"),
+        (("--model", "c"), "nobody: there is no model 'c'. Choose a, big"),
+        (("--model", "big@main"), "'main' is not a commit"),
         (("--data", "absent"), "absent is not a folder"),
         (("--table", "7"), "The recipe nobody: there is no table '7'"),
     ],
@@ -245,7 +250,7 @@ def test_a_model_that_cannot_run_is_a_problem(tmp_path: Path) -> None:
     code, output = run(
         recipe,
         *("--data", data, "--workspace", tmp_path / "w"),
-        *("--models", "big", "--tasks", "requirement_type"),
+        *("--model", "big", "--task", "requirement_type"),
     )
     assert code == 3, "so that a cluster shows a job as failed"
     (problem,) = output["tables"][0]["problems"]

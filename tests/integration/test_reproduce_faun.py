@@ -265,8 +265,8 @@ def test_from_a_plan_on_github_to_the_papers_tables(
 @pytest.mark.parametrize(
     "options",
     [
-        ("--models", "gpt-4o"),
-        ("--table", "4", "--models", "all"),
+        ("--model", "gpt-4o"),
+        ("--table", "4", "--model", "all"),
         ("--limit", "100"),
         ("--quick",),
     ],

@@ -117,7 +117,7 @@ def test_published_results_stand_by_repository(tmp_path: Path) -> None:
 def test_sentences_are_counted_as_printed(tmp_path: Path) -> None:
     where = ("--data", COMMENTS, "--workspace", tmp_path, "--no-run")
     rational, example = "nlbse23_java_rational", "nlbse23_pharo_example"
-    tasks = ("--tasks", rational, "--tasks", example)  # those whose print does not add up
+    tasks = ("--task", rational, "--task", example)  # those whose print does not add up
     _, tables = run("nlbse23", "--table", "2", *tasks, *where)
     counted = [cell for cell in tables["2"]["cells"] if cell["state"] == "run"]
     assert len(counted) == 2 * 9

@@ -51,7 +51,7 @@ def written(folder: Path, *, pointer: bool = False) -> Path:
 
 def reproduced(recipe: Path, folder: Path) -> tuple[int, Any]:
     arguments = ["reproduce", str(recipe), "--data", str(folder / "data"), "--table", "2"]
-    arguments += ["--tasks", "requirement_type", "--workspace", str(folder / "w"), "--json"]
+    arguments += ["--task", "requirement_type", "--workspace", str(folder / "w"), "--json"]
     done = invoke(*arguments)
     return done.exit_code, json.loads(done.stdout)
 

@@ -234,8 +234,11 @@ def run_command(app: cyclopts.App, words: Sequence[str]) -> int:
 
 def misuse(error: cyclopts.CycloptsError) -> UsageError:
     """Return what is wrong with a command line, and the command that helps."""
-    path = " ".join(error.command_chain or ()) if error.command_chain else ""
-    return UsageError(str(error).rstrip("."), f"Run {f'goldpan {path}'.strip()} -h for help")
+    path = " ".join(error.command_chain or ())
+    problem = str(error).rstrip(".")
+    if isinstance(error, cyclopts.MissingArgumentError) and error.argument is not None:
+        problem = f"{error.argument.name} is missing"
+    return UsageError(problem, f"Run {f'goldpan {path}'.strip()} -h for help")
 
 
 def settings_from(values: tuple[str, ...]) -> Mapping[str, Any]:

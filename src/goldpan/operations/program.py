@@ -90,7 +90,8 @@ def run_words(words: Sequence[str]) -> int:
         return 0
     _check_names(others)
     before_end = others[: others.index("--")] if "--" in others else others
-    if any(word in before_end for word in _HELP):
+    is_group = (name := " ".join(others)) in GROUPS and name not in OPERATIONS
+    if is_group or any(word in before_end for word in _HELP):
         sys.stdout.write(command_help(others))
         return 0
     from goldpan.operations.command import run_command
