@@ -23,10 +23,10 @@ import goldpan
 from docs.generate.commands import python_name
 from docs.generate.pages import FOLDER
 from goldpan.core.result import Result
-from goldpan.operations.command import find_function, typed_values
+from goldpan.operations.command import typed_values
 from goldpan.operations.program import branch
 from goldpan.operations.signature import DATASET, Operation, read_operation
-from goldpan.operations.table import OPERATIONS
+from goldpan.operations.table import OPERATIONS, find_function
 from tests.demo_workspace import make_demo, offline
 from tests.invoking import invoke
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from keyword import iskeyword
-from typing import get_args
 
 from docs.generate.markdown import page, prose, table
-from goldpan.operations.command import (
-    JSON_HELP,
-    find_function,
-    opening_parameters,
-    returns_result,
-)
-from goldpan.operations.program import children, summary_of
+from goldpan.operations.help import JSON_HELP, opening_parameters, returns_result
 from goldpan.operations.program import program as global_options
 from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
-from goldpan.operations.table import COMMANDS, EXAMPLES, OPERATIONS
+from goldpan.operations.table import (
+    COMMANDS,
+    EXAMPLES,
+    OPERATIONS,
+    children,
+    find_function,
+    summary_of,
+)
 
 _INTRODUCTION = """\
 Every command and option, in the order of the pipeline; `goldpan COMMAND -h` prints the same. Each
@@ -78,6 +78,4 @@ def _rows(operation: Operation) -> Iterator[tuple[str, str, str]]:
 
 def _row(parameter: Parameter) -> tuple[str, str, str]:
     shown = parameter.name if parameter.kind == "argument" else f"--{parameter.option}"
-    takes = "" if bool in (parameter.type, *get_args(parameter.type)) else parameter.placeholder
-    default = f" [default: {shown_default}]" if (shown_default := parameter.shown_default) else ""
-    return f"`{shown}`", takes, parameter.help + default
+    return f"`{shown}`", "" if parameter.is_flag else parameter.placeholder, parameter.about

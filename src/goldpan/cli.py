@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NoReturn
@@ -58,6 +57,7 @@ def _exit_code(work: Callable[[], int | None]) -> str | int | None:
 def _defect(error: Exception) -> NoReturn:
     """Keep the trace of a defect of our own in a file and say where."""
     import tempfile
+    import traceback
 
     with tempfile.NamedTemporaryFile(
         "w", prefix="goldpan-error-", suffix=".txt", delete=False, encoding="utf-8"

@@ -174,7 +174,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     assert frame["directory"][0].is_dir()
     with pytest.raises(goldpan.UsageError, match="no setting 'depth'"):
         lab.evaluate.run(task=TASK, settings={"depth": 3})
-    with pytest.raises(goldpan.UsageError, match=r"no model .majorty.\. Did you mean"):
+    with pytest.raises(goldpan.UsageError, match=r"no model .majorty. \(did you mean"):
         lab.evaluate.run(task=TASK, model="majorty")
     questions = lab.build("qa", answer="first", split="random:0.5,0.5")
     assert evaluated(lab, dataset=questions).scores[0].task == "qa"

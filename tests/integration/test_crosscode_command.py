@@ -165,7 +165,7 @@ def test_what_is_wrong_is_said_in_a_sentence(workspace: Workspace) -> None:
     assert "no rows of sentiment" in absent
     assert "Run goldpan tasks import sentiment" in absent
     answer("export", "--all", *common)
-    assert "Did you mean Type-Trans" in refusal("split", "Type-Tran", *common)
+    assert "did you mean Type-Trans" in refusal("split", "Type-Tran", *common)
     assert "no task for evaluation" in refusal("split", "Type-Trans", *common)
     short = refusal("split", "Type-QA", "--max-length", "3", *common)
     assert "The instruction of task_" in short

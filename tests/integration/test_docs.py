@@ -15,8 +15,7 @@ from goldpan.datasets.registry import read_path
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
 from goldpan.miners.pairing import RULES, SIGNALS
-from goldpan.operations.command import find_function
-from goldpan.operations.table import COMMANDS, OPERATIONS
+from goldpan.operations.table import COMMANDS, OPERATIONS, find_function
 from tests import pages
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY

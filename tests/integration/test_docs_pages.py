@@ -31,10 +31,10 @@ from goldpan.datasets.task_file import read_task
 from goldpan.execution.recipe import load_recipes
 from goldpan.filters.profile import load_profile
 from goldpan.llm.settings import load_prices
-from goldpan.operations.command import find_function, opening_parameters
+from goldpan.operations.help import opening_parameters
 from goldpan.operations.program import GLOBAL_OPTIONS
 from goldpan.operations.signature import fields_of, read_operation
-from goldpan.operations.table import OPERATIONS
+from goldpan.operations.table import OPERATIONS, find_function
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.catalogue import read_recipe
 from tests.demo_workspace import make_demo
@@ -227,7 +227,7 @@ READERS: Mapping[str, tuple[Callable[[Path, str], object], ...]] = {
     "docs/issue-types.md": (
         lambda folder, text: load_issue_profile(str(write(folder, "mine.toml", text))),
     ),
-    "docs/papers.md": (lambda _, text: read_recipe("toys.toml", text),),
+    "docs/papers.md": (lambda folder, text: read_recipe(write(folder, "toys.toml", text)),),
     "docs/plans.md": (),  # test_the_plan_that_is_printed_runs
     "docs/plugins.md": (_entry_points,),  # with_code.toml is used by the page's own commands
     "docs/prompting.md": (lambda folder, text: load_prices(write(folder, "prices.toml", text)),),

@@ -113,7 +113,7 @@ _FILES = {"output": "html", "markdown": "md", "latex": "tex"}
     [
         (("--output", "x.htm"), "does not end in .html"),
         (("--latex", "x.pdf"), "does not end in .tex"),
-        (("--approach", "fisher"), "no approach 'fisher'"),
+        (("--approach", "fisher"), 'Invalid value "fisher" for --approach'),
         (("--suite", "nobody"), "no suite 'nobody'"),
         (("--model", "goood"), "for the model 'goood'"),
         (("--protocol", "none"), "for the protocol 'none'"),

@@ -11,9 +11,8 @@ from goldpan.builders.issue_type.build import LEAVE_ONE_OUT
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import UsageError
 from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
-from goldpan.operations.command import find_function
 from goldpan.operations.signature import read_operation
-from goldpan.operations.table import OPERATIONS
+from goldpan.operations.table import OPERATIONS, find_function
 from goldpan.plan.check import check_plan
 from goldpan.plan.datasets import OF_TASKS, STAGE_OF
 from goldpan.plan.file import load_plan
@@ -132,7 +131,9 @@ def test_a_question_ends_as_one(tmp_path: Path) -> None:
     assert asking == ["suggest.py"]
     (tmp_path / "plan.toml").write_text('[repositorys]\nlisted = ["a/b"]\n')
     done = run("run", "plan.toml", folder=tmp_path)
-    assert done.err.endswith("the key repositorys is unknown. Did you mean repositories?\n")
+    assert done.err.endswith(
+        "plan.toml, line 1: the key repositorys is unknown. Did you mean repositories?\n"
+    )
 
 
 def test_help_and_errors_name_the_same_splits() -> None:

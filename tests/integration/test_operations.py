@@ -11,11 +11,19 @@ import pytest
 import goldpan
 from docs.generate.commands import python_name
 from goldpan.core.result import Result, Results
-from goldpan.operations.command import command_function, find_function
+from goldpan.operations.command import command_function
 from goldpan.operations.group import Group
-from goldpan.operations.program import branch, children, summary_of
+from goldpan.operations.program import branch
 from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
-from goldpan.operations.table import COMMANDS, EXAMPLES, GROUPS, OPERATIONS
+from goldpan.operations.table import (
+    COMMANDS,
+    EXAMPLES,
+    GROUPS,
+    OPERATIONS,
+    children,
+    find_function,
+    summary_of,
+)
 from tests.invoking import invoke
 from tests.shared_names import find_pairs
 

@@ -48,8 +48,8 @@ model = ["copy-ins-input"]
 """
 BAD = {
     'family = "code-edit"\nrules = "faun-eval"': "the plan does not pair by 'faun-eval'",
-    'family = "qa"\nbalance = "none"': "the key balance is unknown",
-    'family = "issue-type"\nanswer = "best"': "the key answer is unknown",
+    'family = "qa"\nbalance = "none"': "balance is unknown",
+    'family = "issue-type"\nanswer = "best"': "answer is unknown",
     'family = "issue-type"\nprofile = "nlbse29"': "nlbse24",
     'family = "issue-type"\nbalance = "half"': "balance",
     'family = "code-comments"\nlanguage = ["Cobol"]': "Cobol",

@@ -134,11 +134,11 @@ def test_three_files_tell_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--tasks", "incivilty"), "has no task 'incivilty'. Did you mean incivility?"),
-        (("--tasks", "requirement_type,toys"), "has no task 'toys'. Choose requirement_type"),
-        (("--models", "a,bigg"), "has no model 'bigg'. Did you mean big?"),
-        (("--models", "all,b"), "has no model 'b'"),
-        (("--table", "1,3"), "has no table '3'. Choose 1, 2"),
+        (("--tasks", "incivilty"), "there is no task 'incivilty' (did you mean incivility?)"),
+        (("--tasks", "requirement_type,toys"), "there is no task 'toys'. Choose requirement_type"),
+        (("--models", "a,bigg"), "there is no model 'bigg' (did you mean big?)"),
+        (("--models", "all,b"), "there is no model 'b'"),
+        (("--table", "1,3"), "there is no table '3'. Choose 1 or 2"),
     ],
 )
 def test_a_name_that_the_paper_has_not_is_an_error(
@@ -227,10 +227,10 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--models", "c"), "nobody has no model 'c'. Choose a, big"),
+        (("--models", "c"), "nobody: there is no model 'c'. Choose a, big"),
         (("--models", "big@main"), "'main' is not a commit"),
         (("--data", "absent"), "absent is not a folder"),
-        (("--table", "7"), "The recipe nobody has no table '7'"),
+        (("--table", "7"), "The recipe nobody: there is no table '7'"),
     ],
 )
 def test_what_is_not_there_is_named(

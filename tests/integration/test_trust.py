@@ -15,9 +15,9 @@ from goldpan import load
 from goldpan.core.config import CONFIG_FILE
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import sealed_json
-from goldpan.datasets.export.result import ExportName
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import read_provenance
+from goldpan.operations.values import ExportName
 from tests.console import run
 from tests.demo_workspace import attempt, goldpan, make_demo
 from tests.examples import write

@@ -50,12 +50,12 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
         ("", "repositories is missing", "docs/plans.md"),
         (f'{LISTED}[[dataset]]\nname = "qa"', "dataset[0].family is missing", "docs/plans.md"),
         ("[repositories]", "repositories: it names no repository", "listed ="),
-        ("[repositories]\nlist = []", "repositories: the key list is unknown", "listed"),
+        ("[repositories]\nlist = []", "line 2: the key repositories.list is unknown", "listed"),
         ('[repositories]\nlisted = ["numpy"]', "'numpy' does not name", "OWNER/NAME"),
         ("[[repositories.select]]\nlimit = 3", "select[0]: it selects among all", "min_stars"),
-        ("[[repositories.select]]\nmin-star = 3", "select[0]: the key min-star", "min_stars"),
+        ("[[repositories.select]]\nmin-star = 3", "select[0].min-star is unknown", "min_stars"),
         ('[[repositories.select]]\nlanguage = "a\\"b"', "is no word of a search", ""),
-        (LISTED + '[mine]\nsinse = "2024-01-01"', "mine: the key sinse", "Did you mean since"),
+        (LISTED + '[mine]\nsinse = "2024-01-01"', "the key mine.sinse", "Did you mean since"),
         (LISTED + '[mine]\nvia = "soap"', "mine.via", "docs/plans.md"),
         (LISTED + "[mine]\nconcurrency = true", "mine.concurrency", ""),
         (LISTED + '[clone]\nenabled = "no"', "clone.enabled", ""),
@@ -101,10 +101,18 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
 @pytest.mark.parametrize(
     ("text", "problem", "remedy"),
     [
-        (LISTED + '[pair]\nrules = "faun"', "pair.rules: --rules faun is unknown", "faun-eval"),
+        (
+            LISTED + '[pair]\nrules = "faun"',
+            "pair.rules: There is no set of pairing rules 'faun'",
+            "faun-eval",
+        ),
         (LISTED + '[filter]\nprofile = ["faun-evl"]', "did you mean faun-eval", "default"),
         (LISTED + '[[dataset]]\nname = "q"\nfamily = "qq"', "dataset[0].family", "Choose qa"),
-        (LISTED + "[review.settings]\nmodel = 3", "review: A review has no setting", "models"),
+        (
+            LISTED + "[review.settings]\nmodel = 3",
+            "review: A review: the key model is unknown",
+            "models",
+        ),
         (LISTED + '[review.settings]\napi_key = "x"', "review: A review", "OPENAI_API_KEY"),
         (DATASET + 'split = "random:2"', "dataset[0].split", ""),
         (
@@ -115,13 +123,13 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
         (
             LISTED + '[[dataset]]\nname = "c"\nfamily = "crosscode"\n'
             'task = ["qaa"]\nsplit = "Type-QA"',
-            "dataset[0].task: There is no task 'qaa'",
-            "Did you mean qa",
+            "dataset[0].task: There is no task 'qaa' (did you mean qa",
+            "goldpan tasks list",
         ),
         (
             LISTED + '[[evaluation]]\nname = "e"\ntask = ["sentimen"]',
-            "evaluation[0].task: There is no task 'sentimen'",
-            "Did you mean sentiment",
+            "evaluation[0].task: There is no task 'sentimen' (did you mean sentiment",
+            "goldpan tasks list",
         ),
         (
             DATASET + '[dataset.publish]\nrepo-id = "a/b"\ntag = "v{week}"',

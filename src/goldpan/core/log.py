@@ -14,9 +14,8 @@ from typing import Literal
 import orjson
 
 from goldpan.core.errors import UsageError
-from goldpan.core.sanitize import for_json
+from goldpan.core.sanitize import for_json, printable
 from goldpan.core.secrets import mask
-from goldpan.core.terminal import printable
 
 LOG = logging.getLogger("goldpan")
 LOG.addHandler(logging.NullHandler())  # what is told is printed elsewhere

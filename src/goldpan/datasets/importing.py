@@ -22,6 +22,7 @@ import pyarrow as pa
 from goldpan import __version__
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
+from goldpan.core.registry import unknown_name
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import imports
@@ -306,9 +307,7 @@ def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[st
     if not name and task.source.access == "built":
         raise UsageError(*how_to_get(task))
     if name not in readers():
-        raise UsageError(
-            f"{task.name}: there is no reader {name!r}", f"Choose {', '.join(readers())}"
-        )
+        raise unknown_name("reader", name, readers(), where=task.name)
     read: Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
     read = import_module(f"{imports.__name__}.{name}").read
     return read

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.errors import UsageError
+from goldpan.core.registry import unknown_name
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE
@@ -129,10 +129,10 @@ def list_tasks(
     tasks = load_tasks(own).values()
     suites = sorted({name for task in tasks for name in task.suites})
     if suite is not None and suite not in suites:
-        raise UsageError(f"There is no benchmark {suite!r}", f"There are {', '.join(suites)}")
+        raise unknown_name("benchmark", suite, suites)
     types = sorted({task.type for task in tasks})
     if type is not None and type not in types:
-        raise UsageError(f"There is no task of the type {type!r}", f"There are {', '.join(types)}")
+        raise unknown_name("task of the type", type, types)
     return TaskList(
         tuple(
             TaskLine(

@@ -12,16 +12,16 @@ import orjson
 import pyarrow as pa
 
 from goldpan import __version__
-from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_metadata, read_table
 from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.sealed import file_digest, verify_parquet
-from goldpan.core.suggest import choices, suggested
 from goldpan.core.workspace import DEFAULT_RULES, Workspace
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import StoredCriterion
 from goldpan.filters.profile import (
+    PROFILES,
     Profile,
     StoredProfile,
     change_settings,
@@ -67,11 +67,8 @@ def find_profile(
     if stored is not None or name.endswith(".toml") or name in shipped_profiles():
         profile = load_profile(name, stored)
         return change_settings(profile, settings) if settings else profile
-    known = list(dict.fromkeys([*shipped_profiles(), *sorted(path.stem for path in paths)]))
-    raise UsageError(
-        f"There is no profile {name!r}{suggested(name, known)}",
-        f"Choose {choices(known)}, or give a path that ends in .toml",
-    )
+    stored_names = sorted(path.stem for path in paths)
+    raise PROFILES.unknown(name, dict.fromkeys([*shipped_profiles(), *stored_names]))
 
 
 def _verdict_files(workspace: Workspace, repo: str) -> list[Path]:

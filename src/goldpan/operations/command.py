@@ -8,8 +8,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import cyclopts
@@ -24,65 +22,37 @@ from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.show import show
 from goldpan.operations.group import Group
+from goldpan.operations.help import JSON_HELP, OPEN, opening_parameters, returns_result
 from goldpan.operations.messages import complain
 from goldpan.operations.signature import (
     DATASET,
-    Kind,
     Operation,
     Parameter,
     fields_of,
-    read_operation,
-    title_of,
 )
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
 
-_COMMON, _SETTINGS = "Workspace and output", "Settings for this run (goldpan.toml)"
-_ORDER = {_SETTINGS: 7, _COMMON: 9}
 PROGRAM = "goldpan"
-_OPEN = "path"
-"""The parameter of `Workspace` that is ``--workspace`` on the command line."""
-JSON_HELP = "Print the result as JSON."
 
 
-def find_function(path: str) -> Callable[..., Any]:
-    """Return the function that a table of commands names: ``module:function`` or ``:Class.method``.
-
-    Modules are those of `goldpan.operations`.
-    """
-    module, _, names = path.partition(":")
-    found: Any = import_module(f"goldpan.operations.{module}")
-    for name in names.split("."):
-        found = getattr(found, name)
-    function: Callable[..., Any] = found
-    return function
-
-
-def make_command(operation: Operation, name: str, example: str = "") -> cyclopts.App:
+def make_command(operation: Operation, name: str) -> cyclopts.App:
     """Return the command of an operation."""
-    shown = f"Example: `{example}`" if example else ""
-    app = make_group(
-        name, "\n\n".join(filter(None, (operation.summary, operation.description, shown)))
-    )
+    app = make_group(name, operation.summary)
     app.default(command_function(operation))
     return app
 
 
 def make_group(name: str, about: str) -> cyclopts.App:
     """Return a group of commands, or the program."""
-    app = cyclopts.App(
+    return cyclopts.App(
         name=name,
-        help="\n\n".join(" ".join(part.split()) for part in about.replace("`", "").split("\n\n")),
-        help_format="plaintext",  # Markdown takes a fifth of the time of help to import
-        help_flags=["-h", "--help"],
+        help=about,
+        help_flags=[],  # `help.py` prints it
         version_flags=[],
         default_parameter=cyclopts.Parameter(negative=()),
-        group_arguments=cyclopts.Group("Arguments", sort_key=0),
-        group_parameters=cyclopts.Group("Options", sort_key=8 if name == PROGRAM else 1),
     )
-    app["--help"].group = _group(_COMMON)
-    return app
 
 
 def command_function(operation: Operation) -> Callable[..., int]:
@@ -102,37 +72,19 @@ def command_function(operation: Operation) -> Callable[..., int]:
     return command
 
 
-def opening_parameters(operation: Operation) -> Iterator[tuple[Parameter, str]]:
-    """Yield the parameters that open an operation's workspace, each with its panel of help."""
-    from goldpan.operations.workspace import Workspace
-
-    if not operation.owner:
-        return
-    opening = {item.name: item for item in read_operation(Workspace.__init__).parameters}
-    kind: Kind = "argument" if _OPEN in operation.opening else "option"
-    yield replace(opening[_OPEN], name="workspace", kind=kind), _COMMON
-    yield opening["tasks"], _COMMON
-    for name in operation.opening:
-        if name != _OPEN:
-            yield opening[name], _SETTINGS
-
-
 def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
     for parameter in operation.parameters:
         if parameter.kind == "group":
-            panel = cyclopts.Group(title_of(parameter.type), sort_key=5)
             for field in fields_of(parameter.type):
-                yield _keyword(
-                    field.name, Annotated[field.type, _described(field, panel)], field.default
-                )
+                yield _keyword(field.name, Annotated[field.type, _described(field)], field.default)
             continue
-        annotation: Any = Annotated[parameter.type, _described(parameter, None)]
+        annotation: Any = Annotated[parameter.type, _described(parameter)]
         if parameter.kind == "argument" and _takes_the_rest(parameter):
             (of_each, _) = get_args(parameter.type)
             yield inspect.Parameter(
                 parameter.name,
                 inspect.Parameter.VAR_POSITIONAL,
-                annotation=Annotated[of_each, _described(parameter, None)],
+                annotation=Annotated[of_each, _described(parameter)],
             )
         elif parameter.kind == "argument":
             yield inspect.Parameter(
@@ -143,8 +95,8 @@ def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
             )
         else:
             yield _keyword(parameter.name, annotation, parameter.default)
-    for parameter, title in opening_parameters(operation):
-        described: Any = Annotated[parameter.type, _described(parameter, _group(title))]
+    for parameter, _ in opening_parameters(operation):
+        described: Any = Annotated[parameter.type, _described(parameter)]
         if parameter.kind == "argument":  # which cyclopts also takes as an option
             yield inspect.Parameter(
                 parameter.name,
@@ -155,9 +107,7 @@ def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
         else:
             yield _keyword(parameter.name, described, parameter.default)
     if returns_result(operation):
-        about = cyclopts.Parameter(
-            name="--json", help=JSON_HELP, group=_group(_COMMON), show_default=False
-        )
+        about = cyclopts.Parameter(name="--json", help=JSON_HELP)
         yield _keyword("json", Annotated[bool, about], False)
 
 
@@ -166,38 +116,21 @@ def _takes_the_rest(parameter: Parameter) -> bool:
     return get_origin(parameter.type) is tuple
 
 
-def returns_result(operation: Operation) -> bool:
-    """Tell whether the command prints a result, which it can print as JSON."""
-    return operation.returns != "None"
-
-
-def _group(panel: str) -> cyclopts.Group:
-    return cyclopts.Group(panel, sort_key=_ORDER[panel])
-
-
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
-def _described(parameter: Parameter, panel: cyclopts.Group | None) -> cyclopts.Parameter:
-    is_flag = parameter.type in (bool, bool | None)
-    settings: dict[str, Any] = {
-        "help": parameter.help,
-        "show_default": (lambda _: shown) if (shown := parameter.shown_default) else False,
-    }
+def _described(parameter: Parameter) -> cyclopts.Parameter:
+    settings: dict[str, Any] = {"help": parameter.help}
     if parameter.kind == "argument":
         settings["required"] = parameter.is_required
     else:
         settings["name"] = f"--{parameter.option}"
-    if is_flag and parameter.default is not False:
+    if parameter.is_flag and parameter.default is not False:
         settings["negative"] = f"--no-{parameter.option}"
-    if not is_flag and "|" not in parameter.placeholder:
-        settings["metavar"] = parameter.placeholder
     if limits := _limits(parameter):
         settings["validator"] = Number(**limits)
-    if panel is not None:
-        settings["group"] = panel
     return cyclopts.Parameter(**settings)
 
 
@@ -216,7 +149,7 @@ def _run(operation: Operation, values: dict[str, Any]) -> int:
     names = ("workspace", "tasks", *operation.opening) if operation.owner else ()
     opening = {name: values.pop(name) for name in names if name in values}
     if "workspace" in opening:
-        opening[_OPEN] = opening.pop("workspace")
+        opening[OPEN] = opening.pop("workspace")
     try:
         owner = _owner(operation, opening, as_json) if operation.owner else None
         if operation.shows_progress:

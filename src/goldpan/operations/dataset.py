@@ -13,11 +13,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.progress import Reporter
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.datasets.export.result import ExportName
-from goldpan.operations.values import several
+from goldpan.operations.values import ExportName, several
 
 if TYPE_CHECKING:  # these are optional, or take long to import
     import datasets
@@ -248,6 +246,7 @@ class Dataset(Result):
             overwrite: Replace what the Hub has under that name.
             dry_run: Only check, and say what would be sent.
         """
+        from goldpan.core.progress import Reporter
         from goldpan.datasets.hub import publish
 
         reporter = Reporter(quiet=True) if self.workspace is None else self.workspace.reporting()

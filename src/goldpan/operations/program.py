@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
-
-import cyclopts
+from typing import TYPE_CHECKING
 
 from goldpan import __version__
-from goldpan.core.config import use_plugins
 from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.log import LogFormat, start_log
-from goldpan.core.plugins import registered, use
+from goldpan.core.plugins import use
 from goldpan.core.suggest import choices, question, suggested
-from goldpan.core.terminal import Terminal
-from goldpan.operations.command import (
-    PROGRAM,
-    command_function,
-    find_function,
-    make_command,
-    make_group,
-    run_command,
-)
+from goldpan.operations.help import command_help, program_help
 from goldpan.operations.signature import read_operation
-from goldpan.operations.table import COMMANDS, EXAMPLES, GROUPS, OPERATIONS, PANELS
+from goldpan.operations.table import (
+    BUILD_GROUP,
+    COMMANDS,
+    GROUPS,
+    OPERATIONS,
+    children,
+    function_of,
+    summary_of,
+)
+
+if TYPE_CHECKING:
+    import cyclopts
 
 _WITH_VALUE = ("--log-file", "--log-format", "--plugin")
 _HELP = ("-h", "--help")
-_BUILD = "build"
-"""The group to which plugins add commands."""
 GLOBAL_OPTIONS = (
     *_WITH_VALUE,
     "--install-completion",
@@ -69,9 +66,9 @@ def program(
         show_completion: Print the script that completes in the current shell, and stop.
     """
     if version:
-        Terminal().print(f"goldpan {__version__}")
+        sys.stdout.write(f"goldpan {__version__}\n")
     elif install_completion:
-        Terminal().print(f"Installed in {whole().install_completion()}")
+        sys.stdout.write(f"Installed in {whole().install_completion()}\n")
     elif show_completion:
         sys.stdout.write(whole().generate_completion())
     if version or install_completion or show_completion:
@@ -84,29 +81,28 @@ def program(
 def run_words(words: Sequence[str]) -> int:
     """Run what a command line names and return its exit code; raises what it raises."""
     first, others = split_words(words)
-    own = make_command(read_operation(program), PROGRAM)
+    if first:
+        from goldpan.operations.command import PROGRAM, make_command, run_command
+
+        run_command(make_command(read_operation(program), PROGRAM), first)
     if not others or others[0] in _HELP:
-        run_command(own, first)
-        root().help_print([])
+        sys.stdout.write(program_help(read_operation(program)))
         return 0
-    run_command(own, first)
+    _check_names(others)
+    before_end = others[: others.index("--")] if "--" in others else others
+    if any(word in before_end for word in _HELP):
+        sys.stdout.write(command_help(others))
+        return 0
+    from goldpan.operations.command import run_command
+
     return run_command(branch(others), others)
-
-
-def root() -> cyclopts.App:
-    """Return the program as its help shows it: a line for each command, and its own options."""
-    app = make_group(PROGRAM, read_operation(program).summary)
-    app.default(command_function(read_operation(program)))
-    panels = {name: cyclopts.Group(name, sort_key=n) for n, name in enumerate(PANELS)}
-    for number, (name, panel) in enumerate(COMMANDS.items()):
-        app.command(
-            cyclopts.App(name=name, help=summary_of(name), group=panels[panel], sort_key=number)
-        )
-    return app
 
 
 def whole() -> cyclopts.App:
     """Return the program with all its commands."""
+    from goldpan.core.config import use_plugins
+    from goldpan.operations.command import PROGRAM, make_group
+
     app = make_group(PROGRAM, read_operation(program).summary)
     use_plugins(None)
     for name in COMMANDS:
@@ -115,17 +111,10 @@ def whole() -> cyclopts.App:
 
 
 def branch(words: Sequence[str]) -> cyclopts.App:
-    """Return the program with the commands that the first words lead to, and only names besides.
+    """Return the program with the commands that the first words lead to, and only names besides."""
+    from goldpan.operations.command import PROGRAM, make_group
 
-    Raises `UsageError` where no command has such a name.
-    """
     app = make_group(PROGRAM, read_operation(program).summary)
-    if words[0] not in COMMANDS:
-        remedy = question(words[0], COMMANDS) or "goldpan -h lists the commands"
-        raise UsageError(f"There is no command {words[0]!r}", remedy)
-    if words[0] == _BUILD:  # a plugin brings commands
-        use_plugins(_workspace(words))
-        _check_family(words[1:])
     _add(app, words[0], list(words[1:]))
     return app
 
@@ -135,40 +124,20 @@ def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None
 
     Without words, all commands are added whole.
     """
+    from goldpan.operations.command import make_command, make_group
+
     last = name.rpartition(" ")[2]
     if name in GROUPS and name not in OPERATIONS:
         app = make_group(last, summary_of(name))
     else:
-        app = make_command(read_operation(function_of(name)), last, EXAMPLES.get(name, ""))
+        app = make_command(read_operation(function_of(name)), last)
     above.command(app)
     for other in children(name):
         last = other.rpartition(" ")[2]
         if words is None or words[:1] == [last]:
             _add(app, other, words and words[1:])
         else:
-            app.command(cyclopts.App(name=last, help=summary_of(other)))
-
-
-def children(name: str) -> list[str]:
-    """Return the commands and groups that a group of commands holds, each by all its words."""
-    plugins = [f"{_BUILD} {family}" for family in registered("dataset")]
-    named = dict.fromkeys((*OPERATIONS, *GROUPS, *plugins))
-    return [other for other in named if other.rpartition(" ")[0] == name]
-
-
-def function_of(name: str) -> Callable[..., Any]:
-    """Return the function of a command; that of a plugin's family is made as Goldpan's own are."""
-    if name in OPERATIONS:
-        return find_function(OPERATIONS[name])
-    from goldpan.operations.building import family_function
-
-    return family_function(name.removeprefix(f"{_BUILD} "))
-
-
-def summary_of(name: str) -> str:
-    """Return the first line that a command or a group of commands says of itself."""
-    documented = find_function(GROUPS[name]) if name in GROUPS else function_of(name)
-    return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
+            app.command(make_group(last, summary_of(other)))
 
 
 def _workspace(words: Sequence[str]) -> str | None:
@@ -178,12 +147,20 @@ def _workspace(words: Sequence[str]) -> str | None:
     return named[-1] if named else None
 
 
-def _check_family(words: Sequence[str]) -> None:
-    """Raise `UsageError` for a family that nobody brings; a plugin might."""
-    known = [name.rpartition(" ")[2] for name in children(_BUILD)]
-    if words and not words[0].startswith("-") and words[0] not in known:
+def _check_names(words: Sequence[str]) -> None:
+    """Load the plugins that may bring a command; raises `UsageError` where none has such a name."""
+    if words[0] not in COMMANDS:
+        remedy = question(words[0], COMMANDS) or "Run goldpan -h for help"
+        raise UsageError(f"There is no command {words[0]!r}", remedy)
+    if words[0] != BUILD_GROUP:
+        return
+    from goldpan.core.config import use_plugins
+
+    use_plugins(_workspace(words))
+    known = [name.rpartition(" ")[2] for name in children(BUILD_GROUP)]
+    if len(words) > 1 and not words[1].startswith("-") and words[1] not in known:
         raise UnknownNameError(
-            f"There is no dataset {words[0]!r}{suggested(words[0], known)}",
+            f"There is no dataset {words[1]!r}{suggested(words[1], known)}",
             f"Choose {choices(known)}",
         )
 

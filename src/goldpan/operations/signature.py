@@ -61,6 +61,16 @@ class Parameter:
         return ", ".join(map(str, self.default)) if is_list else str(self.default)
 
     @property
+    def about(self) -> str:
+        """What help says of it."""
+        return f"{self.help} [default: {shown}]" if (shown := self.shown_default) else self.help
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is given without a value."""
+        return self.type in (bool, bool | None)
+
+    @property
     def is_required(self) -> bool:
         """Whether it has no default."""
         return self.default is REQUIRED

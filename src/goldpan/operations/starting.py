@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -153,6 +152,8 @@ def open_page(self: Workspace, *, project: str | None = None, browser: bool = Tr
 
         address = open_project(self.layout, project).page
     if browser:
+        import webbrowser
+
         webbrowser.open(address)
     return OpenedPage(address)
 

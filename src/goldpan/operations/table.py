@@ -8,12 +8,19 @@ is read off the operation (`signature.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import MappingProxyType
+from typing import Any
+
+from goldpan.core.plugins import registered
 
 START, MINE, FILTER = "Start", "Mine and pair", "Filter and review"
 BUILD, EVALUATE, LOOK = "Build and publish", "Evaluate", "Look and verify"
 
+BUILD_GROUP = "build"
+"""The group to which plugins add commands."""
 PANELS = (START, MINE, FILTER, BUILD, EVALUATE, LOOK)
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
@@ -208,3 +215,38 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The example at the end of each command's help, which a test parses."""
+
+
+def find_function(path: str) -> Callable[..., Any]:
+    """Return the function that a table of commands names: ``module:function`` or ``:Class.method``.
+
+    Modules are those of `goldpan.operations`.
+    """
+    module, _, names = path.partition(":")
+    found: Any = import_module(f"goldpan.operations.{module}")
+    for name in names.split("."):
+        found = getattr(found, name)
+    function: Callable[..., Any] = found
+    return function
+
+
+def children(name: str) -> list[str]:
+    """Return the commands and groups that a group of commands holds, each by all its words."""
+    plugins = [f"{BUILD_GROUP} {family}" for family in registered("dataset")]
+    named = dict.fromkeys((*OPERATIONS, *GROUPS, *plugins))
+    return [other for other in named if other.rpartition(" ")[0] == name]
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """Return the function of a command; that of a plugin's family is made as Goldpan's own are."""
+    if name in OPERATIONS:
+        return find_function(OPERATIONS[name])
+    from goldpan.operations.building import family_function
+
+    return family_function(name.removeprefix(f"{BUILD_GROUP} "))
+
+
+def summary_of(name: str) -> str:
+    """Return the first line that a command or a group of commands says of itself."""
+    documented = find_function(GROUPS[name]) if name in GROUPS else function_of(name)
+    return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")

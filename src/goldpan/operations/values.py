@@ -34,6 +34,7 @@ class Execution:
 
 
 LOCAL = Execution()
+ExportName = Literal["swe-bench", "harbor", "inspect", "lm-eval", "alpaca", "chat"]
 
 
 @dataclass(frozen=True, slots=True)

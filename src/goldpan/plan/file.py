@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import ValidationError
+from typing import Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import is_address
+from goldpan.core.settings_file import read_toml
 from goldpan.core.suggest import question
-from goldpan.plan.section import Section, StageSection, is_path
+from goldpan.plan.section import StageSection, is_path
 from goldpan.plan.sections import DatasetPlan, Plan, dataset_section, plan_section
 
 LAST = "last"
@@ -23,9 +21,7 @@ VERIFIED = "verified"
 """What `require` calls the proof by running tests."""
 OTHER_FAMILIES = ("issue-type", "code-comments", "crosscode")
 """The families that are not built of what filters keep."""
-S = TypeVar("S", bound=Section)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-_HELP = "docs/plans.md describes every key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,53 +113,21 @@ class PlanFile:
 def load_plan(path: str | Path) -> PlanFile:
     """Read a plan; raises `UsageError` that names the file, the key, the cause and the remedy."""
     file = Path(path)
-    try:
-        values = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(
-            f"The plan {file} cannot be read: {error.strerror}", "Give a TOML file"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"The plan {file} is not valid TOML: {error}", "Correct it") from None
+    source = read_toml(file, "docs/plans.md")
     if not _NAME.fullmatch(file.stem):
         raise UsageError(
             f"{file.stem!r} is not a name for a plan", "Choose a file name such as monthly.toml"
         )
-    plan = _read(file, plan_section(), values)
-    read = PlanFile(file, plan, tuple(_datasets(file, plan)))
+    plan = source.read(plan_section())
+    datasets = tuple(
+        source.read(dataset_section(str(item.get("family"))), item, ("dataset", number))
+        for number, item in enumerate(plan.dataset)
+    )
+    read = PlanFile(file, plan, datasets)
     _check_units(read)
     _check_repositories(read)
     _check_reviews(read)
     return read
-
-
-def _datasets(file: Path, plan: Plan) -> Iterator[DatasetPlan]:
-    for number, item in enumerate(plan.dataset):
-        key = f"dataset[{number}]"
-        if not isinstance(family := item.get("family"), str):
-            raise UsageError(f"{file}: {key}.family is missing", f"Add it. {_HELP}")
-        yield _read(file, dataset_section(family), item, key)
-
-
-def _read(file: Path, kind: type[S], values: Any, key: str = "") -> S:
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        raise _refused(file, error, key) from None
-
-
-def _refused(file: Path, error: ValidationError, above: str) -> UsageError:
-    first = error.errors(include_url=False)[0]
-    key = f"{above}{_path(first['loc'])}".removeprefix(".")
-    remedy = str(first.get("ctx", {}).get("remedy") or f"Correct it. {_HELP}")
-    if first["type"] == "missing":
-        return UsageError(f"{file}: {key} is missing", f"Add it. {_HELP}")
-    where = f"{file}: {key}" if key else str(file)
-    return UsageError(f"{where}: {first['msg'].removesuffix('.')}", remedy)
-
-
-def _path(location: Iterable[int | str]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
 
 
 def _check_units(file: PlanFile) -> None:

@@ -12,7 +12,6 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
-from goldpan.core.suggest import question
 from goldpan.operations.signature import Parameter, fields_of
 
 _NEVER = ("repos", "execution", "dry_run", "progress", "workspace")
@@ -37,10 +36,8 @@ class Section(BaseModel):
         for key, value in values.items():
             name = str(key).replace("-", "_")
             if name not in keys:
-                remedy = question(name, keys) or f"It may hold {', '.join(keys)}"
-                raise PydanticCustomError(
-                    "unknown_key", "the key {key} is unknown", {"key": str(key), "remedy": remedy}
-                )
+                read[str(key)] = value
+                continue
             if name in read:
                 raise PydanticCustomError(
                     "key_twice", "the key {key} is given twice", {"key": name, "remedy": ""}

@@ -18,9 +18,8 @@ from pydantic_core import PydanticCustomError
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
 from goldpan.operations.building import family_function
-from goldpan.operations.command import find_function
 from goldpan.operations.signature import Operation, read_operation
-from goldpan.operations.table import OPERATIONS
+from goldpan.operations.table import OPERATIONS, find_function
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.section import Section, StageSection, derive
 

@@ -24,7 +24,7 @@ from goldpan.datasets.export.harnesses import (
     task_name,
 )
 from goldpan.datasets.export.labels import Labelling, find_labelling
-from goldpan.datasets.export.result import ExportName, ExportResult
+from goldpan.datasets.export.result import ExportResult
 from goldpan.datasets.export.samples import Sample, labelled_sample, require_family, sample_of
 from goldpan.datasets.export.swe_bench import swe_bench_row, why_not
 from goldpan.datasets.export.text_to_text import TEXT_TO_TEXT
@@ -44,7 +44,7 @@ def export_dataset(
     dataset: Path,
     family: str,
     splits: list[str],
-    to: ExportName,
+    to: str,
     output: Path,
     *,
     name: str,
@@ -93,7 +93,7 @@ def export_dataset(
     return ExportResult(to, output, rows, dict(sorted(writer.left_out.items())), following)
 
 
-def _families(to: ExportName) -> tuple[str, ...]:
+def _families(to: str) -> tuple[str, ...]:
     if to in _PROVED:
         return (ISSUE_RESOLUTION.name,)
     return (*HARNESSED, ISSUE_RESOLUTION.name) if to in TEXT_TO_TEXT else HARNESSED
@@ -101,7 +101,7 @@ def _families(to: ExportName) -> tuple[str, ...]:
 
 def _converter(
     family: str,
-    to: ExportName,
+    to: str,
     left_out: Counter[str],
     labelling: Labelling | None,
     *,
@@ -152,7 +152,7 @@ def _write_tasks(writer: Writer, dataset: Path, split: str) -> int:
 
 
 def _write_harness(
-    writer: Writer, task: str, kind: str, to: ExportName, splits: list[str], scored: str
+    writer: Writer, task: str, kind: str, to: str, splits: list[str], scored: str
 ) -> None:
     if to == "inspect":
         writer.text("task.py", inspect_task(task, kind, scored))
@@ -162,7 +162,7 @@ def _write_harness(
         writer.text("lm_eval_scoring.py", lm_eval_scoring(kind, splits))
 
 
-def _nothing_left(dataset: Path, to: ExportName, left_out: Counter[str]) -> DatasetError:
+def _nothing_left(dataset: Path, to: str, left_out: Counter[str]) -> DatasetError:
     reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(left_out.items()))
     if to not in _PROVED:
         return DatasetError(
@@ -187,7 +187,7 @@ def _nothing_left(dataset: Path, to: ExportName, left_out: Counter[str]) -> Data
     )
 
 
-def _next(to: ExportName, task: str, directory: Path, split: str) -> str:
+def _next(to: str, task: str, directory: Path, split: str) -> str:
     """Return the command or the code that takes an export."""
 
     def path(*names: str) -> str:

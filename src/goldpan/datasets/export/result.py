@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from goldpan.core.result import Block, Line, Result
-
-ExportName = Literal["swe-bench", "harbor", "inspect", "lm-eval", "alpaca", "chat"]
 
 
 @dataclass(frozen=True, slots=True)
 class ExportResult(Result):
     """The files of an export, and what became of the rows."""
 
-    to: ExportName
+    to: str
     directory: Path
     counts: Mapping[str, int]
     """How many rows were written, by split."""
