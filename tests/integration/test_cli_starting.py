@@ -70,7 +70,7 @@ def test_every_command_on_a_page_can_be_typed(page: Path) -> None:
                 for word in shlex.split(command, comments=True)
                 if not re.match(r"[A-Z_]+=", word)
             ]
-            if words[0] == "goldpan" and words[1:] != ["build", "issue-titles"]:
+            if words[0] == "goldpan" and "issue-titles" not in words:
                 check_typed(*words[1:])
 
 
@@ -155,7 +155,7 @@ def test_a_mistyped_command_line_is_json_too_where_json_was_asked_for(tmp_path: 
         assert done.code == error["exit_code"] == 2, words
         assert error["remedy"].endswith("-h for help")
     done = run("--log-format", "json", "pair", "--engin", "ray", folder=tmp_path)
-    assert json.loads(done.err)["problem"].startswith("No such option: --engin")
+    assert json.loads(done.err)["problem"].startswith("Unknown option: --engin")
 
 
 def test_options_of_the_program_are_taken_behind_the_command_too(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_people_see_what_was_done(workspace: Workspace, tmp_path: Path) -> None:
     done = crosscode("splits", *common)
     assert "Type-QA" in done.stdout
     done = crosscode("split", "Type-QA", "--max-length", "60", *common)
-    assert "Type-QA in" in done.stdout
+    assert "Type-QA: 30 prompts to train on, 30 to evaluate on" in done.stdout
     assert "prompts lack examples for their length" in done.stdout
     made = workspace.root / "crosscode" / "splits" / "type-qa-2-0-instruct"
     done = crosscode("shortcut", made, "--method", "copy-ex-output")

@@ -9,18 +9,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache, partial
-from importlib.resources import files
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from types import MappingProxyType
-from typing import NamedTuple
 
 import pytest
 
@@ -43,66 +38,24 @@ from goldpan.operations.table import OPERATIONS, find_function
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.catalogue import read_recipe
 from tests.demo_workspace import make_demo
-from tests.gharchive_hours import utc, write_day
-from tests.integration.test_code_comments_import import CATEGORIES, official
 from tests.invoking import check_typed
-from tests.issue_hours import made_up_hours, write_hours
-from tests.nlbse_comments import import_comments
-from tests.object_store import LocalS3
-from tests.openai_server import Body, Model, OpenAIServer, Said, answer
-from tests.pages import (
-    PAGES,
-    blocks,
-    run_command,
-    run_python,
-    toml,
-    write,
-    write_requirements,
-)
+from tests.openai_server import OpenAIServer
+from tests.page_walks import HERE, LAB, LACKING, NEEDS, WALKS, is_left_out, keep
+from tests.pages import PAGES, blocks, run_command, run_python, toml, write
 from tests.places import ROOT
-from tests.planning import REPOSITORIES, states, write_tasks
-from tests.prompting import question_of
+from tests.planning import REPOSITORIES, states
 from tests.publishing import local_place
 from tests.twin import Copy, Twin, World, copied_world
 from tests.twin.history import history_world
 from tests.twin.synthetic import demo_world
 from tests.verifying import needs_isolation
 
-LAB = "goldpan-workspace"
-SLUICE = files("goldpan") / "demo" / "sluice.bundle"
-"""The history of the demo's repository."""
 TOKEN = "token-of-a-test"
-HERE = {"numpy/numpy": "prospector/sluice"}
-"""What stands here for what pages name: the repository of the demo."""
 OFFLINE = {
     "GITHUB_TOKEN": TOKEN,
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_OFFLINE": "1",
 }
-NEEDS = {
-    r"(make|export|cd|pip|sbatch|python -m|examples/|\./)": "the shell, pip, Slurm",
-    r"(harbor|inspect|lm_eval) ": "harnesses: tests/scale/test_export_harnesses.py",
-    r"goldpan (verify|evaluate resolved|export .* --to harbor)": "an index: "
-    "tests/servers/test_verify_python.py",
-    r"goldpan build crosscode .*authors": "the benchmark: tests/scale/test_crosscode_real.py",
-    r"goldpan publish": "the Hub: tests/servers/test_publish.py",
-    r"goldpan .* --engine ray": "a Ray cluster: tests/servers/test_ray.py",
-    r"goldpan evaluate finetune": "weights: tests/integration/test_finetune_command.py",
-    r"goldpan evaluate run .*weights=|.* --model (stacked|finetuned)": "weights: "
-    "tests/scale/test_evaluation_embedded.py",
-    r"goldpan evaluate run .* install=yes": "PyPI: tests/integration/test_evaluation_fasttext.py",
-    r"goldpan reproduce .*(--quick|--slurm|--no-run)": "the papers' data: "
-    "tests/integration/test_reproduce.py",
-    r"goldpan (run|evaluate run) .*/faun-eval/": "thirty repositories: "
-    "tests/integration/test_plan_examples.py",
-    r"goldpan mine gharchive (?!.*--source hours)": "months of GH Archive: "
-    "tests/integration/test_gharchive_command.py",
-    r"goldpan (annotate|.*(annotations|require) java-comments)": "Label Studio: "
-    "tests/servers/test_studio_pages.py",
-}
-"""What no walk runs, by patterns of commands, and what it needs or where it runs."""
-LACKING = r"goldpan (reproduce|import|tasks import requirement_type)"
-"""What may end with 3: its data are invented, or are not here."""
 ELSEWHERE = {
     "README.md": "tests/integration/test_docs.py",
     "docs/annotation.md": "Label Studio: tests/servers/test_studio_pages.py",
@@ -119,188 +72,6 @@ ELSEWHERE = {
 EXCERPTS = {"docs/plugins.md"}
 """Pages whose Python stands in files that their commands run, which tests/integration/test_docs.py
 checks."""
-
-
-def _plugins(folder: Path) -> None:
-    for file in (ROOT / "examples" / "plugins").iterdir():
-        shutil.copy(file, folder)
-
-
-def _datasets(folder: Path) -> None:
-    shutil.copytree(folder / LAB / "datasets" / "qa", folder / "published" / "qa")
-    rows = folder / LAB / "datasets" / "issue-resolution" / "data"
-    shutil.copy(next(rows.glob("*.parquet")), folder / "swe-bench.parquet")
-
-
-def _crosscode(folder: Path) -> None:
-    """Import tasks, and build the split that the page takes as built."""
-    write_tasks(folder / LAB)
-    run_command("goldpan build crosscode export --all", folder)
-    run_command("goldpan build crosscode split Type-QA --method 2-shot", folder)
-
-
-def _reports(folder: Path) -> None:
-    """Run models on the tasks that the page compares, and have scores of others."""
-    write_tasks(folder / LAB, ("requirement_type", "story_points"))
-    named = "--task requirement_type --task story_points"
-    run_command(f"goldpan evaluate run {named} --model majority --model tfidf-svm", folder)
-    models = "--model majority --model tfidf-svm --protocol selu-paper"
-    run_command(f"goldpan evaluate run --task requirement_type {models}", folder)
-    rows = [f"{m},t{n},0,0.{n}{s}" for s, m in enumerate(("ours", "theirs")) for n in range(1, 6)]
-    (folder / "ours-and-theirs.csv").write_text("\n".join(["model,task,seed,score", *rows]))
-
-
-def _tasks(folder: Path) -> None:
-    write_requirements(folder, 60)
-    rows = [f"{('crash', 'typo')[n % 2]} {n},It happens.,{(n + 1) % 2}" for n in range(60)]
-    (folder / "reports.csv").write_text("\n".join(["title,body,urgent", *rows]))
-
-
-def _comments(folder: Path) -> None:
-    """Have sentences of comments in the form of NLBSE'23, and no other rows of it."""
-    shutil.rmtree(folder / LAB / "datasets" / "nlbse23_issue_type")
-    shutil.copytree(import_comments(folder, classes=10).root, folder / LAB, dirs_exist_ok=True)
-
-
-def _official(folder: Path) -> None:
-    """Have the files of NLBSE'23, with some sentences: their import says that others lack."""
-    for language in CATEGORIES:
-        official(folder, language)
-
-
-def _requirements(folder: Path) -> None:
-    write_requirements(folder, 60)
-
-
-def _hours(folder: Path) -> None:
-    write_day(folder / "hours", [utc(2022, 1, 1, hour) for hour in range(5, 9)], 20)
-
-
-def _closings(folder: Path) -> None:
-    write_hours(folder / LAB, made_up_hours(1, 40))
-
-
-def _gold(folder: Path) -> None:
-    """Have gold sets about an issue of the demo."""
-    rows = load(folder / LAB / "datasets" / "qa").to_arrow().slice(0, 4).to_pylist()
-    lines = [f"{row['repo']},{row['issue']},{row['answer_comment_id']},answers" for row in rows]
-    text = "\n".join(["repo,issue,comment_id,label", *lines])
-    write(folder, "gold.csv", text)
-    write(folder, "tests/gold/answers.csv", text)
-
-
-def _papers(folder: Path) -> None:
-    """Have a folder for the papers' files, and none of these."""
-    (folder / "papers").mkdir()
-
-
-def _plan(folder: Path) -> None:
-    """Have a plan that does without the history."""
-    dataset = '[clone]\nenabled = false\n[[dataset]]\nname = "questions"\nfamily = "qa"\n'
-    write(folder, "plan.toml", f"{REPOSITORIES}{dataset}")
-
-
-def _nothing(folder: Path) -> None:
-    """Have a workspace in which the demo ran, and nothing else."""
-
-
-@contextmanager
-def _alone(_: Path) -> Iterator[Mapping[str, str]]:
-    """Serve nothing beside GitHub."""
-    yield {}
-
-
-def _keep(body: Body) -> Said:
-    """Say that a reply answers, or that a fix fixes, with the first line as its proof."""
-    replies = re.findall(r"^=== \w+ begin reply (\d+) of[^\n]*\n+([^\n]+)", question_of(body), re.M)
-    if replies:
-        number, quote = replies[-1]
-        return answer("keep", quote.strip()[:100], reply=int(number))
-    (quote, *_) = re.findall(r"^=== \w+ begin [^\n]*\n+([^\n]+)", question_of(body), re.M)
-    return answer("keep", quote.strip()[:100])
-
-
-@contextmanager
-def _model(answers: Model, _: Path) -> Iterator[Mapping[str, str]]:
-    """Serve a model."""
-    with OpenAIServer(answers) as server:
-        yield {"OPENAI_API_KEY": server.key or "", "MODEL_URL": server.url}
-
-
-@contextmanager
-def _store(folder: Path) -> Iterator[Mapping[str, str]]:
-    """Serve S3."""
-    with LocalS3() as server:
-        yield {**server.environment, "GOLDPAN_MIRRORS": str(folder / "mirrors")}
-
-
-class Walk(NamedTuple):
-    """What the reader of a page has."""
-
-    prepare: Callable[[Path], None] = _nothing
-    files: tuple[str, ...] = ()
-    """The files that are made of its TOML."""
-    here: Mapping[str, str] = MappingProxyType({})
-    """What stands here for what it names, beside `HERE`; it may name variables of `served`."""
-    served: Callable[[Path], AbstractContextManager[Mapping[str, str]]] = _alone
-    """Serves what it needs beside GitHub, and gives the variables that lead there."""
-
-
-WALKS: Mapping[str, Walk] = {
-    "docs/baselines.md": Walk(_comments),
-    "docs/cli.md": Walk(),
-    "docs/code-comments.md": Walk(
-        _official,
-        here={
-            "goldpan clone": f"goldpan clone --source {SLUICE}",
-            "google/guava": "prospector/sluice",
-            "pallets/flask --revision 3.0.0": "prospector/sluice --revision main",
-            "pillar-markup/pillar": "prospector/sluice",
-            "--language java": "--language python",
-            "--language pharo": "--language python",
-        },
-    ),
-    "docs/crosscode.md": Walk(
-        _crosscode,
-        ("settings.toml", "splits.toml"),
-        here={"--set model=MODEL": "--set model=MODEL --set base_url=$MODEL_URL"},
-        served=partial(_model, lambda _: Said("bug")),
-    ),
-    "docs/datasets.md": Walk(_datasets),
-    "docs/evaluation.md": Walk(_requirements, here={" --model embeddings": ""}),
-    "docs/exports.md": Walk(),
-    "docs/gharchive.md": Walk(_hours, here={"/data/hours": "hours"}),
-    "docs/issue-types.md": Walk(_closings, ("mine.toml",)),
-    "docs/labels.md": Walk(
-        _gold,
-        here={
-            "lab/datasets": f"{LAB}/datasets",
-            "--model NAME": "--model NAME --base-url $MODEL_URL",
-        },
-        served=partial(_model, _keep),
-    ),
-    "docs/metrics.md": Walk(),
-    "docs/mining.md": Walk(),
-    "docs/papers.md": Walk(_papers, ("toys.toml",)),
-    "docs/plugins.md": Walk(_plugins, ("pyproject.toml", "with_code.toml")),
-    "docs/reliability.md": Walk(),
-    "docs/reports.md": Walk(_reports),
-    "docs/security.md": Walk(here={"trust lab": f"trust {LAB}"}),
-    "docs/statistics.md": Walk(),
-    "docs/tasks.md": Walk(
-        _tasks,
-        (f"{LAB}/tasks/urgent_report.toml", "duplicate_report.toml"),
-    ),
-    "docs/verification.md": Walk(files=("recipe.toml", "another.toml")),
-    "docs/workspaces.md": Walk(_plan, here={"lab-bucket": "lab"}, served=_store),
-}
-"""The pages that are followed here."""
-
-
-def _is_left_out(command: str) -> bool:
-    return any(re.match(pattern, command) for pattern in NEEDS)
-
-
 NEED_PROOFS = {"docs/exports.md", "docs/verification.md"}
 """Pages whose rows the demo proved, which it does in bubblewrap only."""
 
@@ -327,7 +98,7 @@ def test_a_page_runs_from_its_first_block_to_its_last(name: str, tmp_path: Path)
             if block.language == "toml":
                 write(tmp_path, next(written), block.text)
             for command in block.commands:
-                if not _is_left_out(command):
+                if not is_left_out(command):
                     codes = (0, 3) if re.match(LACKING, command) else (0,)
                     run_command(command, tmp_path, codes, **variables)
         if name not in EXCERPTS and any(block.language == "python" for block in followed):
@@ -364,7 +135,7 @@ def test_every_command_of_a_page_is_one_that_goldpan_takes(name: str, tmp_path: 
             elif words[0].startswith("examples/"):
                 assert (ROOT / words[0]).is_file(), command
             else:
-                assert re.match(next(iter(NEEDS)), command) or _is_left_out(command), command
+                assert re.match(next(iter(NEEDS)), command) or is_left_out(command), command
 
 
 @cache
@@ -508,7 +279,7 @@ def test_the_plan_that_is_printed_runs(tmp_path: Path) -> None:
     plan, review, types = toml("docs/plans.md")
     commands = [command for block in blocks("docs/plans.md") for command in block.commands]
     world = _repositories(tmp_path)
-    with local_place(tmp_path, world) as place, OpenAIServer(_keep) as server:
+    with local_place(tmp_path, world) as place, OpenAIServer(keep) as server:
         write(tmp_path, "plan.toml", plan)
         write(tmp_path, "review.toml", f'base_url = "{server.url}"\n{review}')
         printed = []

@@ -71,12 +71,17 @@ class CrossCodeResult(Result):
 
     def blocks(self) -> Iterator[Block]:
         """Yield what the split holds, and what was left out of it."""
-        yield Title(self.assigned.name, f" in {self.seconds:.1f} s")
         cells = []
         for side, counts in (("train", self.train), ("evaluation", self.evaluation)):
             prompts = sum(count.drawn - count.leaking for count in counts)
             available = sum(count.available for count in counts)
             cells.append((side, len(counts), prompts, available))
+        training, evaluating = (prompts for _, _, prompts, _ in cells)
+        yield Title(
+            self.assigned.name,
+            f": {training:,} prompts to train on, {evaluating:,} to evaluate on"
+            f" in {self.seconds:.1f} s",
+        )
         yield Table(("side", "tasks", "prompts", "instances available"), cells)
         for task in self.assigned.left_out:
             yield Line(str(task))
