@@ -161,7 +161,7 @@ def test_ctrl_c_says_how_to_go_on(source: Path, tmp_path: Path) -> None:
     [
         (("gharchive", "--from", "2022-01-01"), "--to"),
         (("gharchive", "--from", "then", "--to", "now"), "--from then is not a day"),
-        (("gharchive", *DAY, "--event", "IssueEvent"), "Choose from IssuesEvent"),
+        (("gharchive", *DAY, "--event", "IssueEvent"), "did you mean IssuesEvent"),
         (("gharchive", *DAY, "--source", "nowhere"), "--source nowhere is not a folder"),
         (("gharchive", *DAY, "--engine", "spark"), "spark"),
         (("gharchive", *DAY, "--source", ".", "--workers", "-1"), "--workers"),
