@@ -11,8 +11,10 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.registry import load_tasks, tasks_directory
 from goldpan.datasets.task_checks import check_files
 from goldpan.datasets.task_file import read_task
+from goldpan.operations.help import opening_parameters
+from goldpan.operations.signature import read_operation
+from goldpan.operations.table import OPERATIONS, find_function
 from tests.invoking import Invoked, invoke
-from tests.places import ROOT
 
 
 def say(root: Path, *arguments: str) -> Invoked:
@@ -136,13 +138,8 @@ def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path)
 
 
 def test_each_command_that_takes_a_task_takes_their_directory() -> None:
-    """But `build crosscode import`, which writes tasks, and `reproduce`, whose are the paper's."""
-    lacking = set()
-    for part in (
-        (ROOT / "tests" / "snapshots" / "commands.txt")
-        .read_text(encoding="utf-8")
-        .split("\n$ ")[1:]
-    ):
-        if "\n  --task " in part and "\n  --tasks " not in part:
-            lacking.add(part.splitlines()[0])
-    assert lacking == {"goldpan build crosscode import --help"}
+    for words, where in OPERATIONS.items():
+        operation = read_operation(find_function(where))
+        if any(parameter.name == "task" for parameter in operation.parameters):
+            opening = {parameter.name for parameter, _ in opening_parameters(operation)}
+            assert "tasks" in opening, words

@@ -144,7 +144,7 @@ def test_init_writes_settings_that_all_machines_have(
     monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path / "mirrors"))
     api.Workspace(ADDRESS).init()
     remote.push_opened()
-    assert files(machine("other")).keys() == {"goldpan.toml"}
+    assert files(machine("other")).keys() == {"goldpan.toml", "plan.toml"}
 
 
 def test_machines_that_change_other_files_keep_each_others(machine: Machine) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.core.errors import DatasetError, GoldpanError
+from goldpan.core.errors import DatasetError
 from goldpan.reproduce.catalogue import find_recipe, recipe_names
 from goldpan.reproduce.data import DataFolder, MissingFileError
 from tests.invoking import invoke
@@ -241,8 +241,9 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
 def test_what_is_not_there_is_named(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    with pytest.raises(GoldpanError, match=message):
-        run(write_recipe(tmp_path), *arguments, "--workspace", tmp_path / "w")
+    done = invoke("reproduce", write_recipe(tmp_path), *arguments, "--workspace", tmp_path / "w")
+    assert done.exit_code
+    assert message in done.stderr
 
 
 def test_a_model_that_cannot_run_is_a_problem(tmp_path: Path) -> None:

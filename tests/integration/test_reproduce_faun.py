@@ -169,7 +169,9 @@ def test_without_a_workspace_a_plan_is_written(tmp_path: Path) -> None:
     for table in ("4", "5", "5-changes", "F3"):
         assert any("--model prompted" in note for note in tables[table]["notes"]), table
     written, example = load_plan(path).plan, load_plan(EXAMPLES / "faun-eval.toml").plan
-    private = [{**dataset, "publish": None} for dataset in example.dataset]
+    private = [{**dataset} for dataset in example.dataset]
+    for dataset in private:
+        dataset.pop("publish", None)
     assert written == example.model_copy(update={"dataset": tuple(private)})
     path.write_text("workspace = 'mine'", encoding="utf-8")
     write(path.parent / "faun-eval-workspace", QA, examples(QA, 3), name="qa")
