@@ -232,7 +232,7 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--model", "c"), "nobody: there is no model 'c'. Choose a, big"),
+        (("--model", "c"), "nobody: there is no model 'c'. Choose a or big"),
         (("--model", "big@main"), "'main' is not a commit"),
         (("--data", "absent"), "absent is not a folder"),
         (("--table", "7"), "The recipe nobody: there is no table '7'"),
