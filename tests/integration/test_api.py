@@ -68,7 +68,7 @@ def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
     assert "75 dropped subjects are in rejects.csv" in written
     (stored,) = lab.status()
     assert stored.coverage.complete
-    assert stored.stored["default"] == ["default"]
+    assert stored.stored["default"] == ["default", "verified"]
     assert lab.why(f"{REPO}#1").entry
     assert lab.trace(f"qa:{REPO}#5").complete
     assert lab.report(output=lab.path / "page.html").plain()["repos"] == (REPO,)
@@ -172,7 +172,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     frame = done.to_pandas()
     assert list(frame["metric"].unique()) == ["micro_f1"]
     assert frame["directory"][0].is_dir()
-    with pytest.raises(goldpan.UsageError, match="no setting 'depth'"):
+    with pytest.raises(goldpan.UsageError, match="the key depth is unknown"):
         lab.evaluate.run(task=TASK, settings={"depth": 3})
     with pytest.raises(goldpan.UsageError, match=r"no model .majorty. \(did you mean"):
         lab.evaluate.run(task=TASK, model="majorty")

@@ -237,7 +237,8 @@ def misuse(error: cyclopts.CycloptsError) -> UsageError:
     path = " ".join(error.command_chain or ())
     problem = str(error).rstrip(".")
     if isinstance(error, cyclopts.MissingArgumentError) and error.argument is not None:
-        problem = f"{error.argument.name} is missing"
+        lacks = "requires an argument" if error.keyword else "is missing"
+        problem = f"{error.keyword or error.argument.name} {lacks}"
     return UsageError(problem, f"Run {f'goldpan {path}'.strip()} -h for help")
 
 
