@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 import shlex
 from functools import cached_property
+from pathlib import Path
 
 import pytest
 
 import goldpan
 from docs.generate.commands import python_name
 from goldpan.core.result import Result, Results
+from goldpan.filters.profile import shipped_profiles
+from goldpan.miners.pairing import RULES
 from goldpan.operations.command import command_function
 from goldpan.operations.group import Group
 from goldpan.operations.program import branch
@@ -135,3 +138,22 @@ def test_no_option_is_declared_twice() -> None:
 
 def test_results_of_several_are_one_result() -> None:
     assert issubclass(Results, Result)
+
+
+def test_help_names_the_profiles_of_the_workspace_and_the_rules_of_plugins(tmp_path: Path) -> None:
+    verdicts = tmp_path / "verdicts" / "octo" / "gem" / "mine" / "careful.parquet"
+    verdicts.parent.mkdir(parents=True)
+    verdicts.touch()
+    shown = invoke("filter", "-h", "--workspace", tmp_path).stdout
+    assert "Also here: careful." in " ".join(shown.split())
+    assert "Also here: mine." in " ".join(shown.split())
+    assert "Also here" not in invoke("filter", "-h", "--workspace", tmp_path / "new").stdout
+
+
+def test_help_names_the_profiles_and_rules_that_ship() -> None:
+    for name in OPERATIONS:
+        named = {parameter.name: parameter.help for parameter in operation(name).parameters}
+        if "rules" in named and "whose pairs to take" not in named["rules"]:
+            assert all(rules in named["rules"] for rules in RULES), name
+        if "own" in named.get("profile", "") and "rules" in named:
+            assert all(profile in named["profile"] for profile in shipped_profiles()), name

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
+from goldpan.core.plugins import registered
 from goldpan.operations.signature import (
     Kind,
     Operation,
@@ -60,7 +65,7 @@ def command_help(words: Sequence[str]) -> str:
         parts = [f"Usage: goldpan {name} COMMAND [OPTIONS]", _filled(summary_of(name))]
         return _joined([*parts, _panel("Commands", commands), _panel("Options", [_HELP])])
     operation = read_operation(function_of(name))
-    panels = dict(_panels(operation))
+    panels = dict(_panels(operation, words))
     arguments = [left for left, _ in panels.get("Arguments", ())]
     usage = " ".join(["Usage: goldpan", name, *arguments, "[OPTIONS]"])
     about = [operation.summary, *operation.description.split("\n\n")]
@@ -92,10 +97,40 @@ def returns_result(operation: Operation) -> bool:
     return operation.returns != "None"
 
 
-def _panels(operation: Operation) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def named_workspace(words: Sequence[str]) -> str | None:
+    """Return the workspace that a command line names."""
+    named = [word.partition("=")[2] for word in words if word.startswith("--workspace=")]
+    named += [after for word, after in pairwise(words) if word == "--workspace"]
+    return named[-1] if named else None
+
+
+def _with_what_is_here(parameters: Iterable[Parameter], words: Sequence[str]) -> list[Parameter]:
+    """Return parameters whose help also names the profiles and rules of workspace and plugins."""
+    named = {parameter.name: parameter for parameter in parameters}
+    if "rules" not in named:
+        return [*named.values()]
+    workspace = named_workspace(words) or os.environ.get("GOLDPAN_WORKSPACE", "goldpan-workspace")
+    verdicts = [
+        path for path in Path(workspace).glob("verdicts/*/*/*/*.parquet") if "." not in path.stem
+    ]
+    here = {
+        "profile": {path.stem for path in verdicts},
+        "rules": {*(path.parent.name for path in verdicts), *registered("rules")},
+    }
+    for name in named.keys() & here:
+        told = set(re.findall(r"[\w-]+", named[name].help))
+        if others := sorted(here[name] - told):
+            about = f"{named[name].help} Also here: {', '.join(others)}."
+            named[name] = replace(named[name], help=about)
+    return [*named.values()]
+
+
+def _panels(
+    operation: Operation, words: Sequence[str]
+) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the parameters in the order in which people need them."""
     named: dict[str, list[Parameter]] = {"Arguments": [], "Options": []}
-    for parameter in operation.parameters:
+    for parameter in _with_what_is_here(operation.parameters, words):
         if parameter.kind == "group":
             named[title_of(parameter.type)] = list(fields_of(parameter.type))
         else:

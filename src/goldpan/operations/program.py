@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.log import LogFormat, start_log
 from goldpan.core.plugins import use
 from goldpan.core.suggest import choices, question, suggested
-from goldpan.operations.help import command_help, program_help
+from goldpan.operations.help import command_help, named_workspace, program_help
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import (
     BUILD_GROUP,
@@ -141,13 +140,6 @@ def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None
             app.command(make_group(last, summary_of(other)))
 
 
-def _workspace(words: Sequence[str]) -> str | None:
-    """Return the workspace that a command line names."""
-    named = [word.partition("=")[2] for word in words if word.startswith("--workspace=")]
-    named += [after for word, after in pairwise(words) if word == "--workspace"]
-    return named[-1] if named else None
-
-
 def _check_names(words: Sequence[str]) -> None:
     """Load the plugins that may bring a command; raises `UsageError` where none has such a name."""
     if words[0] not in COMMANDS:
@@ -157,7 +149,7 @@ def _check_names(words: Sequence[str]) -> None:
         return
     from goldpan.core.config import use_plugins
 
-    use_plugins(_workspace(words))
+    use_plugins(named_workspace(words))
     known = [name.rpartition(" ")[2] for name in children(BUILD_GROUP)]
     if len(words) > 1 and not words[1].startswith("-") and words[1] not in known:
         raise UnknownNameError(
