@@ -23,7 +23,9 @@ from typing import Any
 import orjson
 
 from benchmarks.scale import REPO, real_backup, scratch
-from goldpan.commands.shared import PARTIAL
+
+PARTIAL = 3
+"""The exit code that says that something is missing."""
 
 ENTRIES = 30_000
 WORKERS = 2

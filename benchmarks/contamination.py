@@ -85,7 +85,7 @@ def measure(rows: Path, items: Path) -> tuple[float, float, int, int]:
     """Return seconds of processors and of the clock, peak memory in MB, contaminated rows."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.monotonic()
-    arguments = ("contamination", str(rows), "--against", str(items), "--most", "0", "--json")
+    arguments = ("contamination", str(rows), "--against", str(items), "--limit", "0", "--json")
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, *arguments], stdout=subprocess.PIPE, check=True
     )

@@ -84,7 +84,7 @@ def mine(folder: Path, processes: str) -> None:
     """Run the command over all hours of the folder with so many processes."""
     days = ("--from", f"{HOUR:%Y-%m-%d}", "--to", f"{HOUR:%Y-%m-%d}", "--source", str(folder))
     with scratch() as home:
-        options = ("--workspace", home, "--processes", processes, "--json")
+        options = ("--workspace", home, "--workers", processes, "--json")
         code = "from goldpan.cli import mine_main; mine_main()"
         done = subprocess.run(
             [sys.executable, "-c", code, "gharchive", *days, *options],

@@ -137,7 +137,7 @@ def programs(workspace: Path) -> Iterator[tuple[str, list[str]]]:
             [
                 *(sys.executable, "-c", "from goldpan.cli import main; main()"),
                 *("build", "issue-type", "--json", "--profile", profile),
-                *("--workspace", str(workspace), "--processes", str(processes)),
+                *("--workspace", str(workspace), "--workers", str(processes)),
             ],
         )
 

@@ -22,13 +22,13 @@ from pathlib import Path
 
 from benchmarks.backup import Run, watch
 from benchmarks.scale import mine_world, scratch
-from goldpan.api.workspace import Workspace
 from goldpan.core.progress import Reporter
+from goldpan.operations.workspace import Workspace
 from goldpan.plan.assess import recipe_of
+from goldpan.plan.context import RENAMED
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
 from goldpan.plan.record import Record, write_record
-from goldpan.plan.repository_steps import RENAMED
 from goldpan.plan.run import OpenPlan
 from tests.twin import workload_world
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from goldpan.core.errors import AuthenticationError, MiningError
+from goldpan.core.errors import AuthenticationError, GoldpanError
 from tests.fault_matrix import GRAPHQL_ENTRY, REST_ENTRY, REST_LISTS, Cell, Outcome, run_cell
 from tests.twin import ERRORS
 
@@ -48,7 +48,7 @@ def check_cell(cell: Cell, directory: Path) -> None:
     assert_bounded(cell, out)
 
 
-def assert_named(cell: Cell, failure: MiningError) -> None:
+def assert_named(cell: Cell, failure: GoldpanError) -> None:
     """Check that a run ends only for what is about all of it, and says what to do."""
     whole = cell.when == "for a while" and ERRORS[cell.error].kind == "token"
     assert ends_the_run(cell) or whole, failure

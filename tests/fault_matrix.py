@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from goldpan.core.errors import MiningError
+from goldpan.core.errors import GoldpanError, MiningError
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.mine import MineResult
 from tests.mining import Tables, assert_current, mine_twin, table_bytes
@@ -101,7 +101,7 @@ class Cell:
 class Outcome:
     """What came of a run under a fault, and of the next one without it where that lacked."""
 
-    failure: MiningError | None
+    failure: GoldpanError | None
     complete: bool
     gaps: tuple[tuple[int | None, str], ...]
     reasons: tuple[str, ...]
@@ -221,7 +221,7 @@ def run_cell(cell: Cell, directory: Path) -> Outcome:
     world = world_after() if cell.is_update else world_before()
     with Twin(world, cell.faults, Limits(retry_after=0)) as twin:
         mined: MineResult | None = None
-        failure: MiningError | None = None
+        failure: GoldpanError | None = None
         try:
             timeout = 1.5 if cell.error == "late" else 120.0
             mined = mine_twin(twin, root, cell.via, timeout=timeout, repo=RIFFLE)

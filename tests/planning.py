@@ -42,14 +42,12 @@ split = "random:0.5,0.5"
 [[dataset]]
 name = "comments"
 family = "code-comments"
-[dataset.code-comments]
-languages = ["Python"]
-kinds = ["class", "module", "function"]
+language = ["Python"]
+kind = ["class", "module", "function"]
 [[dataset]]
 name = "unseen"
 family = "crosscode"
-[dataset.crosscode]
-tasks = {list(TASKS)}
+task = {list(TASKS)}
 split = "Type-QA"
 """
 """Datasets that are not built of issues and pairs; they take the rows of `write_tasks`."""

@@ -1,65 +1,81 @@
-"""The page of all commands and options."""
+"""The page of all commands and options, from the operations that they are."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Any
-
-import typer.main
+from keyword import iskeyword
 
 from docs.generate.markdown import page, prose, table
-from goldpan.cli import app
-from goldpan.commands.examples import EXAMPLES
+from goldpan.operations.help import JSON_HELP, opening_parameters, returns_result
+from goldpan.operations.program import program as global_options
+from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
+from goldpan.operations.table import (
+    COMMANDS,
+    EXAMPLES,
+    OPERATIONS,
+    children,
+    find_function,
+    summary_of,
+)
 
 _INTRODUCTION = """\
-Every command and option, in the order of the pipeline; `goldpan COMMAND -h` prints the same.
-[The program](../cli.md) explains results, errors and exit codes."""
+Every command and option, in the order of the pipeline; `goldpan COMMAND -h` prints the same. Each
+command is a method of `goldpan.Workspace` or `goldpan.Dataset`, or a function of `goldpan`, whose
+parameters have the names of the options. [The program](../cli.md) explains results, errors and exit
+codes."""
 
 
 def commands() -> str:
     """Return the page."""
-    program = typer.main.get_command(app)
-    return page("Commands", _INTRODUCTION, *_below(program, "goldpan"), _common(program))
+    parts = [part for name in COMMANDS for part in _below(name)]
+    options = table(_HEAD, map(_row, read_operation(global_options).parameters))
+    own = f"## Options of the program\n\nThey stand before or after the command.\n\n{options}"
+    return page("Commands", _INTRODUCTION, *parts, own)
 
 
-def _below(group: Any, name: str) -> Iterator[str]:
-    context = group.make_context(name, [], resilient_parsing=True)
-    for below in group.list_commands(context):
-        command = group.get_command(context, below)
-        full = f"{name} {below}"
-        example = EXAMPLES.get(full.removeprefix("goldpan "))
-        usage = f"```console\n$ {example}\n```" if example else ""
-        description = command.help or ""
-        parts = [f"## {full}", prose(description), usage, _options(command, full)]
-        yield "\n\n".join(filter(None, parts))
-        if hasattr(command, "list_commands"):
-            yield from _below(command, full)
+_HEAD = ("option", "takes", "")
 
 
-def _common(program: Any) -> str:
-    return "\n\n".join(
-        [
-            "## Options of the program",
-            "They stand before or after the command.",
-            _options(program, "goldpan"),
-        ]
-    )
+def _below(name: str) -> Iterator[str]:
+    heading = f"## goldpan {name}"
+    if name in OPERATIONS:
+        yield "\n\n".join([heading, *_described(name)])
+    else:
+        yield f"{heading}\n\n{prose(summary_of(name))}"
+    for child in children(name):
+        yield from _below(child)
 
 
-def _options(command: Any, name: str) -> str:
-    if not command.params:
-        return ""
-    context = command.make_context(name, [], resilient_parsing=True)
-    records = [param.get_help_record(context) for param in command.params]
-    rows = [_row(*record) for record in records if record]
-    return table(("option", "takes", ""), rows) if rows else ""
+def _described(name: str) -> Iterator[str]:
+    operation = read_operation(find_function(OPERATIONS[name]))
+    yield prose(operation.summary)
+    if operation.description:
+        yield prose(operation.description)
+    if example := EXAMPLES.get(name):
+        yield f"```console\n$ {example}\n```"
+    yield f"In Python: `{python_name(name)}(...)`"
+    yield table(_HEAD, _rows(operation))
 
 
-def _row(names: str, description: str) -> tuple[str, str, str]:
-    """Return an option's names, the type of what it takes, and what help says of it."""
-    match = re.fullmatch(r"(.*?)(?: <(.*)>)?", names)
-    assert match is not None
-    kind = (match[2] or "").replace("list[", "").replace("]", "")
-    kind = {"str": "text", "Path": "path", "int": "number", "float": "number"}.get(kind, kind)
-    return f"`{match[1].strip()}`", kind, description.strip()
+def python_name(name: str) -> str:
+    """Return the method or function that a command is."""
+    operation = read_operation(find_function(OPERATIONS[name]))
+    words = [f"{word}_" if iskeyword(word) else word for word in name.replace("-", "_").split()]
+    if operation.owner == "Dataset":
+        return f"Dataset.{words[-1]}"
+    return ".".join(["Workspace" if operation.owner else "goldpan", *words])
+
+
+def _rows(operation: Operation) -> Iterator[tuple[str, str, str]]:
+    for parameter in operation.parameters:
+        inner = fields_of(parameter.type) if parameter.kind == "group" else (parameter,)
+        yield from map(_row, inner)
+    for parameter, _ in opening_parameters(operation):
+        yield _row(parameter)
+    if returns_result(operation):
+        yield "`--json`", "", JSON_HELP
+
+
+def _row(parameter: Parameter) -> tuple[str, str, str]:
+    shown = parameter.name if parameter.kind == "argument" else f"--{parameter.option}"
+    return f"`{shown}`", "" if parameter.is_flag else parameter.placeholder, parameter.about

@@ -8,7 +8,7 @@ from dataclasses import fields
 from docs.generate.markdown import attribute_docs, page, table, value
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import AnyCriterion, Subject
-from goldpan.filters.profile import Profile, load_profile, profile_text, shipped_profiles
+from goldpan.filters.profile import PROFILES, Profile, load_profile, shipped_profiles
 
 _INTRODUCTION = """\
 Every criterion with its source and settings, and the values that the profiles `faun-eval` and
@@ -60,9 +60,8 @@ def profiles_page() -> str:
     for name in shipped_profiles():
         profile = load_profile(name)
         parts += [f"## {name}", f"{profile.description}.", _order(profile)]
-        parts.append(
-            f"The file, with the reason for each setting:\n\n```toml\n{profile_text(name)}```"
-        )
+        text = PROFILES.find(name).read_text(encoding="utf-8")
+        parts.append(f"The file, with the reason for each setting:\n\n```toml\n{text}```")
     return page("Filter profiles", _PROFILES, *parts)
 
 

@@ -15,10 +15,14 @@ from pydantic import BaseModel
 import goldpan
 from docs.generate.markdown import attribute_docs, page, prose, table
 from goldpan import plugins
+from goldpan.core.result import Result
+from goldpan.operations.command import every_group
 
 _INTRODUCTION = """\
 All public names of `goldpan` and `goldpan.plugins`. [Goldpan from Python](../python.md) shows them
-at work, [Plugins](../plugins.md) those for plugins."""
+at work, [Plugins](../plugins.md) those for plugins. What an operation returns is a `Result`, whose
+methods are told once, at [goldpan.Result](#goldpanresult)."""
+_OF_RESULTS = frozenset(name for name in vars(Result) if not name.startswith("_"))
 
 
 def python() -> str:
@@ -53,12 +57,33 @@ def _class(name: str, kind: type[Any]) -> Iterator[str]:
     if rows := list(_fields(kind)):
         yield table(("attribute", "type", ""), rows)
     for attribute, held in vars(kind).items():
-        if attribute.startswith("_"):
+        if attribute.startswith("_") or _is_told_once(kind, attribute):
             continue
-        function = getattr(held, "__func__", held)
-        if inspect.isfunction(function):
-            yield f"#### {name}.{attribute}"
-            yield f"{_code(attribute, function)}\n\n{prose(function.__doc__)}"
+        yield from _methods(name, attribute, held)
+
+
+def _methods(name: str, attribute: str, held: object) -> Iterator[str]:
+    """Yield a method, or those of a group of operations."""
+    function = getattr(held, "__func__", held)
+    if inspect.isfunction(function):
+        yield f"#### {name}.{attribute}"
+        yield f"{_code(attribute, function)}\n\n{prose(function.__doc__)}"
+    elif isinstance(held, cached_property) and (group := _group(held)) is not None:
+        if call := vars(group).get("__call__"):
+            yield from _methods(name, attribute, call)
+        for other, method in vars(group).items():
+            if not other.startswith("_"):
+                yield from _methods(f"{name}.{attribute}", other, method)
+
+
+def _group(held: cached_property[Any]) -> type[Any] | None:
+    """Return the class of the operations that a property gives, None where it gives others."""
+    name = str(inspect.signature(held.func).return_annotation)
+    return next((group for group in every_group() if group.__name__ == name), None)
+
+
+def _is_told_once(kind: type[Any], attribute: str) -> bool:
+    return kind is not Result and issubclass(kind, Result) and attribute in _OF_RESULTS
 
 
 def _fields(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
@@ -73,6 +98,8 @@ def _fields(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
             yield f"`{name}`", f"`{_plain(annotation)}`", descriptions.get(name, "")
     for name, held in vars(kind).items():
         if name.startswith("_") or not isinstance(held, property | cached_property):
+            continue
+        if _is_told_once(kind, name):
             continue
         getter = held.fget if isinstance(held, property) else held.func
         assert getter is not None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import MISSING, Field, fields
 from typing import Any
+
+from docstring_parser import parse
 
 from docs.generate.markdown import attribute_docs, page, table, value
 from goldpan.annotation.review.settings import ReviewSettings
@@ -16,7 +19,7 @@ _WORKSPACE = """\
 overrides the file, and flags override both. Never put tokens in it: see
 [GITHUB_TOKEN](../guide.md#mining)."""
 _REVIEW = """\
-The TOML file of `goldpan review --settings FILE`; flags override it. The key comes from
+The TOML file of `goldpan review --settings-file FILE`; options override it. The key comes from
 `OPENAI_API_KEY` alone. `[prices."MODEL"]` holds `input`, `output`, `cached` and `batch`: what a
 million tokens cost."""
 _MODELS = """\
@@ -39,7 +42,10 @@ def settings_page() -> str:
 
 
 def _settings(kind: type[Any], names: tuple[str, ...] | list[str]) -> str:
-    about = attribute_docs(kind)
+    arguments = parse(inspect.getdoc(kind) or "").params
+    about = attribute_docs(kind) | {
+        item.arg_name: " ".join((item.description or "").split()) for item in arguments
+    }
     by_name = {field.name: field for field in fields(kind)}
     rows = [(f"`{name}`", _default(by_name[name]), about.get(name, "")) for name in names]
     return table(("setting", "default", ""), rows)

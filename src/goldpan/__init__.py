@@ -18,10 +18,6 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from goldpan.api.dataset import Dataset, load
-    from goldpan.api.evaluate import evaluate
-    from goldpan.api.evaluation import Evaluation
-    from goldpan.api.workspace import Workspace
     from goldpan.builders.build import BuildResult
     from goldpan.check import CheckResult
     from goldpan.core.errors import (
@@ -32,6 +28,7 @@ if TYPE_CHECKING:
         UsageError,
         WorkspaceError,
     )
+    from goldpan.core.result import Result
     from goldpan.datasets.contamination.result import ContaminationResult
     from goldpan.datasets.diff.result import DiffResult
     from goldpan.evaluation.label_errors import LabelErrors
@@ -42,8 +39,13 @@ if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
+    from goldpan.operations.dataset import Dataset, load
+    from goldpan.operations.functions import apply_edit, contamination, diff
+    from goldpan.operations.planning import run
+    from goldpan.operations.runs import Evaluation
+    from goldpan.operations.values import Execution, Sandbox
+    from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
-    from goldpan.plan.run import run_plan
     from goldpan.plugins import register
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "DiffResult",
     "Evaluation",
     "EvaluationError",
+    "Execution",
     "Explanation",
     "FilterResult",
     "GoldpanError",
@@ -64,16 +67,20 @@ __all__ = [
     "MiningError",
     "PairResult",
     "PlanResult",
+    "Result",
     "RunRecord",
     "RunResult",
+    "Sandbox",
     "UsageError",
     "Workspace",
     "WorkspaceError",
     "__version__",
-    "evaluate",
+    "apply_edit",
+    "contamination",
+    "diff",
     "load",
     "register",
-    "run_plan",
+    "run",
 ]
 
 _MODULES = {
@@ -81,11 +88,12 @@ _MODULES = {
     "CheckResult": "check",
     "ContaminationResult": "datasets.contamination.result",
     "Coverage": "miners.coverage",
-    "Dataset": "api.dataset",
+    "Dataset": "operations.dataset",
     "DatasetError": "core.errors",
     "DiffResult": "datasets.diff.result",
-    "Evaluation": "api.evaluation",
+    "Evaluation": "operations.runs",
     "EvaluationError": "core.errors",
+    "Execution": "operations.values",
     "Explanation": "explain",
     "FilterResult": "filters.pipeline",
     "GoldpanError": "core.errors",
@@ -94,15 +102,19 @@ _MODULES = {
     "MiningError": "core.errors",
     "PairResult": "miners.pairing",
     "PlanResult": "plan.results",
+    "Result": "core.result",
     "RunRecord": "evaluation.record",
     "RunResult": "evaluation.run",
+    "Sandbox": "operations.values",
     "UsageError": "core.errors",
-    "Workspace": "api.workspace",
+    "Workspace": "operations.workspace",
     "WorkspaceError": "core.errors",
-    "evaluate": "api.evaluate",
-    "load": "api.dataset",
+    "apply_edit": "operations.functions",
+    "contamination": "operations.functions",
+    "diff": "operations.functions",
+    "load": "operations.dataset",
     "register": "plugins",
-    "run_plan": "plan.run",
+    "run": "operations.planning",
 }
 
 

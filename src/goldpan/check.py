@@ -23,6 +23,7 @@ from goldpan.core.lineage import check_inputs, check_outputs
 from goldpan.core.locks import hold_lock
 from goldpan.core.parquet import open_file
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.run_file import Flaw
 from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
 from goldpan.core.workspace import UNPAIRED, Workspace
@@ -40,6 +41,7 @@ from goldpan.git.refs import remedy as clone_again
 from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.inputs import check_replies
 
+_MOST_DEPENDENTS = 8
 _REVIEWED = ".llm.parquet"
 _REMADE = {"pairs": "pair", "revisions": "clone", "changes": "clone"}
 
@@ -59,7 +61,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(Result):
     """The result of verifying a workspace."""
 
     workspace: str
@@ -69,6 +71,34 @@ class CheckResult:
     """Tables without a digest, from early versions, of which only the format was checked, and
     packages of a run of tests that is going on or was stopped."""
     damaged: tuple[Damage, ...]
+    repaired: tuple[Repair, ...] = ()
+    """The archives that were mended before."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what was mended, and each damaged file with what was made of it."""
+        for mended in self.repaired:
+            yield from mended.blocks()
+        yield Line(f"{self.files:,} files, {self.bytes / 1e6:,.0f} MB in {self.workspace}")
+        if self.unsealed:
+            yield Line(
+                f"{self.unsealed:,} have no digest: tables of an earlier version, of which the "
+                "form was checked, or packages of tests that run now or were stopped"
+            )
+        for damage in self.damaged:
+            at = "" if damage.offset is None else f" at byte {damage.offset:,}"
+            yield Line(f"Damaged: {damage.file}{at}: {damage.reason}")
+            if damage.dependents:
+                more = len(damage.dependents) - _MOST_DEPENDENTS
+                named = ", ".join(damage.dependents[:_MOST_DEPENDENTS])
+                others = f" and {more:,} more" if more > 0 else ""
+                yield Line(f"  Made of it: {named}{others}.")
+            yield Line(f"  {damage.remedy}.")
+        yield Line(f"{len(self.damaged):,} damaged." if self.damaged else "Nothing is damaged.")
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something is damaged."""
+        return 1 if self.damaged else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +146,17 @@ def archives(workspace: Workspace) -> list[Path]:
     return sorted(path for path in folders if path.name != "damaged")
 
 
-def repair_archives(workspace: Workspace) -> dict[str, Repair]:
-    """Mend all archives that are damaged; return what was done by directory.
+def repair_archives(workspace: Workspace) -> list[Repair]:
+    """Mend all archives that are damaged; return what was done to each.
 
     Raises `WorkspaceError` where another process works in one.
     """
-    repairs = {}
+    repairs = []
     for directory in archives(workspace):
         busy = WorkspaceError(f"Another goldpan is working in {directory}", "Wait for it")
         with hold_lock(directory / "lock", busy):
             if check_archive(directory):
-                repairs[str(directory.relative_to(workspace.root))] = repair(directory)
+                repairs.append(repair(directory))
     return repairs
 
 
@@ -137,7 +167,7 @@ def _verify(item: _Item) -> list[Damage]:
 def _items(workspace: Workspace) -> Iterator[_Item]:
     root = workspace.root
     for directory in archives(workspace):
-        yield _Item(tuple(run_files(directory)), partial(_archive, workspace, directory))
+        yield _Item(tuple(run_files(directory)), partial(_archive, directory))
     for path in _below(root, "tables", "verdicts", "annotations", "gharchive", "runs", "cache"):
         if path.suffix == ".parquet":
             yield _Item((path,), partial(_table, root, path), partial(_is_unsealed, path))
@@ -174,11 +204,9 @@ def _below(root: Path, *names: str) -> Iterator[Path]:
                 yield path
 
 
-def _archive(workspace: Workspace, directory: Path) -> list[Damage]:
-    remedy = "goldpan check --repair"
-    if directory.is_relative_to(workspace.root / "raw"):
-        remedy = f"goldpan mine --repo {directory.parent.name}/{directory.name} --repair"
-    return [_damage(flaw, f"Restore it, or run {remedy}") for flaw in check_archive(directory)]
+def _archive(directory: Path) -> list[Damage]:
+    remedy = "Restore it, or run goldpan check --repair"
+    return [_damage(flaw, remedy) for flaw in check_archive(directory)]
 
 
 def _damage(flaw: Flaw, remedy: str) -> Damage:
@@ -267,7 +295,6 @@ def _build_again(directory: Path, facts: Mapping[str, Any]) -> str:
         f"--profile {facts.get('profile', {}).get('name')}",
         *(f"--require {name}" for name in settings.get("reviews", ())),
         *(f"--answer {settings['answer']}" for _ in range("answer" in settings)),
-        *(["--verified"] if settings.get("verified") else []),
         *(f"--limit {settings['limit']}" for _ in range("limit" in settings)),
         f"--split {settings.get('split')} --seed {settings.get('seed')}",
         f"--output {shlex.quote(str(directory))}",

@@ -21,19 +21,21 @@ from goldpan.annotation.studio.serve import SERVER
 from goldpan.core.config import PUBLIC_API, Settings
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.extras import EXTRAS, install_remedy
+from goldpan.core.result import Block, Line, Result, Style
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.core.tls import shared_context
 from goldpan.execution.python_env import find_uv
 
 Level = Literal["ok", "note", "fail"]
+_MARKS: Mapping[Level, str] = {"ok": "ok  ", "note": "note", "fail": "FAIL"}
 _LEAST_GIT = (2, 38)
 _LEAST_FREE = 5 << 30
 _TIMEOUT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Result):
     """One thing that was examined."""
 
     name: str
@@ -41,6 +43,17 @@ class Finding:
     """``fail`` where mining or building cannot work as it is."""
     message: str
     remedy: str = ""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield one line."""
+        remedy = f". {self.remedy}" if self.remedy else ""
+        style: Style = "bold" if self.level == "fail" else ""
+        yield Line(f"{_MARKS[self.level]}  {self.name}: {self.message}{remedy}", style)
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something will not work."""
+        return 1 if self.level == "fail" else 0
 
 
 def examine(settings: Settings, environment: Mapping[str, str] | None = None) -> list[Finding]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from goldpan.chain import Link, verify_chain
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.query import connect
+from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.suggest import choices, question
 from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.datasets.provenance import (
@@ -22,7 +23,7 @@ from goldpan.datasets.provenance import (
     read_provenance,
     shard_paths,
 )
-from goldpan.explain import Explanation, explain
+from goldpan.explain import Explanation, evidence_blocks, explain
 from goldpan.git.objects import Objects
 
 _OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after", "commit", "blob")
@@ -37,6 +38,12 @@ ORDER BY ids.id LIMIT 4
 """
 _PLACE = ("source", "path", "class", "line", "end_line", "start", "end")
 """Columns that say where a row was read that is of no issue or pull request."""
+_HOLDS = {True: "", False: "does not hold: ", None: "cannot be verified: "}
+_CONCLUSIONS = {
+    True: "The whole chain holds.",
+    False: "The chain is broken: goldpan check names damaged files and what makes them anew.",
+    None: "What could be verified holds; the rest is named above.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class GitObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Result):
     """Where one example comes from."""
 
     id: str
@@ -89,6 +96,52 @@ class Trace:
         """Whether every link of the chain holds; None where one cannot be made anew here."""
         states = {link.holds for link in self.chain}
         return False if False in states else None if None in states else True
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a link is broken, 3 where a source is gone or a link cannot be made anew."""
+        return 1 if self.holds is False else 0 if self.complete and self.holds else 3
+
+    def plain(self) -> dict[str, Any]:
+        """Return where the example comes from, and whether all of that holds."""
+        return {**asdict(self), "holds": self.holds}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield where the example comes from, from its row to its sources."""
+        yield Line(self.id)
+        yield Line(f"split {self.split} of {self.dataset}")
+        for name, value in self.place.items():
+            yield Line(f"  {name}: {value}")
+        yield from self._entries()
+        if self.objects:
+            yield Title("Git objects")
+        for git_object in self.objects:
+            size = git_object.size
+            state = "not there" if size is None else f"{git_object.kind}, {size:,} bytes"
+            yield Line(f"  {git_object.column} {git_object.sha}  {state}")
+        if self.replies:
+            yield Title("Raw replies")
+        for reply in self.replies:
+            state = f"{reply.size:,} bytes, sha256 {reply.sha256}" if reply.sha256 else "not there"
+            yield Line(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")
+        if self.chain:
+            yield Title("Verified, from the sources to the example")
+            for link in self.chain:
+                yield Line(f"  {link.step}: {_HOLDS[link.holds]}{link.found}")
+            yield Line(_CONCLUSIONS[self.holds])
+
+    def _entries(self) -> Iterator[Block]:
+        if self.entries:
+            yield Title("Entries")
+        for entry in self.entries:
+            if entry.entry:
+                kind, title = entry.entry["kind"], entry.entry["title"]
+                yield Line(f"  {entry.repo}#{entry.number} {kind}: {title}")
+        numbers = {entry.number for entry in self.entries}
+        for pair in (pair for entry in self.entries[:1] for pair in entry.pairs):
+            if pair["pull"] in numbers:
+                yield Title(f"Evidence: {', '.join(pair['signals'])}")
+                yield from evidence_blocks(pair, "  ")
 
 
 def trace(

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from goldpan.commands.shared import PARTIAL
 from tests.chaos.commands import Done
+
+PARTIAL = 3
+"""The exit code that says that something is missing."""
 
 Outcome = Literal["same", "named", "forbidden"]
 _ERRORS = (1, PARTIAL)

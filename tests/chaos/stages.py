@@ -43,15 +43,17 @@ STAGES = (
     Stage("pair", ("pair",), (*_TABLES, f"tables/{REPO}/*.json"), "normalize"),
     Stage("clone", ("clone", "--source", "sluice.bundle"), _TABLES, "pair"),
     Stage("filter", ("filter",), ("verdicts/**/*.parquet",), "clone"),
-    Stage("review", ("review", "--settings", "review.toml"), ("verdicts/**/*.parquet",), "filter"),
+    Stage(
+        "review", ("review", "--settings-file", "review.toml"), ("verdicts/**/*.parquet",), "filter"
+    ),
     _build("qa"),
     _build("fault-localization"),
     _build("code-edit"),
     Stage(
         "build issue-type",
         (
-            *("build", "issue-type", "--from", "mined", "--profile", "nlbse23"),
-            *("--split", "stratified:0.5,0.5", "--processes", "1"),
+            *("build", "issue-type", "--source", "mined", "--profile", "nlbse23"),
+            *("--split", "stratified:0.5,0.5", "--workers", "1"),
         ),
         (f"datasets/{TASK}/**/*",),
         "review",

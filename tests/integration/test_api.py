@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,16 +60,20 @@ def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
     (filtered,) = lab.filter()
     output = json.loads(program("filter", "--json", "--workspace", str(lab.path)))
     assert output[0]["issues"]["kept"] == filtered.issues.kept == 16
-    issues, pairs = lab.funnel()
-    assert (issues.kept, pairs.kept) == (16, 9)
-    assert lab.rejects(lab.path / "rejects.csv") == 75
-    (coverage,) = lab.status()
-    assert coverage.complete
+    funnels = lab.funnel()
+    assert (funnels.issues.kept, funnels.pairs.kept) == (16, 9)
+    written = program(
+        "filter", "--rejects", "rejects.csv", "--workspace", str(lab.path), cwd=lab.path
+    )
+    assert "75 dropped subjects are in rejects.csv" in written
+    (stored,) = lab.status()
+    assert stored.coverage.complete
+    assert stored.stored["default"] == ["default", "verified"]
     assert lab.why(f"{REPO}#1").entry
     assert lab.trace(f"qa:{REPO}#5").complete
-    assert lab.report(lab.path / "page.html").repos == (REPO,)
-    assert lab.repair() == {}
-    assert lab.check().damaged == ()
+    assert lab.report(output=lab.path / "page.html").plain()["repos"] == (REPO,)
+    checked = lab.check(repair=True)
+    assert (checked.damaged, checked.repaired) == ((), ())
 
 
 def test_nothing_is_printed_unless_progress_is_asked_for(
@@ -80,7 +85,7 @@ def test_nothing_is_printed_unless_progress_is_asked_for(
 
 def test_a_dataset_is_built_and_read(lab: goldpan.Workspace) -> None:
     data = lab.build("qa", REPO, split="random:0.5,0.5", seed=7)
-    assert data.built is not None
+    assert isinstance(data.built, goldpan.BuildResult)
     assert data.built.kept == 16
     assert len(data) == sum(data.splits.values()) == 14
     assert list(data.splits) == ["train", "test"]
@@ -98,6 +103,22 @@ def test_a_dataset_is_built_and_read(lab: goldpan.Workspace) -> None:
     assert goldpan.load(data.path).family == lab.dataset("qa").family == "qa"
 
 
+def test_a_family_is_a_method_and_a_dataset_a_result(
+    lab: goldpan.Workspace, tmp_path: Path
+) -> None:
+    built = lab.build.code_edit(limit=3, output=tmp_path / "edits")
+    assert built.plain()["examples"] == len(built) == 3
+    assert built.rows() == [{"split": "test", "examples": 3, "bytes": built.rows()[0]["bytes"]}]
+    loaded = goldpan.load(built.path)
+    assert loaded.plain()["splits"] == {"test": 3}
+    assert loaded.rows() == [{"split": "test", "examples": 3}]
+    assert "code-edit" in loaded._repr_html_()
+    whole = goldpan.diff(built, "code-edit", workspace=lab.path)
+    assert (whole.same, whole.gone) == (3, 0)
+    assert whole.added > 0
+    assert goldpan.contamination(built, against=lab.dataset("code-edit")).contaminated == 3
+
+
 def test_mistakes_are_told(lab: goldpan.Workspace, tmp_path: Path) -> None:
     data = lab.dataset("qa")
     with pytest.raises(goldpan.UsageError, match=r"no split 'train'. It has test\."):
@@ -110,10 +131,12 @@ def test_mistakes_are_told(lab: goldpan.Workspace, tmp_path: Path) -> None:
         goldpan.load(data.path.with_name("code-edits"))
     with pytest.raises(goldpan.WorkspaceError, match="Did you mean prospector/sluice"):
         lab.pair("prospector/slice")
-    with pytest.raises(goldpan.UsageError, match="Choose qa, fault-localization, code-edit or"):
+    with pytest.raises(goldpan.UsageError, match="Choose qa, fault-localization, code-edit"):
         lab.build("question-answering")
     with pytest.raises(goldpan.UsageError, match=r"'qaa' \(did you mean qa\?\)"):
         lab.build("qaa")
+    with pytest.raises(goldpan.UsageError, match="code-edit has no option 'answer'"):
+        lab.build("code-edit", answer="first")
     with pytest.raises(goldpan.UsageError, match="There is no workspace"):
         goldpan.Workspace(tmp_path / "nowhere").check()
     damaged = next((data.path / "data").glob("*.parquet"))
@@ -126,7 +149,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     pytest.importorskip("sklearn")
     shutil.rmtree(lab.path / "runs")
     data = lab.dataset(TASK)
-    done = goldpan.evaluate(data, model=["majority", "tfidf-svm"], seeds=[0, 1])
+    done = evaluated(lab, dataset=data, model=["majority", "tfidf-svm"], seed=[0, 1])
     assert len(done) == 4
     lines = repr(done).splitlines()
     assert lines[0] == "Evaluation of 4 runs"
@@ -139,7 +162,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
         ("tfidf-svm", 0),
         ("tfidf-svm", 1),
     ]
-    again = lab.evaluate(TASK, model="majority")
+    again = evaluated(lab, task=TASK)
     assert again.runs[0].again
     assert again.scores[0] == done.scores[0]
     record = done.runs[0].record
@@ -149,13 +172,18 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     frame = done.to_pandas()
     assert list(frame["metric"].unique()) == ["micro_f1"]
     assert frame["directory"][0].is_dir()
-    with pytest.raises(goldpan.UsageError, match="no setting 'depth'"):
-        lab.evaluate(TASK, settings={"depth": 3})
-    with pytest.raises(goldpan.UsageError, match=r"no model .majorty.\. Did you mean"):
-        lab.plan(TASK, model="majorty")
-    assert (
-        lab.evaluate(lab.build("qa", answer="first", split="random:0.5,0.5")).scores[0].task == "qa"
-    )
+    with pytest.raises(goldpan.UsageError, match="the key depth is unknown"):
+        lab.evaluate.run(task=TASK, settings={"depth": 3})
+    with pytest.raises(goldpan.UsageError, match=r"no model .majorty. \(did you mean"):
+        lab.evaluate.run(task=TASK, model="majorty")
+    questions = lab.build("qa", answer="first", split="random:0.5,0.5")
+    assert evaluated(lab, dataset=questions).scores[0].task == "qa"
+
+
+def evaluated(lab: goldpan.Workspace, **options: Any) -> goldpan.Evaluation:
+    done = lab.evaluate.run(**options)
+    assert isinstance(done, goldpan.Evaluation)
+    return done
 
 
 def test_a_dataset_on_the_hub_is_loaded(

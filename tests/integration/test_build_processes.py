@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.api.workspace import Workspace
 from goldpan.core.errors import WorkspaceError
 from goldpan.git.clone import read_heads
+from goldpan.operations.workspace import Workspace
 from tests.demo_workspace import make_demo
 
 REPO, OTHER = "prospector/sluice", "prospector/copy"
@@ -50,7 +50,7 @@ def test_families_of_fix_pairs_draw_the_same_pairs(root: Path, tmp_path: Path) -
     def pairs(family: str, limit: int | None = None, seed: int = 0) -> list[str]:
         output = tmp_path / family
         options = {"profile": root / "own.toml", "output": output, "seed": seed}
-        data = lab.build(family, REPO, OTHER, limit=limit, **options)  # type: ignore[arg-type]
+        data = lab.build(family, REPO, OTHER, limit=limit, **options)
         ids = data.sql("SELECT id FROM data ORDER BY id")["id"].to_pylist()
         return [str(name).partition(":")[2] for name in ids]
 

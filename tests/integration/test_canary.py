@@ -182,7 +182,14 @@ def _review(lab: Place, url: str) -> list[Arguments]:
         reviewed_workspace(lab.workspace)
     settings = lab.root / "review.toml"
     settings.write_text("retries = 0\npoll_seconds = 0.0\n")
-    arguments: Arguments = ["--model", "judge", "--base-url", f"{url}/v1", "--settings", settings]
+    arguments: Arguments = [
+        "--model",
+        "judge",
+        "--base-url",
+        f"{url}/v1",
+        "--settings-file",
+        settings,
+    ]
     arguments += ["--profile", lab.workspace / "own.toml", "--workspace", lab.workspace]
     return [["review", *arguments], ["review", *arguments, "--batch"]]
 

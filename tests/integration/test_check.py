@@ -85,7 +85,7 @@ def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
     (result,) = (root / "runs").glob("*/tfidf-xgboost/*/result.json")
     (pack,) = (root / "git").rglob("*.pack")
     remedies = {
-        workspace.raw(REPO) / "run-0001.zst": f"mine --repo {REPO} --repair",
+        workspace.raw(REPO) / "run-0001.zst": "check --repair",
         root / "reviews" / "run-0001.zst": "check --repair",
         workspace.table(REPO, "comments"): "normalize",
         workspace.table(REPO, "pairs"): "pair",

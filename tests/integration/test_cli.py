@@ -128,10 +128,10 @@ def test_one_of_two_repositories_is_not_there(tmp_path: Path, twin: Twin) -> Non
 def test_dry_runs_keep_nothing(tmp_path: Path, twin: Twin) -> None:
     names = tmp_path / "names.txt"
     names.write_text(f"# two\n\n {SLUICE} # main\nhttps://github.com/{PAN}.git\n{SLUICE}\n")
-    arguments = ["--repos", str(names), "--api-url", twin.url, "--dry-run"]
+    arguments = ["--repo-file", str(names), "--api-url", twin.url, "--dry-run"]
     people = run("mine", *arguments, folder=tmp_path, GITHUB_TOKEN=TOKEN)
     done = run(*arguments, "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN, program=MINE)
-    costs = json.loads(done.out)
+    costs = {result["repo"]: result["predicted"] for result in json.loads(done.out)}
     assert (people.code, done.code, done.err) == (0, 0, "")
     assert list(costs) == [SLUICE, PAN]
     for name, cost in costs.items():
@@ -204,16 +204,16 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 BAD: list[tuple[str, int, tuple[Any, ...]]] = [
-    ("mine", 2, ("No repository was named", "--repos FILE")),
+    ("mine", 2, ("No repository was named", "--repo-file FILE")),
     ("mine --repo ../x", 2, ("'../x'", "OWNER/NAME")),
-    ("mine --repo a/b --via soap", 2, ("--via soap", "auto, graphql or rest")),
+    ("mine --repo a/b --via soap", 2, ("soap", "--via", '"auto", "graphql", "rest"')),
     ("mine --repo a/b --via graphql", 2, ("without a token", "GITHUB_TOKEN", "--via rest")),
     ("mine --repo a/b --since soon", 2, ("--since soon", "2024-08-01")),
     ("mine --repo a/b --api-url gopher://x", 2, ("gopher://x", "https://HOST/api/v3")),
     ("mine --repo a/b --api-url http://[x", 2, ("http://[x", "https://HOST/api/v3")),
     ("mine --repo a/b --api-url https://me:pw@x", 2, ("credentials", "GITHUB_TOKEN")),
-    ("mine --repos none.txt", 2, ("none.txt", "No such file")),
-    ("mine --repos bytes.txt", 2, ("bytes.txt",)),
+    ("mine --repo-file none.txt", 2, ("none.txt", "No such file")),
+    ("mine --repo-file bytes.txt", 2, ("bytes.txt",)),
     ("status --workspace toml", 2, ("goldpan.toml", "not valid TOML")),
     ("status --workspace secret", 2, ("goldpan.toml", "GITHUB_TOKEN")),
     ("mine --repo a/b --from-backup good.jsonl --workspace file", 1, ("file", "--workspace")),
@@ -225,6 +225,7 @@ BAD: list[tuple[str, int, tuple[Any, ...]]] = [
     ("mine --repo a/b --from-backup false.jsonl.gz", 2, ("false.jsonl.gz:1", "copy it again")),
     ("mine --repo a/b --from-backup empty", 2, ("empty holds no .json",)),
     ("mine --repo a/b --repo a/c --from-backup good.jsonl", 2, ("exactly one --repo",)),
+    ("mine --repo a/b --from-backup good.jsonl --dry-run", 2, ("Leave out --dry-run",)),
     *((f"{name} --workspace empty", 1, ("holds no repository", "goldpan mine"))
       for name in ("status", "pair", "normalize")),
     *((f"{name} --repo x/y --workspace w", 1, ("x/y", "goldpan mine --repo x/y"))
@@ -251,7 +252,7 @@ def test_damage_is_told(shelf: Path, tmp_path: Path, part: str) -> None:
     shutil.copytree(shelf / "w", tmp_path / "w")
     workspace = Workspace(tmp_path / "w")
     path = workspace.raw("a/b") / "run-0001.zst"
-    remedy = "goldpan mine --repo a/b --repair"
+    remedy = "goldpan check --repair"
     if part == "table":
         path, remedy = workspace.table("a/b", "entries"), "goldpan normalize"
     data = bytearray(path.read_bytes())

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.forms import find_form, read_tasks
@@ -18,7 +17,6 @@ from goldpan.builders.code_comments.build import Annotations, CommentsResult, bu
 from goldpan.builders.code_comments.commit import cloned_repositories, find_commits
 from goldpan.builders.code_comments.files import LANGUAGES, find_languages
 from goldpan.builders.code_comments.reading import Reading
-from goldpan.cli import app
 from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
@@ -31,6 +29,7 @@ from goldpan.datasets.task_data import read_task_data
 from goldpan.git.clone import clone
 from tests.git_repositories import Odd, Repository
 from tests.git_server import GitServer
+from tests.invoking import invoke
 
 QUIET = Reporter(quiet=True)
 REPO = "o/n"
@@ -364,19 +363,13 @@ def test_repositories_without_a_clone(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     clone(case.workspace, REPO, QUIET, source=case.source)
-    command = [
-        "build",
-        "code-comments",
-        "--workspace",
-        str(case.workspace.root),
-        "--language",
-        "java",
-    ]
-    done = CliRunner().invoke(app, [*command, "--json"])
+    place = ("--workspace", case.workspace.root)
+    command = ("build", "code-comments", *place, "--language", "java")
+    done = invoke(*command, "--json")
     assert done.exit_code == 0, done.output
     output = json.loads(done.stdout)
     assert (output["sentences"], output["languages"]) == (2, {"Java": 2})
     assert output["commits"] == {REPO: case.first}
-    done = CliRunner().invoke(app, [*command, "--lines", "join", "--split", "random:0.5,0.5"])
+    done = invoke(*command, "--lines", "join", "--split", "random:0.5,0.5")
     assert done.exit_code == 0, done.output
     assert "2 sentences of 1 comments" in done.stdout.replace("\n", " ")

@@ -7,20 +7,17 @@ import json
 import lzma
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from goldpan.commands.importing import import_source
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.imports import nlbse23_comments, nlbse25_comments
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
+from tests.invoking import Invoked, invoke
 from tests.places import DATA
 
 HEADER = (
@@ -164,10 +161,8 @@ def test_the_files_of_the_hub(tmp_path: Path) -> None:
         list(nlbse25_comments.read(find_task("comment_type_java"), [hub_file(other, [[1]])]))
 
 
-def run(*arguments: object) -> Any:
-    program = typer.Typer()
-    program.command()(import_source)
-    return CliRunner().invoke(program, [str(argument) for argument in arguments])
+def run(*arguments: str | Path) -> Invoked:
+    return invoke("import", *arguments)
 
 
 def test_a_source_is_imported_at_once(tmp_path: Path) -> None:
@@ -187,11 +182,9 @@ def test_a_source_is_imported_at_once(tmp_path: Path) -> None:
 def test_wrong_sources_and_files_are_told(tmp_path: Path) -> None:
     root = tmp_path / "workspace"
     done = run("nlbse-comments", tmp_path / "a.csv", "--workspace", root)
-    assert isinstance(done.exception, UsageError)
-    assert "nlbse23-comments" in str(done.exception)
+    assert (done.exit_code, "nlbse23-comments" in done.stderr) == (2, True)
     done = run("nlbse23-comments", tmp_path / "ruby.csv", "--workspace", root)
-    assert isinstance(done.exception, UsageError)
-    assert "java.csv, pharo.csv, python.csv" in str(done.exception)
+    assert (done.exit_code, "java.csv, pharo.csv, python.csv" in done.stderr) == (2, True)
 
 
 TABLE_2 = {

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goldpan.commands.mining_screen import print_status
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, Table
+from goldpan.core.show import show
 from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
 from goldpan.miners.announced import Path as Via
@@ -67,7 +67,7 @@ def counted(coverage: Coverage) -> dict[str, tuple[int | None, int]]:
 
 
 def shown(coverage: Coverage, capsys: pytest.CaptureFixture[str]) -> str:
-    print_status([coverage], {coverage.repo: {}})
+    show(coverage.blocks())
     return " ".join(capsys.readouterr().out.split())
 
 

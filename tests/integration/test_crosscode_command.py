@@ -10,18 +10,17 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner, Result
 
 from goldpan.builders.crosscode.budget import find_counter
 from goldpan.builders.crosscode.shortcuts import find_shortcut
-from goldpan.cli import app
-from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.predictions import predictions_schema
 from tests.console import run, sentence
 from tests.crosscode_tasks import sample_rows, write_public, write_rows
+from tests.invoking import Invoked, invoke
 
 TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
 
@@ -37,8 +36,8 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace
 
 
-def crosscode(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["build", "crosscode", *map(str, arguments)])
+def crosscode(*arguments: str | Path) -> Invoked:
+    return invoke("build", "crosscode", *arguments)
 
 
 def answer(*arguments: str | Path) -> Any:
@@ -50,8 +49,8 @@ def answer(*arguments: str | Path) -> Any:
 def refusal(*arguments: str | Path) -> str:
     """Return what a person is told by a command that cannot be done."""
     done = crosscode(*arguments)
-    assert isinstance(done.exception, GoldpanError)
-    return str(done.exception)
+    assert done.exit_code
+    return done.stderr
 
 
 def test_tasks_go_out_are_split_and_come_back(workspace: Workspace, tmp_path: Path) -> None:
@@ -99,7 +98,7 @@ def test_a_built_split_is_a_task_to_evaluate(workspace: Workspace) -> None:
     (name,) = answer("import", made["directory"], *common)
     assert name == "crosscode_type_qa_1_shot"
     words = ("--task", name, "--model", "copy-ins-input", "--protocol", "crosscodebench")
-    done = CliRunner().invoke(app, ["evaluate", "run", *words, "--json", *map(str, common)])
+    done = invoke("evaluate", "run", *words, "--json", *common)
     assert done.exit_code == 0, done.output
     (result,) = json.loads(done.stdout)
     assert result["rows"] == {"train": 90, "test": 30}
@@ -119,7 +118,7 @@ def test_people_see_what_was_done(workspace: Workspace, tmp_path: Path) -> None:
     done = crosscode("splits", *common)
     assert "Type-QA" in done.stdout
     done = crosscode("split", "Type-QA", "--max-length", "60", *common)
-    assert "Type-QA in" in done.stdout
+    assert "Type-QA: 30 prompts to train on, 30 to evaluate on" in done.stdout
     assert "prompts lack examples for their length" in done.stdout
     made = workspace.root / "crosscode" / "splits" / "type-qa-2-0-instruct"
     done = crosscode("shortcut", made, "--method", "copy-ex-output")
@@ -131,7 +130,7 @@ def test_public_files_are_used_where_they_lie(workspace: Workspace, tmp_path: Pa
     write_public(tmp_path / "public", "task_150_trans_translation", instances, Type=["Translation"])
     common = ("--workspace", workspace.root)
     answer("export", "--all", *common)
-    both = ("--from", tmp_path / "public", "--from", workspace.root / "crosscode" / "tasks")
+    both = ("--source", tmp_path / "public", "--source", workspace.root / "crosscode" / "tasks")
     made = answer("split", "Type-Trans", *both, *common)
     assert [task["task"] for task in made["evaluation"]] == ["task_150_trans_translation"]
     assert len(made["train"]) == 4
@@ -166,7 +165,7 @@ def test_what_is_wrong_is_said_in_a_sentence(workspace: Workspace) -> None:
     assert "no rows of sentiment" in absent
     assert "Run goldpan tasks import sentiment" in absent
     answer("export", "--all", *common)
-    assert "Did you mean Type-Trans" in refusal("split", "Type-Tran", *common)
+    assert "did you mean Type-Trans" in refusal("split", "Type-Tran", *common)
     assert "no task for evaluation" in refusal("split", "Type-Trans", *common)
     short = refusal("split", "Type-QA", "--max-length", "3", *common)
     assert "The instruction of task_" in short

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.build import build
+from goldpan.builders.build import DatasetRequest, build
 from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
@@ -129,7 +129,8 @@ def make(workspace: Workspace, decide: str, output: str, since: Path | None = No
     run_filters(workspace, [REPO], profile, QUIET)
     plan, directory = SplitPlan.parse("none"), workspace.dataset(output)
     recipe = find_recipe("qa")
-    return build(workspace, recipe, [REPO], profile, plan, directory, QUIET, since=since).written
+    request = DatasetRequest(recipe, [REPO], profile, plan, directory, since=since)
+    return build(workspace, request, QUIET).written
 
 
 def talks(numbers: Sequence[int]) -> list[dict[str, object]]:
@@ -214,7 +215,7 @@ def test_the_command_prints_writes_and_speaks_json(tmp_path: Path) -> None:
     older = write(tmp_path / "old", QA, examples(QA, 3)).directory
     newer = write(tmp_path / "new", QA, examples(QA, 5)[1:]).directory
     rows, section = tmp_path / "rows.csv", tmp_path / "changes.md"
-    done = goldpan("diff", older, newer, "--output", rows, "--changelog", section, "--most", "1")
+    done = goldpan("diff", older, newer, "--output", rows, "--changelog", section, "--limit", "1")
     assert done.code == 0, done.err
     assert "2 added, 1 gone, 0 changed, 0 in another split, 2 the same" in done.out
     assert done.out.count("  added qa:") == 1

@@ -12,10 +12,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+import goldpan as api
 from goldpan.core.archive import Archive
-from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.demo import pipeline as demo
 from goldpan.miners.journal import Journal
@@ -204,7 +203,7 @@ def test_refuses_what_it_did_not_make(tmp_path: Path) -> None:
         Journal(archive).begin({"via": "rest", "repo": demo.REPO, "since": None})
     before = (workspace.raw(demo.REPO) / demo.REPLIES).read_bytes()
     with pytest.raises(WorkspaceError, match="not the demo's"):
-        demo.run_demo(Settings(tmp_path), Reporter(quiet=True))
+        demo.run_demo(api.Workspace(tmp_path))
     assert (workspace.raw(demo.REPO) / demo.REPLIES).read_bytes() == before
     assert not workspace.tables(demo.REPO).exists()
 
@@ -213,7 +212,7 @@ def test_refuses_tables_without_replies(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.tables(demo.REPO).mkdir(parents=True)
     with pytest.raises(WorkspaceError, match="not the demo's"):
-        demo.run_demo(Settings(tmp_path), Reporter(quiet=True))
+        demo.run_demo(api.Workspace(tmp_path))
 
 
 def test_says_that_git_is_missing(tmp_path: Path) -> None:

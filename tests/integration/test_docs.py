@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
+from inspect import get_annotations
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer.main
 
+from docs.generate.commands import python_name
 from docs.generate.pages import FOLDER, PAGES
-from goldpan.cli import app
 from goldpan.datasets.registry import read_path
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
 from goldpan.miners.pairing import RULES, SIGNALS
+from goldpan.operations.table import COMMANDS, OPERATIONS, find_function
+from tests import pages
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
+from tests.pages import run_python, script
 from tests.places import ROOT
 from tests.program import goldpan
 from tests.twin import Twin
@@ -32,22 +32,6 @@ OFFLINE = re.compile(r"^(make|export)\b")
 
 def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
-
-
-def script(text: str, folder: Path, **environment: str) -> str:
-    """Run an example as its reader would, as a file in a process of its own; return its output."""
-    file = folder / "first.py"
-    file.write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", file],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), f"{text}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def page(name: str) -> str:
@@ -127,75 +111,41 @@ def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> Non
 
 def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
-    examples = blocks("python", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
-    assert len(examples) >= 5
-    printed = script("\nprint('---')\n".join(examples), tmp_path).split("---\n")
-    assert len(printed) == len(examples)
-    assert all(output.strip() for output in printed)
+    printed = run_python(pages.blocks("docs/python.md"), tmp_path)
     assert "Did you mean prospector/sluice" in printed[-1]
 
 
+def test_the_table_of_commands_is_that_of_the_operations() -> None:
+    rows = re.findall(r"^\| `goldpan ([^`]+)` \| `(.+)` \| `(.+)` \|$", page("python.md"), re.M)
+    assert rows == [
+        (
+            words,
+            python_name(words).replace("Workspace.", "lab.").replace("Dataset.", "data."),
+            get_annotations(find_function(OPERATIONS[words]))["return"].replace(" | ", "` or `"),
+        )
+        for command in COMMANDS
+        for words in OPERATIONS
+        if words.split()[0] == command
+    ]
+
+
 def test_examples_of_plugins_are_those_that_tests_run() -> None:
-    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-    files = [path.read_text("utf-8") for path in (ROOT / "examples" / "plugins").glob("*.py")]
+    """They stand in files that the page's own commands load."""
+    text = page("plugins.md")
+    loaded = {name for block in blocks("console", text) for name in re.findall(r"\w+\.py", block)}
+    files = [(ROOT / "examples" / "plugins" / name).read_text("utf-8") for name in loaded]
     for example in blocks("python", text):
         assert any(example in file for file in files), example
 
 
-def _with_those_below(commands: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return commands by their full names, those of groups too."""
-    by_name = {}
-    for name, command in commands.items():
-        by_name[prefix + name] = command
-        below = getattr(command, "commands", {})
-        by_name |= _with_those_below(below, f"{prefix}{name} ")
-    return by_name
-
-
-def test_every_command_and_option_is_documented() -> None:
-    text = README + "".join(path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md"))
-    program = typer.main.get_command(app)
-    commands = program.commands  # type: ignore[attr-defined]
-    assert set(commands) == {
-        "run",
-        "mine",
-        "normalize",
-        "pair",
-        "status",
-        "clone",
-        "check",
-        "prune",
-        "filter",
-        "funnel",
-        "why",
-        "verify",
-        "review",
-        "annotate",
-        "build",
-        "report",
-        "reproduce",
-        "diff",
-        "contamination",
-        "trace",
-        "publish",
-        "export",
-        "apply-edit",
-        "import",
-        "tasks",
-        "evaluate",
-        "trust",
-        "demo",
-        "init",
-        "doctor",
-        "config",
-        "open",
-    }
-    for name, command in _with_those_below(commands).items():
-        assert f"goldpan {name}" in text or f"make {name}" in text, name
-        for parameter in command.params:
-            for option in parameter.opts:
-                if option.startswith("--"):
-                    assert option in text, f"{name} {option}"
+def test_the_page_on_security_names_what_the_environment_decides() -> None:
+    read = "".join(
+        (ROOT / "src" / "goldpan" / "core" / name).read_text(encoding="utf-8")
+        for name in ("config.py", "trust.py")
+    )
+    names = set(re.findall(r'"((?:GH|GITHUB|GOLDPAN)_[A-Z_]+)"', read)) - {"GOLDPAN_WORKSPACE"}
+    assert {"GH_HOST", "GITHUB_TOKEN", "GOLDPAN_TRUST"} <= names
+    assert sorted(name for name in names if f"`{name}`" not in page("security.md")) == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -205,7 +155,7 @@ def test_reference_pages_are_what_the_code_says(name: str) -> None:
 
 
 def test_every_reference_page_is_generated_and_in_the_menu() -> None:
-    assert {path.name for path in FOLDER.iterdir()} == set(PAGES)
+    assert {path.name for path in FOLDER.iterdir()} == {*PAGES, "json.md"}
     menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
     assert sorted(re.findall(r"\S+\.md", menu)) == sorted(pages)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from string import Template
 
 import pytest
-import typer.main
 
 from goldpan import load
 from goldpan.annotation.review.settings import load_review_settings
@@ -25,126 +25,54 @@ from goldpan.builders.crosscode.kinds import kind_of_task
 from goldpan.builders.crosscode.splits import load_splits
 from goldpan.builders.crosscode.task_settings import task_settings
 from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
-from goldpan.cli import app
+from goldpan.core.errors import UsageError
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
 from goldpan.execution.recipe import load_recipes
 from goldpan.filters.profile import load_profile
 from goldpan.llm.settings import load_prices
+from goldpan.operations.help import opening_parameters
+from goldpan.operations.program import GLOBAL_OPTIONS
+from goldpan.operations.signature import fields_of, read_operation
+from goldpan.operations.table import OPERATIONS, find_function
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.catalogue import read_recipe
-from tests.demo_workspace import make_demo, offline
-from tests.openai_server import Body, OpenAIServer, Said, answer
-from tests.pages import PAGES, blocks, toml, write
+from tests.demo_workspace import make_demo
+from tests.invoking import check_typed
+from tests.openai_server import OpenAIServer
+from tests.page_walks import HERE, LAB, LACKING, NEEDS, WALKS, is_left_out, keep
+from tests.pages import PAGES, blocks, run_command, run_python, toml, write
 from tests.places import ROOT
-from tests.planning import REPOSITORIES, states, write_tasks
-from tests.program import goldpan
-from tests.prompting import question_of
+from tests.planning import REPOSITORIES, states
 from tests.publishing import local_place
 from tests.twin import Copy, Twin, World, copied_world
 from tests.twin.history import history_world
 from tests.twin.synthetic import demo_world
 from tests.verifying import needs_isolation
 
-LAB = "goldpan-workspace"
 TOKEN = "token-of-a-test"
-NEEDS = {
-    r"(make|export|cd|pip|sbatch|python -m|examples/|\./)": "the shell, pip, Slurm",
-    r"(harbor|inspect|lm_eval) ": "harnesses: tests/scale/test_export_harnesses.py",
-    r"goldpan (verify|export .* --to harbor)": "an index: tests/servers/test_verify_python.py",
-    r"goldpan tasks import requirement_type": "its data: tests/integration/test_task_import.py",
-    r"goldpan mine": "GitHub: tests/integration/test_repair.py",
-    r"goldpan publish": "the Hub: tests/servers/test_publish.py",
-    r"goldpan evaluate run .* --model prompted": "a model: tests/integration/test_prompting_run.py",
+OFFLINE = {
+    "GITHUB_TOKEN": TOKEN,
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_OFFLINE": "1",
 }
-"""What no walk runs, by patterns of commands, and what it needs or where it runs."""
 ELSEWHERE = {
     "README.md": "tests/integration/test_docs.py",
-    "docs/annotation.md": "Label Studio: tests/servers/test_studio_labels.py",
-    "docs/baselines.md": "weights, and the data of NLBSE'23",
+    "docs/annotation.md": "Label Studio: tests/servers/test_studio_pages.py",
     "docs/clusters.md": "a Ray cluster: tests/servers/test_ray.py",
-    "docs/code-comments.md": "Label Studio: tests/integration/test_code_comments_build.py",
-    "docs/evaluation.md": "weights: tests/integration/test_evaluation_command.py",
     "docs/finetuning.md": "weights: tests/integration/test_finetune_command.py",
-    "docs/gharchive.md": "GH Archive: tests/integration/test_gharchive_command.py",
     "docs/guide.md": "tests/integration/test_docs.py",
-    "docs/issue-types.md": "GH Archive: tests/integration/test_issue_type_command.py",
-    "docs/labels.md": "Label Studio: tests/servers/test_studio_gold.py",
-    "docs/mining.md": "tests/integration/test_mine_resume.py",
-    "docs/papers.md": "the papers' data: tests/integration/test_reproduce.py",
     "docs/performance.md": "benchmarks",
     "docs/plans.md": "test_the_plan_that_is_printed_runs",
+    "docs/python.md": "tests/integration/test_docs.py",
     "docs/scale.md": "benchmarks",
-    "docs/security.md": "tests/integration/test_trust.py",
     "docs/tutorial.md": "tests/integration/test_docs.py",
-    "docs/verification.md": "a package index: tests/servers/test_verify_python.py",
-    "docs/workspaces.md": "a store: tests/integration/test_remote_workspace.py",
 }
-"""Where the commands of a page run that is not walked here, and what they need."""
-
-
-def _plugins(folder: Path) -> None:
-    for file in (ROOT / "examples" / "plugins").iterdir():
-        shutil.copy(file, folder)
-
-
-def _datasets(folder: Path) -> None:
-    shutil.copytree(folder / LAB / "datasets" / "qa", folder / "published" / "qa")
-    rows = folder / LAB / "datasets" / "issue-resolution" / "data"
-    shutil.copy(next(rows.glob("*.parquet")), folder / "swe-bench.parquet")
-
-
-def _crosscode(folder: Path) -> None:
-    """Import tasks, and build the split that the page takes as built."""
-    write_tasks(folder / LAB)
-    _run("goldpan build crosscode export --all", folder)
-    _run("goldpan build crosscode split Type-QA --method 2-shot", folder)
-
-
-def _reports(folder: Path) -> None:
-    """Run models on the tasks that the page compares, and have scores of others."""
-    write_tasks(folder / LAB, ("requirement_type", "story_points"))
-    named = "--task requirement_type --task story_points"
-    _run(f"goldpan evaluate run {named} --model majority --model tfidf-svm", folder)
-    models = "--model majority --model tfidf-svm --protocol selu-paper"
-    _run(f"goldpan evaluate run --task requirement_type {models}", folder)
-    rows = [f"{m},t{n},0,0.{n}{s}" for s, m in enumerate(("ours", "theirs")) for n in range(1, 6)]
-    (folder / "ours-and-theirs.csv").write_text("\n".join(["model,task,seed,score", *rows]))
-
-
-def _tasks(folder: Path) -> None:
-    rows = [f"{('crash', 'typo')[n % 2]} {n},It happens.,{(n + 1) % 2}" for n in range(60)]
-    (folder / "reports.csv").write_text("\n".join(["title,body,urgent", *rows]))
-
-
-def _nothing(folder: Path) -> None:
-    """Have a workspace in which the demo ran, and nothing else."""
-
-
-WALKS: Mapping[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
-    "docs/cli.md": (_nothing, ()),
-    "docs/crosscode.md": (_crosscode, ("settings.toml", "splits.toml")),
-    "docs/datasets.md": (_datasets, ()),
-    "docs/exports.md": (_nothing, ()),
-    "docs/plugins.md": (_plugins, ("pyproject.toml", "with_code.toml")),
-    "docs/reliability.md": (_nothing, ()),
-    "docs/reports.md": (_reports, ()),
-    "docs/tasks.md": (_tasks, (f"{LAB}/tasks/urgent_report.toml", "duplicate_report.toml")),
-}
-"""Pages by what their readers have, and the files that are made of their TOML."""
-
-
-def _run(command: str, folder: Path, **variables: str) -> None:
-    done = goldpan(*shlex.split(command)[1:], folder=folder, environment=offline(**variables))
-    assert done.code == 0, f"{command}\n{done.out}{done.err}"
-    assert done.out.strip(), command
-
-
-def _is_left_out(command: str) -> bool:
-    return any(re.match(pattern, command) for pattern in NEEDS)
-
-
-NEED_PROOFS = {"docs/exports.md"}
+"""Where a page is followed that is not walked here, and what it needs."""
+EXCERPTS = {"docs/plugins.md"}
+"""Pages whose Python stands in files that their commands run, which tests/integration/test_docs.py
+checks."""
+NEED_PROOFS = {"docs/exports.md", "docs/verification.md"}
 """Pages whose rows the demo proved, which it does in bubblewrap only."""
 
 
@@ -153,24 +81,40 @@ NEED_PROOFS = {"docs/exports.md"}
     [pytest.param(name, marks=needs_isolation if name in NEED_PROOFS else ()) for name in WALKS],
 )
 def test_a_page_runs_from_its_first_block_to_its_last(name: str, tmp_path: Path) -> None:
-    prepare, files = WALKS[name]
+    walk = WALKS[name]
     make_demo(tmp_path / LAB)
-    prepare(tmp_path)
-    written = iter(files)
-    with Twin(demo_world()) as twin:
-        for block in blocks(name):
+    walk.prepare(tmp_path)
+    written = iter(walk.files)
+    with Twin(demo_world()) as twin, walk.served(tmp_path) as beside:
+        variables = {
+            **OFFLINE,
+            **beside,
+            "GOLDPAN_API_URL": twin.url,
+            "HF_HOME": str(tmp_path / "home"),
+        }
+        here = {said: Template(here).substitute(beside) for said, here in walk.here.items()}
+        followed = blocks(name, {**HERE, **here})
+        for block in followed:
             if block.language == "toml":
                 write(tmp_path, next(written), block.text)
             for command in block.commands:
-                if not _is_left_out(command):
-                    _run(command, tmp_path, GOLDPAN_API_URL=twin.url, GITHUB_TOKEN=TOKEN)
+                if not is_left_out(command):
+                    codes = (0, 3) if re.match(LACKING, command) else (0,)
+                    run_command(command, tmp_path, codes, **variables)
+        if name not in EXCERPTS and any(block.language == "python" for block in followed):
+            run_python(followed, tmp_path, **variables)
     assert not list(written)
 
 
-def test_every_page_with_commands_is_followed_somewhere() -> None:
+def test_every_page_with_commands_or_python_is_followed_somewhere() -> None:
     with_commands = {name for name in PAGES if any(block.commands for block in blocks(name))}
-    assert with_commands == set(WALKS) | set(ELSEWHERE)
+    with_python = {
+        name for name in PAGES if any(block.language == "python" for block in blocks(name))
+    }
+    assert with_commands | with_python == set(WALKS) | set(ELSEWHERE)
     assert not set(WALKS) & set(ELSEWHERE)
+    in_test_docs = {name for name in ELSEWHERE if "test_docs.py" in ELSEWHERE[name]}
+    assert with_python - set(WALKS) == in_test_docs
     for place in re.findall(r"tests/\S+\.py", " ".join((*ELSEWHERE.values(), *NEEDS.values()))):
         assert (ROOT / place).is_file(), place
 
@@ -181,28 +125,69 @@ def test_every_command_of_a_page_is_one_that_goldpan_takes(name: str, tmp_path: 
     for block in blocks(name):
         assert block.language != "console" or block.commands, f"{name}: no line begins with $"
         for command in block.commands:
-            words = shlex.split(command, comments=True)
-            if words[0] == "goldpan":
-                _parse(typer.main.get_command(app), words[1:], None)
+            words = shlex.split(command)
+            if "--plugin" in words:
+                assert name in WALKS, "a plugin's parts are known where it is loaded"
+            elif words[0] == "goldpan":
+                check_typed(*words[1:])
+            elif words[:2] == ["python", "-m"]:
+                assert find_spec(words[2]), command
+            elif words[0].startswith("examples/"):
+                assert (ROOT / words[0]).is_file(), command
             else:
-                assert re.match(next(iter(NEEDS)), command) or _is_left_out(command), command
+                assert re.match(next(iter(NEEDS)), command) or is_left_out(command), command
 
 
-def _parse(command: Any, words: list[str], above: Any) -> None:
-    """Read words as the command does, and those of commands below it; raises for a wrong one."""
-    context = command.make_context(command.name, list(words), parent=above)
-    if hasattr(command, "resolve_command"):
-        rest = [*context._protected_args, *context.args]
-        if rest:
-            _, below, rest = command.resolve_command(context, rest)
-            _parse(below, rest, context)
+@cache
+def _options(command: str) -> set[str]:
+    """Return the options of a command, as they are typed."""
+    operation = read_operation(find_function(OPERATIONS[command]))
+    declared = [*operation.parameters, *(found for found, _ in opening_parameters(operation))]
+    single = [
+        field
+        for item in declared
+        for field in (fields_of(item.type) if item.kind == "group" else (item,))
+    ]
+    named = {f"--{item.option}" for item in single} | {f"--no-{item.option}" for item in single}
+    return named | {*GLOBAL_OPTIONS, "--json", "--help"}
+
+
+FOREIGN = {
+    "--exclude-newer": "uv",
+    "--fewest": "benchmarks.calibration",
+    "--include_path": "lm_eval",
+    "--most": "benchmarks.calibration",
+    "--part": "benchmarks.calibration",
+    "--seeds": "benchmarks.label_errors",
+    "--share": "benchmarks.calibration",
+    "--smoke": "benchmarks.finetune_gpu",
+    "--histories": "benchmarks.faun_scale",
+    "--tables": "benchmarks.calibration",
+    "--userns": "podman",
+}
+"""Options that pages name by themselves and that are not Goldpan's, with their program."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_option_in_the_text_of_a_page_is_one(name: str) -> None:
+    """One that stands behind a command is the command's, one by itself that of any."""
+    known = set(FOREIGN).union(*map(_options, OPERATIONS))
+    prose = re.sub(r"^```.*?^```", "", PAGES[name].read_text(encoding="utf-8"), flags=re.M | re.S)
+    for said in re.findall(r"`([^`]+)`", prose):
+        words = said.split()
+        typed = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", said))
+        if words[0].startswith("-"):
+            assert typed <= known, said
+        elif words[0] == "goldpan":
+            begun = (" ".join(words[1:end]) for end in range(len(words), 1, -1))
+            command = next((command for command in begun if command in OPERATIONS), None)
+            assert typed <= (known if command is None else _options(command)), said
 
 
 def test_a_wrong_option_on_a_page_would_be_found() -> None:
-    program = typer.main.get_command(app)
     for wrong in ("export qa --tow chat", "evaluate runn", "build qa --split"):
-        with pytest.raises(Exception, match=r"No such (option|command)|requires an argument"):
-            _parse(program, wrong.split(), None)
+        with pytest.raises(UsageError):
+            check_typed(*wrong.split())
 
 
 def _plan_part(folder: Path, text: str) -> None:
@@ -242,7 +227,7 @@ READERS: Mapping[str, tuple[Callable[[Path, str], object], ...]] = {
     "docs/issue-types.md": (
         lambda folder, text: load_issue_profile(str(write(folder, "mine.toml", text))),
     ),
-    "docs/papers.md": (lambda _, text: read_recipe("toys.toml", text),),
+    "docs/papers.md": (lambda folder, text: read_recipe(write(folder, "toys.toml", text)),),
     "docs/plans.md": (),  # test_the_plan_that_is_printed_runs
     "docs/plugins.md": (_entry_points,),  # with_code.toml is used by the page's own commands
     "docs/prompting.md": (lambda folder, text: load_prices(write(folder, "prices.toml", text)),),
@@ -289,22 +274,12 @@ def _repositories(folder: Path) -> World:
     return World(*licensed)
 
 
-def _keep(body: Body) -> Said:
-    """Say that a reply answers, or that a fix fixes, with the first line as its proof."""
-    replies = re.findall(r"^=== \w+ begin reply (\d+) of[^\n]*\n+([^\n]+)", question_of(body), re.M)
-    if replies:
-        number, quote = replies[-1]
-        return answer("keep", quote.strip()[:100], reply=int(number))
-    (quote, *_) = re.findall(r"^=== \w+ begin [^\n]*\n+([^\n]+)", question_of(body), re.M)
-    return answer("keep", quote.strip()[:100])
-
-
 def test_the_plan_that_is_printed_runs(tmp_path: Path) -> None:
     """As printed, on the local GitHub and Hub; the model's address alone is added to the review."""
     plan, review, types = toml("docs/plans.md")
     commands = [command for block in blocks("docs/plans.md") for command in block.commands]
     world = _repositories(tmp_path)
-    with local_place(tmp_path, world) as place, OpenAIServer(_keep) as server:
+    with local_place(tmp_path, world) as place, OpenAIServer(keep) as server:
         write(tmp_path, "plan.toml", plan)
         write(tmp_path, "review.toml", f'base_url = "{server.url}"\n{review}')
         printed = []

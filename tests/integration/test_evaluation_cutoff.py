@@ -9,11 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from goldpan.commands.comparing import compare
-from goldpan.commands.evaluating import app
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
@@ -21,6 +17,7 @@ from goldpan.evaluation.dates import find_dates
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.runs import read_runs
 from tests.comparing import two_labels, write_rows
+from tests.invoking import invoke
 
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
@@ -61,10 +58,10 @@ def test_runs_and_reports_count_rows_on_either_side(tmp_path: Path) -> None:
     size = len(data.splits["test"])
     write_rows(workspace, dated(data, [1 + at % 30 if at else None for at in range(size)]))
     command = ("run", "--workspace", str(tmp_path), "--task", "requirement_type")
-    ran = CliRunner().invoke(app, [*command, "--model", "majority", "--set", "cutoff=2023-09-15"])
-    assert ran.exit_code == 0, ran.exception
-    plain = CliRunner().invoke(app, [*command, "--model", "tfidf-svm"])
-    assert plain.exit_code == 0, plain.exception
+    ran = invoke("evaluate", *command, "--model", "majority", "--set", "cutoff=2023-09-15")
+    assert ran.exit_code == 0, ran.output
+    plain = invoke("evaluate", *command, "--model", "tfidf-svm")
+    assert plain.exit_code == 0, plain.output
     dates = {run.model: run.record.dates for run in read_runs(workspace)}
     named, unnamed = dates["majority"], dates["tfidf-svm"]
     assert named is not None
@@ -77,11 +74,9 @@ def test_runs_and_reports_count_rows_on_either_side(tmp_path: Path) -> None:
     line = f"{named.until} of {size - 1} test rows are from 2023-09-15 or before"
     assert line in " ".join(ran.stdout.split())
     assert "cut-off" not in plain.stdout
-    program = typer.Typer()
-    program.command()(compare)
     page = tmp_path / "report.html"
-    done = CliRunner().invoke(program, ["--workspace", str(tmp_path), "--output", str(page)])
-    assert done.exit_code == 0, done.exception
+    done = invoke("evaluate", "compare", "--workspace", tmp_path, "--output", page)
+    assert done.exit_code == 0, done.output
     text = page.read_text()
     assert "Cut-offs of models" in text
     rows = re.findall(r"<tr>.*?</tr>", text, re.S)

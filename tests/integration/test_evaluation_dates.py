@@ -10,12 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from goldpan.commands.comparing import compare
-from goldpan.commands.evaluating import app
-from goldpan.commands.tasks import tasks_app as tasks
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -28,6 +23,7 @@ from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs
 from tests.comparing import write_rows
 from tests.evaluating import rows
+from tests.invoking import invoke
 from tests.tiny_models import bert
 
 pytest.importorskip("sklearn")
@@ -68,7 +64,7 @@ def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None
     workspace = Workspace(tmp_path)
     write_rows(workspace, collected(apart=True))
     command = ["run", "--workspace", str(tmp_path), "--task", "nlbse24_issue_type", "--model"]
-    ran = CliRunner().invoke(app, [*command, "dates"])
+    ran = invoke("evaluate", *command, "dates")
     assert ran.exit_code == 0, ran.output
     text = " ".join(ran.stdout.split())
     assert text.index(WARNING) < text.index("macro_f1")
@@ -76,11 +72,9 @@ def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None
     (done,) = read_runs(workspace)
     assert done.record.date_signal is not None
     assert done.record.date_signal.rows == 240
-    assert CliRunner().invoke(app, [*command, "majority"]).exit_code == 0
-    program = typer.Typer()
-    program.command()(compare)
+    assert invoke("evaluate", *command, "majority").exit_code == 0
     page = tmp_path / "page.html"
-    compared = CliRunner().invoke(program, ["--workspace", str(tmp_path), "--output", str(page)])
+    compared = invoke("evaluate", "compare", "--workspace", tmp_path, "--output", page)
     assert compared.exit_code == 0, compared.output
     share = done.record.date_signal.right / 240
     told = f"{WARNING} {share:.1%} of 240 train rows of nlbse24_issue_type"
@@ -91,9 +85,15 @@ def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None
 
 def test_nothing_is_said_where_dates_tell_nothing(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), collected(apart=False))
-    ran = CliRunner().invoke(
-        app,
-        ["run", "--workspace", str(tmp_path), "--task", "nlbse24_issue_type", "--model", "dates"],
+    ran = invoke(
+        "evaluate",
+        "run",
+        "--workspace",
+        str(tmp_path),
+        "--task",
+        "nlbse24_issue_type",
+        "--model",
+        "dates",
     )
     assert ran.exit_code == 0, ran.output
     assert "the date alone" not in ran.stdout
@@ -106,11 +106,9 @@ def test_an_import_warns(tmp_path: Path) -> None:
         lines.append(f"octo/gem,{at:%Y-%m-%d %H:%M:%S},{LABELS[index % 3]},Title {index},Body")
     for name in ("issues_train.csv", "issues_test.csv"):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
-    done = CliRunner().invoke(
-        tasks,
-        ["import", "nlbse24_issue_type", "--workspace", str(tmp_path / "work")]
-        + [str(tmp_path / name) for name in ("issues_train.csv", "issues_test.csv")],
-    )
+    files = [tmp_path / name for name in ("issues_train.csv", "issues_test.csv")]
+    command = ("tasks", "import", "nlbse24_issue_type")
+    done = invoke(*command, *files, "--workspace", tmp_path / "work")
     assert WARNING in " ".join(done.stdout.split()), done.output
 
 

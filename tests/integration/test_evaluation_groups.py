@@ -8,9 +8,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.commands.evaluating import app
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
@@ -27,6 +25,7 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.stored import rescore
 from goldpan.report.comparison.make import make_report
 from tests.comparing import QUIET, add_run, split_rows, two_labels, write_rows
+from tests.invoking import invoke
 
 DEFAULT = find_protocol("default")
 
@@ -72,9 +71,15 @@ def ran(root: Path, data: TaskData, seed: int = 0) -> RunResult:
 
 def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), repeated(1.0, test=20))
-    done = CliRunner().invoke(
-        app,
-        ["run", "--workspace", str(tmp_path), "--task", "requirement_type", "--model", "majority"],
+    done = invoke(
+        "evaluate",
+        "run",
+        "--workspace",
+        str(tmp_path),
+        "--task",
+        "requirement_type",
+        "--model",
+        "majority",
     )
     lines = done.stdout.strip().splitlines()
     assert "20 of 20 test rows (100.0%) have a text that is also in train" in lines[1]
@@ -188,23 +193,23 @@ def test_what_cannot_be_held_out_says_what_can() -> None:
 def test_scores_by_a_column_come_with_the_run_or_later(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), two_labels())
     common = ["--workspace", str(tmp_path), "--task", "requirement_type"]
-    done = CliRunner().invoke(app, ["run", *common, "--model", "majority", "--by", "document"])
+    done = invoke("evaluate", "run", *common, "--model", "majority", "--by", "document")
     assert "values of document" in done.stdout
     assert "octo/gem1" in done.stdout
-    later = CliRunner().invoke(app, ["score", *common, "--by", "partition", "--json"])
+    later = invoke("evaluate", "score", *common, "--by", "partition", "--json")
     (result,) = orjson.loads(later.stdout)
     assert set(result["scores_by"]) == {"repo", "document", "partition"}
     (part,) = result["scores_by"]["partition"]["parts"]
     assert (part["value"], part["examples"]) == ("test", 60)
-    unknown = CliRunner().invoke(app, ["score", *common, "--by", "severity"])
-    assert isinstance(unknown.exception, UsageError)
-    assert "no column 'severity'" in str(unknown.exception)
+    unknown = invoke("evaluate", "score", *common, "--by", "severity")
+    assert unknown.exit_code == 2
+    assert "no column 'severity'" in unknown.stderr
 
 
 def test_f1_of_each_label_is_shown(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), two_labels())
     common = ["--workspace", str(tmp_path), "--task", "requirement_type"]
-    done = CliRunner().invoke(app, ["run", *common, "--model", "majority"])
+    done = invoke("evaluate", "run", *common, "--model", "majority")
     (line,) = (row for row in done.stdout.splitlines() if row.split()[:1] == ["functional"])
     assert line.split()[1:] == ["0.5000", "1.0000", "0.6667", "30"]
 

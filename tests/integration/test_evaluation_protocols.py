@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.api.workspace import Workspace as Lab
-from goldpan.commands.evaluating import app
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparing import compare_runs
@@ -18,8 +17,11 @@ from goldpan.evaluation.models import boosted, fasttext
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol, in_part, settings_for
 from goldpan.evaluation.runs import read_runs
+from goldpan.operations.runs import RunPlan, plan_runs
+from goldpan.operations.workspace import Workspace as Lab
 from goldpan.report.comparison.make import make_report
 from tests.comparing import add_run, two_labels, write_rows
+from tests.invoking import invoke
 from tests.tiny_models import tiny
 
 SELU = find_protocol("selu-paper")
@@ -30,7 +32,7 @@ WHOLE = "stratified:0.8,0.2, seed 42"
 def test_the_protocol_alone_is_the_papers_grid_and_choice(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), two_labels())
     lab = Lab(tmp_path)
-    (planned,) = lab.plan("requirement_type", model="tfidf-xgboost", protocol="selu-paper")
+    (planned,) = planned_by(lab, {})
     settings = planned.model.settings
     assert planned.seed == 42
     assert (settings["grid"], settings["selection"], settings["features"]) == ("paper", "paper", 0)
@@ -38,10 +40,20 @@ def test_the_protocol_alone_is_the_papers_grid_and_choice(tmp_path: Path) -> Non
     assert (len(depths), len(weights)) == (8, 7)
     rates, epochs = fasttext._GRIDS["paper"]
     assert (len(rates), len(epochs)) == (6, 16)
-    (other,) = lab.plan(
-        "requirement_type", model="tfidf-xgboost", protocol="selu-paper", settings={"grid": "small"}
-    )
+    (other,) = planned_by(lab, {"grid": "small"})
     assert other.model.settings["grid"] == "small"
+
+
+def planned_by(lab: Lab, settings: Mapping[str, Any]) -> RunPlan:
+    return plan_runs(
+        lab,
+        ["requirement_type"],
+        None,
+        models=["tfidf-xgboost"],
+        seeds=(),
+        settings=settings,
+        protocol="selu-paper",
+    )
 
 
 @pytest.mark.nightly
@@ -80,10 +92,10 @@ def test_what_is_less_is_told_by_the_run_and_the_report(tmp_path: Path) -> None:
     data = two_labels()
     write_rows(Workspace(tmp_path), data)
     common = ["run", "--workspace", str(tmp_path), "--task", "requirement_type"]
-    result = CliRunner().invoke(app, [*common, "--model", "majority", "--protocol", "selu-paper"])
+    result = invoke("evaluate", *common, "--model", "majority", "--protocol", "selu-paper")
     assert "protocol selu-paper in part" in result.stdout
     assert "names no settings of majority" in result.stdout
-    plain = CliRunner().invoke(app, [*common, "--model", "majority"])
+    plain = invoke("evaluate", *common, "--model", "majority")
     assert "in part" not in plain.stdout
     add_run(Workspace(tmp_path), data, "good", 0.9, protocol="selu-paper")
     runs = read_runs(Workspace(tmp_path))

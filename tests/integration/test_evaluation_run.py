@@ -193,11 +193,11 @@ def test_says_what_cannot_be_run(tmp_path: Path) -> None:
     closed = replace(data, splits={"train": data.splits["train"]})
     with pytest.raises(EvaluationError, match="requirement_type has no test split"):
         run(Workspace(tmp_path), closed, _Spy().model(), DEFAULT, 0, QUIET)
-    with pytest.raises(UsageError, match="Did you mean majority"):
+    with pytest.raises(UsageError, match="did you mean majority"):
         find_model("majorty", {})
-    with pytest.raises(UsageError, match="has no setting 'depth'"):
+    with pytest.raises(UsageError, match="the key depth is unknown"):
         find_model("majority", {"depth": 3})
-    with pytest.raises(UsageError, match="Did you mean nlbse24"):
+    with pytest.raises(UsageError, match="did you mean nlbse24"):
         find_protocol("nlbse2")
 
 

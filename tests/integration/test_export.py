@@ -19,12 +19,12 @@ from goldpan import load
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.secrets import register
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
-from goldpan.datasets.export.export import ExportName
 from goldpan.datasets.export.scoring import apply_blocks, f1, named_path, score
 from goldpan.datasets.family import Family
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_rows import task_family
+from goldpan.operations.values import ExportName
 from tests.examples import ENVIRONMENT, example, write
 from tests.places import ROOT
 from tests.program import goldpan
@@ -135,8 +135,8 @@ def test_training_forms_keep_question_and_answer_apart(
     target = {"qa": "answer", "fault-localization": "changed_path"}.get(family, "patch")
     dataset = load(made[family])
     answers = [row[target] for row in dataset.to_arrow().to_pylist()]
-    dataset.export("alpaca", tmp_path / "a")
-    dataset.export("chat", tmp_path / "c")
+    dataset.export(to="alpaca", output=tmp_path / "a")
+    dataset.export(to="chat", output=tmp_path / "c")
     alpaca, chat = rows_of(tmp_path / "a"), rows_of(tmp_path / "c")
     assert [row["output"] for row in alpaca] == answers
     assert {tuple(row) for row in alpaca} == {("instruction", "input", "output")}
@@ -159,8 +159,8 @@ def test_training_forms_keep_question_and_answer_apart(
 def test_task_files_hold_no_text_of_a_row(
     made: dict[str, Path], calm: dict[str, Path], family: str, to: ExportName, tmp_path: Path
 ) -> None:
-    load(made[family]).export(to, tmp_path / "hostile")
-    load(calm[family]).export(to, tmp_path / "calm")
+    load(made[family]).export(to=to, output=tmp_path / "hostile")
+    load(calm[family]).export(to=to, output=tmp_path / "calm")
     wild, tame = files_of(tmp_path / "hostile"), files_of(tmp_path / "calm")
     assert wild.pop("test.jsonl", b"") != tame.pop("test.jsonl", b"x")
     assert wild == tame
@@ -170,7 +170,7 @@ def test_task_files_hold_no_text_of_a_row(
 
 
 def test_the_harness_is_told_columns_not_templates(made: dict[str, Path], tmp_path: Path) -> None:
-    load(made["code-edit"]).export("lm-eval", tmp_path / "out")
+    load(made["code-edit"]).export(to="lm-eval", output=tmp_path / "out")
     text = (tmp_path / "out" / "goldpan_code_edit.yaml").read_text()
     task = yaml.safe_load(text.replace("!function ", ""))
     assert "{{" not in text
@@ -204,23 +204,23 @@ def test_an_export_twice_has_the_same_bytes_and_no_secret(
 ) -> None:
     register(SECRET)
     dataset = load(made["qa"])
-    dataset.export("inspect", tmp_path / "out")
+    dataset.export(to="inspect", output=tmp_path / "out")
     first = files_of(tmp_path / "out")
-    dataset.export("inspect", tmp_path / "out")
+    dataset.export(to="inspect", output=tmp_path / "out")
     assert files_of(tmp_path / "out") == first
     assert SECRET.encode() not in b"".join(first.values())
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_an_export_that_fails_leaves_what_was_there(made: dict[str, Path], tmp_path: Path) -> None:
-    load(made["qa"]).export("chat", tmp_path / "out")
+    load(made["qa"]).export(to="chat", output=tmp_path / "out")
     before = files_of(tmp_path / "out")
     broken = tmp_path / "broken"
     unproved = write(
         tmp_path / "lab", ISSUE_RESOLUTION, [fix(1, verification="flaky")], name=broken.name
     ).directory
     with pytest.raises(DatasetError, match=r"No row of .* is proved by its tests \(flaky: 1\)"):
-        load(unproved).export("swe-bench", tmp_path / "out")
+        load(unproved).export(to="swe-bench", output=tmp_path / "out")
     assert files_of(tmp_path / "out") == before
     assert not list(tmp_path.glob(".goldpan-*"))
 
@@ -228,8 +228,14 @@ def test_an_export_that_fails_leaves_what_was_there(made: dict[str, Path], tmp_p
 def test_what_is_no_export_is_not_replaced(made: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(DatasetError, match="not replaced, as it is not an export"):
-        load(made["qa"]).export("chat", tmp_path)
+        load(made["qa"]).export(to="chat", output=tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_an_export_goes_into_a_folder_that_is_there(made: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be written: there is no folder"):
+        load(made["qa"]).export(to="chat", output=tmp_path / "typo" / "out")
+    assert not (tmp_path / "typo").exists()
 
 
 def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
@@ -239,7 +245,7 @@ def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
         fix(3, verification="flaky"),
     ]
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
-    result = load(dataset).export("swe-bench", tmp_path / "out")
+    result = load(dataset).export(to="swe-bench", output=tmp_path / "out")
     assert result.left_out == {"flaky": 1, "not-run": 1}
     (row,) = rows_of(tmp_path / "out")
     assert set(row) == BENCH
@@ -247,8 +253,8 @@ def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
     assert json.loads(row["FAIL_TO_PASS"]) == ['test_x.py::test_a["é,"]']
     assert row["created_at"] == "2024-03-01T12:30:00Z"
     assert row["problem_statement"] == f"Crash\n{HOSTILE}"
-    result = load(dataset).export("swe-bench", tmp_path / "all", unverified=True)
-    assert (sum(result.rows.values()), result.left_out) == (3, {})
+    result = load(dataset).export(to="swe-bench", output=tmp_path / "all", unverified=True)
+    assert (sum(result.counts.values()), result.left_out) == (3, {})
     assert rows_of(tmp_path / "all")[1]["FAIL_TO_PASS"] == "[]"
 
 
@@ -286,8 +292,8 @@ def test_harbor_gets_a_folder_a_task_with_no_text_in_its_scripts(tmp_path: Path)
         fix(6, instance_id="o__n-101"),
     ]
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
-    result = load(dataset).export("harbor", tmp_path / "out")
-    assert result.rows == {"test": 1}
+    result = load(dataset).export(to="harbor", output=tmp_path / "out")
+    assert result.counts == {"test": 1}
     assert result.left_out == {"flaky": 1, "no-environment": 3, "same-instance": 1}
     task = tmp_path / "out" / "test" / "o__n-101"
     settings = tomllib.loads((task / "task.toml").read_text())
@@ -322,7 +328,7 @@ def test_a_task_of_harbor_rewards_the_fix_and_nothing_less(tmp_path: Path) -> No
         FAIL_TO_PASS=["test_add.py::test_add"], PASS_TO_PASS=[],
     )  # fmt: skip
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, [row]).directory
-    load(dataset).export("harbor", tmp_path / "out")
+    load(dataset).export(to="harbor", output=tmp_path / "out")
     task = tmp_path / "out" / "test" / "o__n-101"
 
     def reward() -> str:
@@ -391,7 +397,7 @@ def test_classification_is_exported_like_the_others(
 ) -> None:
     data = load(classified[name])
     for to in ("inspect", "lm-eval", "chat", "alpaca"):
-        data.export(to, tmp_path / to)
+        data.export(to=to, output=tmp_path / to)
     inspected, documents = rows_of(tmp_path / "inspect"), rows_of(tmp_path / "lm-eval")
     assert [row["target"] for row in inspected] == targets
     assert [row["target"] for row in documents] == targets
@@ -403,13 +409,14 @@ def test_classification_is_exported_like_the_others(
     assert f"def goldpan_{name}(" in (tmp_path / "inspect" / "task.py").read_text()
     assert f"task: goldpan_{name}" in (tmp_path / "lm-eval" / f"goldpan_{name}.yaml").read_text()
     with pytest.raises(UsageError, match="have no such export"):
-        data.export("swe-bench", tmp_path / "x")
+        data.export(to="swe-bench", output=tmp_path / "x")
 
 
 def test_the_next_command_names_the_real_path(made: dict[str, Path], tmp_path: Path) -> None:
     place = tmp_path / "my exports"
+    place.mkdir()
     forms: tuple[ExportName, ...] = ("inspect", "lm-eval", "chat")
-    told = {to: load(made["qa"]).export(to, place / to).next for to in forms}
+    told = {to: load(made["qa"]).export(to=to, output=place / to).next for to in forms}
     assert f"inspect eval '{place}/inspect/task.py'" in told["inspect"]
     assert f"--include_path '{place}/lm-eval' --tasks goldpan_qa" in told["lm-eval"]
     assert f"data_files='{place}/chat/test.jsonl'" in told["chat"]
@@ -417,18 +424,18 @@ def test_the_next_command_names_the_real_path(made: dict[str, Path], tmp_path: P
 
 def test_a_form_that_does_not_fit_is_refused(made: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Datasets of the family qa have no such export"):
-        load(made["qa"]).export("swe-bench", tmp_path / "x")
+        load(made["qa"]).export(to="swe-bench", output=tmp_path / "x")
     with pytest.raises(UsageError, match="family issue-resolution have no such export"):
-        load(made["issue-resolution"]).export("inspect", tmp_path / "x")
+        load(made["issue-resolution"]).export(to="inspect", output=tmp_path / "x")
     with pytest.raises(UsageError, match="--unverified says nothing about --to chat"):
-        load(made["qa"]).export("chat", tmp_path / "x", unverified=True)
+        load(made["qa"]).export(to="chat", output=tmp_path / "x", unverified=True)
 
 
 def test_an_edit_that_does_not_fit_its_file_is_left_out(tmp_path: Path) -> None:
     rows = [hostile(CODE_EDIT, 1), {**hostile(CODE_EDIT, 2), "file_before": "other\n"}]
     dataset = write(tmp_path / "lab", CODE_EDIT, rows).directory
-    result = load(dataset).export("inspect", tmp_path / "out")
-    assert (result.rows, result.left_out) == ({"test": 1}, {"does-not-apply": 1})
+    result = load(dataset).export(to="inspect", output=tmp_path / "out")
+    assert (result.counts, result.left_out) == ({"test": 1}, {"does-not-apply": 1})
     (row,) = rows_of(tmp_path / "out")
     assert score("code-edit", row["target"], row["target"], row["metadata"])["exact_file"] == 1
 
@@ -442,6 +449,10 @@ def test_the_command_says_what_it_wrote(made: dict[str, Path], tmp_path: Path) -
     done = goldpan("export", str(made["qa"]), "--to", "swe-bench", folder=tmp_path)
     assert done.code == 2
     assert "Traceback" not in done.err
+    done = goldpan("export", str(made["qa"]), "--to", "nonsense", folder=tmp_path)
+    assert done.code == 2
+    assert 'Invalid value "nonsense" for --to. Choose from: "swe-bench", "harbor"' in done.err
+    assert "Value error" not in done.err
 
 
 BEFORE = "a\nb\na\nc"

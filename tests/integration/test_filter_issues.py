@@ -11,6 +11,7 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.filters.catalogue import criteria
+from goldpan.filters.profile import change_settings, load_profile
 from tests.filtering import (
     LONG,
     NOON,
@@ -341,10 +342,10 @@ def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
 
 
 def test_settings_are_checked() -> None:
-    for name, settings in (
-        ("event-count", {"count": "all"}),
-        ("external-check", {"media": "no"}),
-        ("private", {"drop": ["emails"]}),
+    for name, value in (
+        ("event-count.count", "all"),
+        ("external-check.media", "no"),
+        ("private.drop", ["emails"]),
     ):
         with pytest.raises(UsageError, match=name):
-            criteria()[name].settings(**settings)
+            change_settings(load_profile("default"), {name: value})

@@ -12,6 +12,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
+from goldpan.filters.profile import change_settings, load_profile
 from goldpan.git.refs import write_refs_record
 from tests.filtering import (
     NOON,
@@ -369,8 +370,8 @@ def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(UsageError, match="suffix"):
-        criteria()["suffix"].settings(tests="none")
+    with pytest.raises(UsageError, match=r"suffix\.tests: .*'words', 'contains' or 'kept'"):
+        change_settings(load_profile("default"), {"suffix.tests": "none"})
 
 
 def write_blob(clone: Path, text: str) -> str:

@@ -9,11 +9,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from goldpan.commands.finetuning import finetune
-from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
@@ -27,10 +23,8 @@ from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
 from tests.evaluating import requirements
 from tests.finetuning import QUICK
+from tests.invoking import invoke
 from tests.tiny_models import tiny
-
-APP = typer.Typer()
-APP.command()(finetune)
 
 
 def _dataset(root: Path) -> Path:
@@ -50,11 +44,8 @@ def _dataset(root: Path) -> Path:
 
 def _say(root: Path, *arguments: str) -> Any:
     settings = [f"--set={name}={value}" for name, value in QUICK.items() if name != "word_epochs"]
-    return CliRunner().invoke(
-        APP,
-        ["--task", "requirement_type", "--workspace", str(root), *settings, *arguments],
-        catch_exceptions=False,
-    )
+    task = ("--task", "requirement_type")
+    return invoke("evaluate", "finetune", *task, "--workspace", root, *settings, *arguments)
 
 
 def test_fine_tunes_two_models_and_repeats_neither(tmp_path: Path) -> None:
@@ -113,17 +104,19 @@ def test_a_cutoff_is_named_as_of_any_model(tmp_path: Path) -> None:
     (made,) = read_runs(Workspace(root))
     assert made.record.dates is not None
     assert made.record.dates.cutoff == "2023-09-15"
-    with pytest.raises(UsageError, match="'last year' is not a date"):
-        _say(root, *command, "--set", "cutoff=last year")
+    refused = _say(root, *command, "--set", "cutoff=last year")
+    assert (refused.exit_code, "'last year' is not a date" in refused.stderr) == (2, True)
 
 
 def test_bad_usage_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--weights is missing"):
-        _say(tmp_path)
-    with pytest.raises(UsageError, match="is not pinned to a commit"):
-        _say(tmp_path, "--weights", "octo/tiny")
-    with pytest.raises(UsageError, match="has no value"):
-        _say(tmp_path, "--weights", str(tiny("bert")), "--set", "epochs")
+    tiny_bert = ("--weights", str(tiny("bert")))
+    for words, problem in (
+        ((), "--weights is missing"),
+        (("--weights", "octo/tiny"), "is not pinned to a commit"),
+        ((*tiny_bert, "--set", "epochs"), "has no value"),
+    ):
+        refused = _say(tmp_path, *words)
+        assert (refused.exit_code, problem in refused.stderr) == (2, True), refused.stderr
 
 
 @pytest.mark.nightly

@@ -203,7 +203,7 @@ def test_recipes_and_settings(tmp_path: Path) -> None:
     assert (lora.settings["learning_rate"], lora.settings["epochs"]) == (2e-4, 4)
     mistakes: list[tuple[dict[str, object], str]] = [
         ({"recipe": "mine"}, "There is no recipe 'mine'"),
-        ({"depth": 3}, "has no setting 'depth'"),
+        ({"depth": 3}, "the key depth is unknown"),
         ({"epochs": 0}, "epochs cannot be 0"),
         ({"epochs": "many"}, "epochs of the model finetuned cannot be 'many'"),
         ({"deepspeed": "zero9"}, "deepspeed cannot be 'zero9'"),

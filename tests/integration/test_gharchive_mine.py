@@ -351,7 +351,7 @@ def test_names_of_events() -> None:
         "IssuesEvent",
         "PushEvent",
     )
-    with pytest.raises(UsageError, match="Choose from IssuesEvent"):
+    with pytest.raises(UsageError, match="did you mean IssuesEvent"):
         event_types(["IssueEvent"])
     with pytest.raises(UsageError, match="names no type"):
         event_types([""])

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan
-from goldpan.commands.history import print_histories
 from goldpan.core.archive import Archive, Record
+from goldpan.core.show import show
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
 from goldpan.git.comparison import Depth, Pair, Touched, compare
@@ -127,14 +127,18 @@ def test_a_local_source_asks_nothing_of_the_network_unless_told(
     with Twin(sluice.world) as twin:
         lab = goldpan.Workspace(sluice.workspace.root, api_url=twin.url)
         for source in (sluice.source, bundle, f"file://{sluice.source}"):
-            ((_, history),) = lab.clone(SLUICE, source=str(source))
-            assert (twin.count, history.unasked, history.states["none"]) == (0, 1, 1)
-        print_histories(lab.clone(SLUICE, source=str(bundle)))
+            (fetched,) = lab.clone(SLUICE, source=str(source))
+            assert (twin.count, fetched.history.unasked, fetched.history.states["none"]) == (
+                0,
+                1,
+                1,
+            )
+        show(lab.clone(SLUICE, source=str(bundle)).blocks())
         assert "goldpan clone --network asks GitHub" in " ".join(capsys.readouterr().out.split())
-        ((_, history),) = lab.clone(SLUICE, source=str(bundle), network=True)
-        assert (twin.count, history.unasked, history.states["diff"]) == (1, 0, 1)
-        ((_, history),) = lab.clone(SLUICE, source=str(bundle))  # what came before still counts
-        assert (twin.count, history.unasked, history.states["diff"]) == (1, 0, 1)
+        (fetched,) = lab.clone(SLUICE, source=str(bundle), network=True)
+        assert (twin.count, fetched.history.unasked, fetched.history.states["diff"]) == (1, 0, 1)
+        (fetched,) = lab.clone(SLUICE, source=str(bundle))  # what came before still counts
+        assert (twin.count, fetched.history.unasked, fetched.history.states["diff"]) == (1, 0, 1)
 
 
 def test_archived_diffs_disturb_neither_status_nor_mining(sluice: Sluice) -> None:

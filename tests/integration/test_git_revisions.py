@@ -257,7 +257,7 @@ def test_histories_brought_at_once_give_the_same_tables(case: Case, tmp_path: Pa
     settings = Settings(workspace=workspace.root, workers=2)
     source = str(mirrors / "{owner}" / "{name}.git")
     brought = fetch_histories(settings, workspace, names, Notes(), source=source)
-    assert [(cloned.repo, history.pulls) for cloned, history in brought] == [
+    assert [(fetched.clone.repo, fetched.history.pulls) for fetched in brought] == [
         (name, 1) for name in names
     ]
     for table in ("revisions", "changes"):

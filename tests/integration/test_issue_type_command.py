@@ -60,7 +60,7 @@ def test_every_setting_is_recorded(folder: Path) -> None:
     own.write_text('extends = "default"\n[labels]\nbug = ["p1"]', encoding="utf-8")
     done = run(
         *("build", "issue-type", "--profile", own, "--balance", "project:2", "--seed", "3"),
-        *("--split", "time:2021-12-02T01:00:00", "--processes", "2", "--output", folder / "out"),
+        *("--split", "time:2021-12-02T01:00:00", "--workers", "2", "--output", folder / "out"),
         folder=folder,
     )
     assert done.code == 0, done.err
@@ -89,7 +89,7 @@ def test_mined_repositories(folder: Path) -> None:
     write_mined(
         folder / "goldpan-workspace", "sluice/pan", "MIT", [{name: entry[name] for name in columns}]
     )
-    done = run("build", "issue-type", "--from", "mined", "--split", "none", folder=folder)
+    done = run("build", "issue-type", "--source", "mined", "--split", "none", folder=folder)
     assert done.code == 0, done.err
     assert "1 closings of issues" in done.out
 
@@ -98,7 +98,7 @@ def test_what_is_wrong_is_said_in_one_line(folder: Path) -> None:
     sentence(run("build", "issue-type", "--profile", "nlbse25", folder=folder), 2, "nlbse24")
     sentence(run("build", "issue-type", "--split", "half", folder=folder), 2, "project:OWNER/NAME")
     sentence(run("build", "issue-type", "--balance", "half", folder=folder), 2, "project:300")
-    sentence(run("build", "issue-type", "--processes", "0", folder=folder), 2, "at least 1")
+    sentence(run("build", "issue-type", "--workers", "-1", folder=folder), 2, "--workers")
     sentence(run("build", "issue-type", "--address", "auto", folder=folder), 2, "--engine ray")
     sentence(run("build", "issue-type", "--repo", "numpy", folder=folder), 2, "OWNER/NAME")
     sentence(

@@ -105,7 +105,7 @@ def test_the_command_names_the_rows_and_writes_all(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), data)
     command = ("evaluate", "label-errors", "--task", "requirement_type", "--workspace", tmp_path)
     rows, table = tmp_path / "rows.csv", tmp_path / "rows.parquet"
-    done = goldpan(*command, "--most", "3", "--output", rows)
+    done = goldpan(*command, "--limit", "3", "--output", rows)
     assert done.code == 0, done.err
     assert "of 120 rows are suspect" in done.out
     assert done.out.count("requirement_type:") == 4

@@ -6,15 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-import typer.main
 
 from goldpan.builders.issue_type.build import LEAVE_ONE_OUT
 from goldpan.builders.recipes import RECIPES
-from goldpan.cli import app
 from goldpan.core.errors import UsageError
 from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
-from goldpan.plan.family_sections import FAMILIES
-from goldpan.plan.file import check_plan, load_plan
+from goldpan.operations.signature import read_operation
+from goldpan.operations.table import OPERATIONS, find_function
+from goldpan.plan.check import check_plan
+from goldpan.plan.datasets import OF_TASKS, STAGE_OF
+from goldpan.plan.file import load_plan
 from tests.console import run, sentence
 from tests.demo_workspace import attempt, make_demo
 from tests.places import ROOT
@@ -22,8 +23,8 @@ from tests.places import ROOT
 MISSING = (
     "report --workspace demo --dataset none",
     "report --workspace demo --output none/report.html",
-    "funnel --workspace demo --plot none/funnel.svg",
-    "funnel --workspace demo --plot none/funnel.html",
+    "funnel --workspace demo --output none/funnel.svg",
+    "funnel --workspace demo --output none/funnel.html",
     "verify none --workspace demo",
     "evaluate resolved none --predictions none.jsonl --workspace demo",
     "evaluate score --task none.toml --workspace demo",
@@ -38,21 +39,21 @@ MISSING = (
     "contamination demo/datasets/qa --against none",
     "contamination none.csv --against demo/datasets/qa",
     "evaluate run --task nlbse23_issue_type --model majority --workspace demo --dataset none",
-    "review --workspace demo --model m --settings none.toml",
+    "review --workspace demo --model m --settings-file none.toml",
     "run none.toml",
     "apply-edit none",
     "import nlbse23-comments none/java.csv",
     "tasks import bug_issue none.csv",
-    "tasks add urgent --file none.csv --text body --label urgent",
-    "mine --repos none",
+    "tasks add urgent none.csv --text body --label urgent",
+    "mine --repo-file none",
     "mine --repo a/b --from-backup none",
-    "review --workspace demo --settings none.toml",
+    "review --workspace demo --settings-file none.toml",
     "filter --workspace demo --profile none.toml",
     "pair --workspace demo --rules none.toml",
     "trace qa:a/b#1 --workspace demo --dataset none",
     "status --plugin none.py",
     "build qa --workspace demo --gold none.csv",
-    "build issue-type --from mined --workspace demo --profile none.toml",
+    "build issue-type --source mined --workspace demo --profile none.toml",
     "build crosscode import none --workspace demo",
     "build crosscode check none",
     "reproduce none.toml",
@@ -65,8 +66,8 @@ MISSING = (
             *("why a/b#1", "trace qa:a/b#1", "build qa", "build code-comments"),
             "review --model m --dry-run",
             *(
-                "build issue-type --from mined",
-                "open --print",
+                "build issue-type --source mined",
+                "open --no-browser",
                 "verify x",
                 "annotate status --project p",
             ),
@@ -116,7 +117,9 @@ def test_a_plan_with_an_unknown_family_is_told_all(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match=r"did you mean issue-type\?") as caught:
         check_plan(load_plan(path))
-    assert [name for name in (*RECIPES, *FAMILIES) if name not in caught.value.remedy] == []
+    assert [
+        name for name in (*RECIPES, *STAGE_OF, OF_TASKS) if name not in caught.value.remedy
+    ] == []
 
 
 def test_a_question_ends_as_one(tmp_path: Path) -> None:
@@ -128,19 +131,18 @@ def test_a_question_ends_as_one(tmp_path: Path) -> None:
     assert asking == ["suggest.py"]
     (tmp_path / "plan.toml").write_text('[repositorys]\nlisted = ["a/b"]\n')
     done = run("run", "plan.toml", folder=tmp_path)
-    assert done.err.endswith("the key repositorys is unknown. Did you mean repositories?\n")
+    assert done.err.endswith(
+        "plan.toml, line 1: the key repositorys is unknown. Did you mean repositories?\n"
+    )
 
 
 def test_help_and_errors_name_the_same_splits() -> None:
-    group = typer.main.get_command(app)
     takes = ("build qa", "build code-comments", "build issue-type", "tasks import")
     for words in takes:
-        command = group
-        for word in words.split():
-            command = command.commands[word]  # type: ignore[attr-defined]
-        (option,) = (one for one in command.params if one.name == "split")
-        assert SPLIT_FORMS in option.help  # type: ignore[attr-defined]
-        assert (LEAVE_ONE_OUT in option.help) is (words == "build issue-type")  # type: ignore[attr-defined]
+        parameters = read_operation(find_function(OPERATIONS[words])).parameters
+        (option,) = (parameter for parameter in parameters if parameter.name == "split")
+        assert SPLIT_FORMS in option.help
+        assert (LEAVE_ONE_OUT in option.help) is (words == "build issue-type")
     with pytest.raises(UsageError) as caught:
         SplitPlan.parse("sideways")
     assert SPLIT_FORMS in caught.value.remedy

@@ -38,7 +38,7 @@ def assert_budget(entries: int, points: int, requests: int, workspace: Path) -> 
         "files": 2 * entries,
     }
     crossed_both_ways, closing, closed_by = 2, 2, 1
-    assert mined.rows["references"] >= entries * (crossed_both_ways + closing + closed_by)
+    assert mined.tables["references"] >= entries * (crossed_both_ways + closing + closed_by)
     assert mined.predicted.points == pytest.approx(twin.points, rel=0.05)
     assert mined.predicted.requests == pytest.approx(twin.count, rel=0.05)
 

@@ -15,7 +15,7 @@ from goldpan.core.config import Settings
 from goldpan.core.errors import GoldpanError, RepositoryError, UsageError
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.mine import MineResult
-from goldpan.miners.mine_many import Results, mine_many
+from goldpan.miners.mine_many import Outcomes, mine_many
 from tests.mining import (
     BOTH,
     PACE,
@@ -48,7 +48,7 @@ def mined(
 ) -> dict[str, MineResult | GoldpanError]:
     notes = notes or Notes()
     with notes.task("Repositories", 1) as task:
-        results = Results(notes, task)
+        results = Outcomes(notes, task)
         mine_many(settings, dict.fromkeys(names), notes, results, PACE)
     return results.by_name
 
@@ -155,7 +155,7 @@ def test_a_log_of_json_lines(twin: Twin, tmp_path: Path) -> None:
 def test_the_command_line_tells_of_all(twin: Twin, tmp_path: Path) -> None:
     names = tmp_path / "names.txt"
     names.write_text("\n".join([*MILLS, "workload/gone  # was renamed"]), encoding="utf-8")
-    done = command_line(twin, tmp_path / "lab", "--repos", str(names), "--at-once", "2")
+    done = command_line(twin, tmp_path / "lab", "--repo-file", str(names), "--at-once", "2")
     assert done.code == 1, done.err
     for name in MILLS:
         assert f"{name}: Predicted: " in done.err

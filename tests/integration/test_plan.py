@@ -91,6 +91,16 @@ def test_the_tables_are_those_of_the_commands(folder: Path, twin: Twin) -> None:
     assert made(folder / "lab") == made(folder / "other")
 
 
+def test_raw_replies_that_are_there_are_worked_on_without_github(folder: Path, twin: Twin) -> None:
+    shutil.copytree(folder / "lab" / "raw", folder / "other" / "raw")
+    write_plan(folder, f"[mine]\nenabled = false\n{SMALL}", workspace="other")
+    requests = twin.count
+    assert states(run_json(twin, folder)) == UNITS
+    assert twin.count == requests
+    assert made(folder / "other") == made(folder / "lab")
+    assert run(twin, folder).out == "Nothing to do: all 6 units are up to date.\n"
+
+
 def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, twin: Twin) -> None:
     write_plan(folder, SMALL.replace("[clone]", '[pair]\nrules = "unconfirmed"\n[clone]'))
     requests = twin.count
@@ -119,8 +129,8 @@ name = "comments"
 family = "code-comments"
 [[evaluation]]
 name = "baselines"
-datasets = ["questions"]
-models = ["majority"]
+dataset = ["questions"]
+model = ["majority"]
 """
     write_plan(tmp_path, SMALL + more)
     judged = json.loads(run(twin, tmp_path, "--dry-run", "--json").out)
@@ -250,7 +260,7 @@ def test_a_plan_is_run_by_one_at_a_time(folder: Path, twin: Twin) -> None:
 def test_python_runs_plans(folder: Path, twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOLDPAN_API_URL", twin.url)
     monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
-    result = api.run_plan(folder / "plan.toml")
+    result = api.run(folder / "plan.toml")
     assert isinstance(result, api.PlanResult)
     assert (result.complete, result.ran, len(result.units)) == (True, 0, 6)
 
@@ -314,9 +324,9 @@ def test_a_renamed_repository_is_worked_on_under_its_new_name(
     with Twin(world) as twin:
         monkeypatch.setenv("GOLDPAN_API_URL", twin.url)
         with pytest.raises(api.UsageError, match="x/y is not listed"):
-            api.run_plan(tmp_path / "plan.toml")
+            api.run(tmp_path / "plan.toml")
         path = write_plan(tmp_path, text.replace('"]', '", "x/y"]') + nothing)
-        result = api.run_plan(path, only=["filter", "pair", "mine"])
+        result = api.run(path, only=["filter", "pair", "mine"])
         assert {unit.unit.name: unit.state for unit in result.units} == {
             f"mine/{SLUICE}": "done",
             "mine/x/y": "failed",
@@ -325,9 +335,11 @@ def test_a_renamed_repository_is_worked_on_under_its_new_name(
             f"filter/{SLUICE}": "done",
             "filter/x/y": "skipped",
         }
-        again = api.run_plan(path, only=[SLUICE])
+        again = api.run(path, only=[SLUICE])
         assert [unit.state for unit in again.units] == ["fresh"] * 3
         write_plan(tmp_path, text.replace(SLUICE, "x/y") + nothing)
-        (data,) = api.run_plan(path, only=["dataset"]).units
+        ran = api.run(path, only=["dataset"])
+        assert isinstance(ran, api.PlanResult)
+        (data,) = ran.units
         assert data.problem == "No repository of none was filtered"
     assert api.Workspace(tmp_path / "lab").repositories() == ["prospector/flume"]

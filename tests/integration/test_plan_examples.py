@@ -45,8 +45,8 @@ def test_answers_are_the_replies_that_the_review_names_for_sure(project: Place) 
     project.plan("answers.toml")
     plan = project.folder / "answers.toml"
     with OpenAIServer(judge) as server:
-        model = f'models = ["judge"]\nbase_url = "{server.url}"'
-        text = plan.read_text(encoding="utf-8").replace('models = ["gpt-4o"]', model)
+        model = f'model = "judge"\nbase_url = "{server.url}"'
+        text = plan.read_text(encoding="utf-8").replace('model = "gpt-4o"', model)
         plan.write_text(text.replace('"gpt-4o"', '"judge"'), encoding="utf-8")
         done = project.run("run", "answers.toml", "--json", OPENAI_API_KEY=server.key or "")
     assert done.code == 0, done.out + done.err

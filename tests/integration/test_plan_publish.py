@@ -14,7 +14,7 @@ import yaml  # type: ignore[import-untyped]
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
-from goldpan.plan.tags import tag_of
+from goldpan.plan.publishing import tag_of
 from tests.crosscode_tasks import sample_rows, write_rows
 from tests.planning import SLUICE, TASKS, states, write_plan, write_tasks
 from tests.program import Done
@@ -23,8 +23,8 @@ from tests.twin.history import history_world
 
 FAMILIES = ("qa", "fault-localization", "code-edit", "issue-type", "code-comments", "crosscode")
 _MORE = {
-    "code-comments": '[dataset.code-comments]\nkinds = ["class", "module", "function"]\n',
-    "crosscode": f'[dataset.crosscode]\ntasks = {list(TASKS)}\nsplit = "Type-QA"\n',
+    "code-comments": 'kind = ["class", "module", "function"]\n',
+    "crosscode": f'task = {list(TASKS)}\nsplit = "Type-QA"\n',
 }
 
 

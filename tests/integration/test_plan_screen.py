@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 from rich.console import Console
 
-from goldpan.commands.planning_screen import Display, Lines
 from goldpan.core.progress import Reporter
+from goldpan.plan.progress import Display, Lines
 from goldpan.plan.record import Change
 from goldpan.plan.results import Event, UnitResult
 from goldpan.plan.unit import Stage, Unit
@@ -43,7 +43,7 @@ def test_lines() -> None:
     notes = Notes()
     lines = Lines(notes)
     for event in events():
-        lines.tell(event)
+        lines(event)
     assert notes.lines == [
         "[1/4] mine/a/good: setting rules: old → new",
         "[1/4] mine/a/good done in 1 s: 9 rows",
@@ -62,7 +62,7 @@ def test_one_screen() -> None:
         reporter = stack.enter_context(Reporter(console))
         display = Display(reporter, stack.enter_context(ExitStack()))
         for event in events():
-            display.tell(event)
+            display(event)
     shown = terminal.getvalue()
     assert "mine/a/bad failed: It is gone. Look elsewhere." in shown
     assert "pair/a/bad skipped: needs mine/a/bad, which failed" in shown

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import MiningError, WorkspaceError
-from goldpan.plan.assess import Wish
+from goldpan.plan.assess import RunSelection
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
 from goldpan.plan.run import OpenPlan
@@ -100,9 +100,9 @@ def test_a_plan_keeps_what_was_selected(
     def repositories(*, select: bool = False, keep: bool = True) -> tuple[str, ...]:
         file = load_plan(path)
         opened = OpenPlan(file, open_workspace(file), Notes(), select=select, keep=keep)
-        assert [assessment.unit.subject for assessment in opened.assess(Wish(("mine",)))] == [
-            *opened.repositories
-        ]
+        assert [
+            assessment.unit.subject for assessment in opened.assess(RunSelection(("mine",)))
+        ] == [*opened.repositories]
         return opened.repositories
 
     path = write_plan(tmp_path, PLAN)

@@ -9,15 +9,14 @@ from typing import Any
 import orjson
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.cli import app
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.task_input import files_to_score, input_lengths, read_task_input
 from tests.examples import examples, write
+from tests.invoking import invoke
 from tests.openai_server import KEY, Body, Fault, OpenAIServer, Said
 from tests.prompting import PRICES, question_of
 
@@ -58,9 +57,7 @@ def _model(body: Body) -> Said:
 
 def goldpan(root: Path, *words: str) -> Any:
     """Run a command of goldpan evaluate and return what it prints as JSON."""
-    done = CliRunner().invoke(
-        app, ["evaluate", *words, "--workspace", str(root), "--json"], catch_exceptions=False
-    )
+    done = invoke("evaluate", *words, "--workspace", str(root), "--json")
     assert done.exit_code == 0, done.output
     return orjson.loads(done.stdout)
 
@@ -168,24 +165,22 @@ def test_what_people_see(root: Path, server: OpenAIServer) -> None:
     server.model = lambda _: Said("")
     words = ["run", "--model", "prompted", "--task", "qa", "--set", "model=judge"]
     words += ["--set", f"base_url={server.url}", "--workspace", str(root)]
-    done = CliRunner().invoke(app, ["evaluate", *words], catch_exceptions=False)
+    done = invoke("evaluate", *words)
     assert "4 answers not valid" in done.stdout
     assert "answers: empty 4" in done.stdout
     assert "400 tokens read and 80 written" in done.stdout
-    dry = CliRunner().invoke(app, ["evaluate", *words, "--dry-run"], catch_exceptions=False)
+    dry = invoke("evaluate", *words, "--dry-run")
     assert "0 requests to send" in dry.stdout
     assert "4 are answered already" in dry.stdout
     lengths = ["evaluate", "lengths", "--task", "qa", "--workspace", str(root)]
-    assert "short" in CliRunner().invoke(app, lengths, catch_exceptions=False).stdout
+    assert "short" in invoke(*lengths).stdout
 
 
 def test_one_task_that_waits_does_not_keep_the_others(root: Path, server: OpenAIServer) -> None:
     server.model = lambda body: Fault(500) if "folder tree" in question_of(body) else _model(body)
     words = ["run", "--model", "prompted", "--task", "fault_localization", "--task", "qa"]
     words += ["--set", "model=judge", "--set", f"base_url={server.url}", "--set", "retries=0"]
-    done = CliRunner().invoke(
-        app, ["evaluate", *words, "--workspace", str(root), "--json"], catch_exceptions=False
-    )
+    done = invoke("evaluate", *words, "--workspace", str(root), "--json")
     assert done.exit_code == 3
     assert "0 of 4 rows of fault_localization are answered, 4 requests failed" in done.stderr
     assert [result["task"] for result in orjson.loads(done.stdout)] == ["qa"]

@@ -356,7 +356,7 @@ def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
         ({"model": "m", "max_tokens": "many"}, "max_tokens of the model prompted"),
         ({"model": "m", "max_cost": 3}, "max_cost needs the price of m"),
         ({"model": "m", "base_url": "http://me:pass@x/v1"}, "holds credentials"),
-        ({"model": "m", "api_key": "sk"}, "has no setting 'api_key'"),
+        ({"model": "m", "api_key": "sk"}, "the key api_key is unknown"),
         ({"model": "m", "examples": "train", "method": "2/2-instruct"}, "no explanations"),
         ({"model": "m", "prices": "/nowhere.toml"}, "cannot be read"),
     ],

@@ -15,7 +15,6 @@ import pytest
 import zstandard
 
 import goldpan as api
-from goldpan.commands.starting import init
 from goldpan.core import remote
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.locks import hold_lock
@@ -143,9 +142,9 @@ def test_init_writes_settings_that_all_machines_have(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path / "mirrors"))
-    init(ADDRESS)
+    api.Workspace(ADDRESS).init()
     remote.push_opened()
-    assert files(machine("other")).keys() == {"goldpan.toml"}
+    assert files(machine("other")).keys() == {"goldpan.toml", "plan.toml"}
 
 
 def test_machines_that_change_other_files_keep_each_others(machine: Machine) -> None:

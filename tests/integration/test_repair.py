@@ -18,7 +18,8 @@ from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.repair import repair
 from goldpan.miners.tables.normalize import normalize
 from tests.integration.test_backup import GEM, issue, pull
-from tests.mining import BOTH, SLUICE, archive, assert_same, command_line, mine_twin, table_bytes
+from tests.mining import BOTH, SLUICE, archive, assert_same, mine_twin, table_bytes
+from tests.program import goldpan
 from tests.twin import Twin, synthetic_world
 
 QUIET = Reporter(quiet=True)
@@ -38,8 +39,8 @@ def test_a_repaired_archive_is_made_whole_by_the_next_run(tmp_path: Path, via: V
             data[chance.randrange(record.start, record.end)] ^= 1 << chance.randrange(8)
         path.write_bytes(data)
 
-        done = command_line(twin, tmp_path, "--repo", SLUICE, "--repair", "--json")
-        assert done.code == 0
+        done = goldpan("check", tmp_path, "--repair", "--json")
+        assert json.loads(done.out)["repaired"]
         workspace = Workspace(tmp_path)
         normalize(workspace, SLUICE, Reporter(quiet=True))
         gaps = measure_coverage(workspace, SLUICE).gaps
@@ -58,7 +59,7 @@ def test_damage_stops_status_and_tables_with_file_and_place(tmp_path: Path) -> N
     data = bytearray(record.path.read_bytes())
     data[record.offset - 30] ^= 1
     record.path.write_bytes(data)
-    at = rf"run-0001.zst is damaged at byte {record.start}.*mine --repo {SLUICE} --repair"
+    at = rf"run-0001.zst is damaged at byte {record.start}.*goldpan check --repair"
     with pytest.raises(WorkspaceError, match=at):
         measure_coverage(workspace, SLUICE)
     with pytest.raises(WorkspaceError, match=at):
@@ -70,8 +71,8 @@ def test_nothing_damaged_nothing_done(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         mine_twin(twin, tmp_path)
         before = archive(tmp_path).records[0].path.read_bytes()
-        done = command_line(twin, tmp_path, "--repo", SLUICE, "--repair")
-    assert "nothing is damaged" in done.out
+        done = goldpan("check", tmp_path, "--repair")
+    assert done.out.splitlines()[-1] == "Nothing is damaged."
     assert archive(tmp_path).records[0].path.read_bytes() == before
     assert repair(Workspace(tmp_path).raw(SLUICE)).aside == ()
 

@@ -321,7 +321,7 @@ def test_a_png_is_one(tmp_path: Path) -> None:
 
 
 def test_a_plot_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--plot .*funnel\.pdf has no known format"):
+    with pytest.raises(UsageError, match=r"--output .*funnel\.pdf has no known format"):
         plot_funnel([FUNNEL], tmp_path / "funnel.pdf")
     (tmp_path / "file").write_text("")
     for kind in ("svg", "html"):

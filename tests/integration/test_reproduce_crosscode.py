@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.cli import app
 from tests.crosscode_tasks import write_public
+from tests.invoking import invoke
 from tests.openai_server import KEY, OpenAIServer, Said
 
 
 def reproduced(*arguments: object) -> dict[str, dict[tuple[str, str], Any]]:
-    done = CliRunner().invoke(app, ["reproduce", "crosscodebench", *map(str, arguments), "--json"])
+    done = invoke("reproduce", "crosscodebench", *map(str, arguments), "--json")
     tables = json.loads(done.stdout)["tables"]
     return {
         table["table"]: {(cell["row"], cell["column"]): cell for cell in table["cells"]}
@@ -67,7 +66,7 @@ def test_task_files_give_counts_and_shortcuts(tmp_path: Path) -> None:
 def test_without_task_files_the_archive_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     arguments = ["reproduce", "crosscodebench", "--table", "4", "--data", str(tmp_path / "data")]
-    done = CliRunner().invoke(app, [*arguments, "--workspace", str(tmp_path / "w")])
+    done = invoke(*arguments, "--workspace", tmp_path / "w")
     assert done.exit_code == 0
     assert "zenodo.7321934" in done.stdout.replace("\n", "")
 
@@ -80,11 +79,11 @@ def test_runs_on_a_built_split_fill_their_cells(
     options = ("--workspace", str(tmp_path / "w"))
 
     def goldpan(*words: object) -> None:
-        done = CliRunner().invoke(app, [*map(str, words), *options])
+        done = invoke(*map(str, words), *options)
         assert done.exit_code == 0, done.output
 
     how = ("--method", "2/0-instruct", "--layout", "authors", "--evaluation-cap", "12")
-    goldpan("build", "crosscode", "split", "Cat-Intra-CD", *how, "--from", tmp_path / "tasks")
+    goldpan("build", "crosscode", "split", "Cat-Intra-CD", *how, "--source", tmp_path / "tasks")
     built = tmp_path / "w" / "crosscode" / "splits" / "cat-intra-cd-2-0-instruct-authors"
     goldpan("build", "crosscode", "import", built)
     with OpenAIServer(lambda body: Said("Yes")) as server:
@@ -142,7 +141,7 @@ def test_curves_follow_from_runs_with_fewer_instances(
         for cap in answers:
             names.append(cap)
             how = ("--method", "1-shot", "--train-cap", cap, "--evaluation-cap", "12")
-            from_ = ("--from", str(tmp_path / "tasks"))
+            from_ = ("--source", str(tmp_path / "tasks"))
             built = tmp_path / "w" / "crosscode" / "splits" / f"cat-intra-cd-1-shot-{cap}"
             model = (
                 "--model",
@@ -157,12 +156,12 @@ def test_curves_follow_from_runs_with_fewer_instances(
                 ("build", "crosscode", "import", str(built)),
                 ("evaluate", "run", "--task", f"crosscode_cat_intra_cd_1_shot_{cap}", *model),
             ):
-                done = CliRunner().invoke(app, [*words, *options])
+                done = invoke(*words, *options)
                 assert done.exit_code == 0, done.output
     recipe = tmp_path / "curves.toml"
     recipe.write_text(SCALING, encoding="utf-8")
     arguments = ["reproduce", str(recipe), "--data", str(tmp_path), "--json"]
-    done = CliRunner().invoke(app, [*arguments, "--workspace", str(tmp_path / "other")])
+    done = invoke(*arguments, "--workspace", tmp_path / "other")
     cells = {
         (cell["row"], cell["column"]): cell
         for cell in json.loads(done.stdout)["tables"][0]["cells"]

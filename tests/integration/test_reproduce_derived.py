@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.cli import app
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -18,6 +16,7 @@ from goldpan.reproduce.computations.derived import compute
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.recipe import Recipe
+from tests.invoking import invoke
 
 TABLES = [
     {
@@ -126,7 +125,7 @@ def test_a_wrong_rule_is_named(tmp_path: Path, change: dict[str, Any], message: 
 
 
 def reproduced(*arguments: object) -> tuple[int, dict[str, Any]]:
-    done = CliRunner().invoke(app, ["reproduce", *map(str, arguments), "--json"])
+    done = invoke("reproduce", *map(str, arguments), "--json")
     return done.exit_code, {table["table"]: table for table in json.loads(done.stdout)["tables"]}
 
 

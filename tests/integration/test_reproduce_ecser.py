@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.cli import app
 from goldpan.core.errors import DatasetError
 from goldpan.datasets.imports.requirements import relabelled
+from tests.invoking import invoke
 from tests.places import DATA
 
 pytest.importorskip("sklearn")
@@ -23,9 +22,7 @@ needs_data = pytest.mark.skipif(
 
 
 def run(*arguments: object) -> tuple[int, dict[str, Any]]:
-    done = CliRunner().invoke(app, ["reproduce", "ecser", *map(str, arguments), "--json"])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = invoke("reproduce", "ecser", *map(str, arguments), "--json")
     output = json.loads(done.stdout)
     return done.exit_code, {table["table"]: table for table in output["tables"]}
 

@@ -10,13 +10,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.cli import app
-from goldpan.core.errors import UsageError
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.plan.file import load_plan
 from tests.examples import PROVENANCE, examples, write
+from tests.invoking import invoke
 from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.prompting import question_of
 from tests.publishing import EXAMPLES, local_place
@@ -52,12 +50,12 @@ def evaluate(root: Path, server: OpenAIServer, *words: str, name: str = "gpt-4o"
     model = ("--model", "prompted", "--set", f"model={name}", "--set", f"base_url={server.url}")
     protocol = () if "--protocol" in words else ("--protocol", "faun-eval")
     arguments = ["evaluate", "run", *model, *protocol, *words]
-    done = CliRunner().invoke(app, [*arguments, "--workspace", str(root)])
+    done = invoke(*arguments, "--workspace", str(root))
     assert done.exit_code == 0, done.output
 
 
 def reproduced(*arguments: object) -> dict[str, Any]:
-    done = CliRunner().invoke(app, ["reproduce", "faun-eval", *map(str, arguments), "--json"])
+    done = invoke("reproduce", "faun-eval", *map(str, arguments), "--json")
     assert done.exit_code == 0, done.output
     return {table["table"]: table for table in json.loads(done.stdout)["tables"]}
 
@@ -126,7 +124,7 @@ def test_rows_that_changed_after_a_run_are_told_and_others_count(
         write(root, family, examples(family, 4), name=name)
         evaluate(root, server, "--task", name.replace("-", "_"))
     write(root, QA, examples(QA, 5), name="qa")
-    done = CliRunner().invoke(app, ["reproduce", "faun-eval", "--workspace", str(root), "--json"])
+    done = invoke("reproduce", "faun-eval", "--workspace", str(root), "--json")
     assert done.exit_code == 3, done.output
     (figure,) = (table for table in json.loads(done.stdout)["tables"] if table["table"] == "F3")
     assert any("holds other rows than a run of qa" in problem for problem in figure["problems"])
@@ -171,7 +169,9 @@ def test_without_a_workspace_a_plan_is_written(tmp_path: Path) -> None:
     for table in ("4", "5", "5-changes", "F3"):
         assert any("--model prompted" in note for note in tables[table]["notes"]), table
     written, example = load_plan(path).plan, load_plan(EXAMPLES / "faun-eval.toml").plan
-    private = [dataset.model_copy(update={"publish": None}) for dataset in example.dataset]
+    private = [{**dataset} for dataset in example.dataset]
+    for dataset in private:
+        dataset.pop("publish", None)
     assert written == example.model_copy(update={"dataset": tuple(private)})
     path.write_text("workspace = 'mine'", encoding="utf-8")
     write(path.parent / "faun-eval-workspace", QA, examples(QA, 3), name="qa")
@@ -181,7 +181,7 @@ def test_without_a_workspace_a_plan_is_written(tmp_path: Path) -> None:
 
 
 def test_a_table_without_any_cell_is_one_line(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["reproduce", "faun-eval", "--workspace", str(tmp_path)])
+    done = invoke("reproduce", "faun-eval", "--workspace", str(tmp_path))
     assert done.exit_code == 0, done.output
     assert "Table 1: the datasets: 6 cells, 6 untested." in done.stdout
     assert "FAUN-Eval-fix  paper" not in done.stdout, "no table of dashes"
@@ -267,15 +267,15 @@ def test_from_a_plan_on_github_to_the_papers_tables(
 @pytest.mark.parametrize(
     "options",
     [
-        ("--models", "gpt-4o"),
-        ("--table", "4", "--models", "all"),
+        ("--model", "gpt-4o"),
+        ("--table", "4", "--model", "all"),
         ("--limit", "100"),
         ("--quick",),
     ],
 )
 def test_models_are_not_run_where_no_table_runs_them(tmp_path: Path, options: Any) -> None:
     where = ("--workspace", str(tmp_path))
-    done = CliRunner().invoke(app, ["reproduce", "faun-eval", *options, *where])
-    assert isinstance(done.exception, UsageError)
-    assert "runs models by itself" in str(done.exception)
+    done = invoke("reproduce", "faun-eval", *options, *where)
+    assert done.exit_code == 2
+    assert "runs models by itself" in done.stderr
     assert not (tmp_path / "reproduce").exists(), "no result is written over another"

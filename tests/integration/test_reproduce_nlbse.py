@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.cli import app
 from goldpan.core.errors import DatasetError
 from goldpan.reproduce.arff import read_arff
 from goldpan.reproduce.computations.comment_forests import forest
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import SourceFile
+from tests.invoking import invoke
 from tests.places import DATA
 
 pytest.importorskip("sklearn")
@@ -27,9 +26,7 @@ needs_data = pytest.mark.skipif(
 
 
 def run(paper: str, *arguments: object) -> tuple[int, dict[str, Any]]:
-    done = CliRunner().invoke(app, ["reproduce", paper, *map(str, arguments), "--json"])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = invoke("reproduce", paper, *map(str, arguments), "--json")
     output = json.loads(done.stdout)
     return done.exit_code, {table["table"]: table for table in output["tables"]}
 
@@ -120,7 +117,7 @@ def test_published_results_stand_by_repository(tmp_path: Path) -> None:
 def test_sentences_are_counted_as_printed(tmp_path: Path) -> None:
     where = ("--data", COMMENTS, "--workspace", tmp_path, "--no-run")
     rational, example = "nlbse23_java_rational", "nlbse23_pharo_example"
-    tasks = ("--tasks", rational, "--tasks", example)  # those whose print does not add up
+    tasks = ("--task", rational, "--task", example)  # those whose print does not add up
     _, tables = run("nlbse23", "--table", "2", *tasks, *where)
     counted = [cell for cell in tables["2"]["cells"] if cell["state"] == "run"]
     assert len(counted) == 2 * 9

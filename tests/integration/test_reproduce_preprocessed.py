@@ -10,13 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.cli import app
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
 from goldpan.reproduce.catalogue import find_recipe
 from goldpan.reproduce.preprocessed import reading_task
+from tests.invoking import invoke
 from tests.reproducing import ROWS, write_data, write_recipe
 
 pytest.importorskip("sklearn")
@@ -52,8 +51,8 @@ def written(folder: Path, *, pointer: bool = False) -> Path:
 
 def reproduced(recipe: Path, folder: Path) -> tuple[int, Any]:
     arguments = ["reproduce", str(recipe), "--data", str(folder / "data"), "--table", "2"]
-    arguments += ["--tasks", "requirement_type", "--workspace", str(folder / "w"), "--json"]
-    done = CliRunner().invoke(app, arguments)
+    arguments += ["--task", "requirement_type", "--workspace", str(folder / "w"), "--json"]
+    done = invoke(*arguments)
     return done.exit_code, json.loads(done.stdout)
 
 

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.cli import app
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -21,6 +19,7 @@ from goldpan.reproduce.context import Context, Effort
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.prepare import prepared, with_prompt
 from goldpan.text.preprocessing import STEPS
+from tests.invoking import invoke
 from tests.places import DATA
 
 pytest.importorskip("sklearn")
@@ -138,9 +137,7 @@ def test_a_split_that_is_missing_is_told_and_one_of_other_rows_refused(tmp_path:
 
 
 def run(*arguments: object) -> Any:
-    done = CliRunner().invoke(app, ["reproduce", "selu", *map(str, arguments), "--json"])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = invoke("reproduce", "selu", *map(str, arguments), "--json")
     return json.loads(done.stdout)
 
 

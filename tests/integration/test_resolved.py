@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan import Workspace, load
+from goldpan import Sandbox, Workspace, load
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.evaluation.resolved import ResolvedResult, read_patches, written
 from tests.demo_workspace import attempt, make_demo
@@ -60,7 +60,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return the demo's workspace with a dataset of proved fixes."""
     root = make_demo(tmp_path_factory.mktemp("resolved") / "lab")
     lab = Workspace(root, progress=False)
-    lab.build("issue-resolution", profile="verified", verified=True, output=root / "proved")
+    lab.build("issue-resolution", profile="verified", require="verified", output=root / "proved")
     return lab
 
 
@@ -69,7 +69,11 @@ def score(lab: Workspace, folder: Path, patches: dict[str, str | None]) -> Resol
     file = folder / "patches.jsonl"
     rows = [{"instance_id": name, "model_patch": patch} for name, patch in patches.items()]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    return lab.resolved(lab.path / "proved", file, recipes=[RECIPE], seconds=60, memory=1 << 30)
+    return lab.evaluate.resolved(
+        lab.path / "proved",
+        predictions=file,
+        sandbox=Sandbox(recipe=[RECIPE], timeout=60, memory=1),
+    )
 
 
 @needs_isolation
@@ -151,7 +155,9 @@ def test_rows_that_were_not_proved_cannot_tell_right_from_wrong(tmp_path: Path) 
     file = tmp_path / "patches.jsonl"
     file.write_text('{"instance_id": "prospector__sluice-4", "model_patch": ""}\n')
     with pytest.raises(UsageError, match="is not verified"):
-        lab.resolved(lab.path / "datasets" / "issue-resolution", file, recipes=[RECIPE])
+        lab.evaluate.resolved(
+            "issue-resolution", predictions=file, sandbox=Sandbox(recipe=[RECIPE])
+        )
 
 
 def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> None:

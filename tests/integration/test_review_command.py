@@ -40,7 +40,7 @@ def command(folder: Path, *arguments: str, key: str | None = None) -> Done:
 
 def test_a_review_is_estimated_made_and_free_the_second_time(folder: Path) -> None:
     with OpenAIServer(by_number({2: answer("drop", reasons=())})) as server:
-        arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        arguments = ["--model", "judge", "--base-url", server.url, "--subject", "issue"]
         done = command(folder, "review", *arguments, "--dry-run", key=server.key)
         assert (done.code, len(server.chats)) == (0, 0), done.err
         assert "3 requests to send" in done.out
@@ -62,7 +62,7 @@ def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:
     assert done.code == 1
     assert "was not reviewed under the profile own" in done.err
     with OpenAIServer(by_number({2: answer("drop", reasons=())})) as server:
-        arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        arguments = ["--model", "judge", "--base-url", server.url, "--subject", "issue"]
         command(folder, "review", *arguments, key=server.key)
     done = command(folder, "build", "qa", "--answer", "first", "--require", "question-answer")
     assert done.code == 0, done.err
@@ -75,7 +75,7 @@ def test_a_row_has_the_reply_that_the_review_names(tmp_path: Path) -> None:
     workspace(tmp_path / "place", replies=2)
     named = {1: answer("keep", QUOTE, reply=1), 2: answer("keep", QUOTE, reply=2)}
     with OpenAIServer(by_number({**named, 3: answer("drop", reasons=())})) as server:
-        arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        arguments = ["--model", "judge", "--base-url", server.url, "--subject", "issue"]
         command(tmp_path, "review", *arguments, key=server.key)
     build = ("build", "qa", "--require", "question-answer", "--answer")
     done = command(tmp_path, *build, "first")
@@ -115,7 +115,7 @@ def test_a_review_that_does_not_fit_is_told(folder: Path) -> None:
 
 def test_reviews_are_compared_with_people(folder: Path) -> None:
     with OpenAIServer(by_number({2: answer("drop", reasons=())})) as server:
-        arguments = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        arguments = ["--model", "judge", "--base-url", server.url, "--subject", "issue"]
         command(folder, "review", *arguments, key=server.key)
     root = folder / "place"
     reviewed = pq.read_table(Workspace(root).verdicts("octo/gem", "own.llm"))

@@ -9,14 +9,15 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from goldpan import Workspace
 from goldpan.check import check_workspace
-from goldpan.cli import app
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.parquet import read_table
 from goldpan.core.progress import Reporter
 from goldpan.datasets.provenance import read_provenance
+from goldpan.filters.catalogue import criteria
+from tests.invoking import invoke
 
 REPO = "prospector/sluice"
 
@@ -39,9 +40,9 @@ def lab(mined: Path, tmp_path: Path) -> Workspace:
 
 
 def program(lab: Workspace, *arguments: str) -> str:
-    done = CliRunner().invoke(app, [*arguments, "--workspace", str(lab.path)])
-    assert done.exit_code == 0, (done.output, done.exception)
-    return done.output
+    done = invoke(*arguments, "--workspace", lab.path)
+    assert done.exit_code == 0, done.output
+    return done.stdout
 
 
 def paired(lab: Workspace, order: Sequence[str] = ("default", "faun-eval")) -> dict[str, int]:
@@ -55,7 +56,7 @@ def test_a_second_set_of_rules_lies_beside_the_first(lab: Workspace) -> None:
         (result,) = lab.filter(rules=rules)
         assert (result.pairs.rows, result.basis.rules) == (count, rules)
     for rules, count in counts.items():  # neither took the other's place
-        assert lab.funnel(rules=rules)[1].rows == count
+        assert lab.funnel(rules=rules).pairs.rows == count
     assert len(lab.why(f"{REPO}#1", rules="default").pairs) == 1
 
 
@@ -64,19 +65,19 @@ def test_the_default_stays_default_whatever_was_paired_last(lab: Workspace) -> N
         counts = paired(lab, order)
         (result,) = lab.filter()
         assert (result.basis.rules, result.pairs.rows) == ("default", counts["default"])
-        (basis,) = lab.basis(profile="default")
+        (basis,) = lab.funnel().basis
         assert (basis.rules, basis.other_rules) == ("default", ("faun-eval",))
-        assert lab.funnel()[1].rows == counts["default"]
+        assert lab.funnel().pairs.rows == counts["default"]
         assert lab.why(f"{REPO}#1").basis.rules == "default"
 
 
 @pytest.mark.nightly
 def test_every_command_says_what_stands_behind_it(lab: Workspace, tmp_path: Path) -> None:
-    assert "Pairs by rules default\n" in program(lab, "pair")
+    assert "32 fix pairs by rules default\n" in program(lab, "pair")
     only = "Pairs by rules default; profile default\n"
     assert only in program(lab, "filter")
     output = program(lab, "pair", "--rules", "faun-eval")
-    assert "Pairs by rules faun-eval (also stored: --rules default)\n" in output
+    assert "Also stored: --rules default\n" in output
     assert "Later commands use these pairs with --rules faun-eval\n" in output
     program(lab, "filter", "--rules", "faun-eval")
     page = tmp_path / "report.html"
@@ -122,16 +123,52 @@ def test_a_profile_of_ones_own_is_chosen_by_its_name_once_it_was_used(
     printed = program(lab, "funnel")
     assert "profile default (also stored: --profile short)" in printed
     path.unlink()
-    assert lab.funnel(profile="short") == (filtered.issues, filtered.pairs)
-    assert lab.filter(profile="short")[0].issues == filtered.issues
+    funnels = lab.funnel(profile="short")
+    assert (funnels.issues, funnels.pairs) == (filtered.issues, filtered.pairs)
+    again = lab.filter(profile="short", rejects=tmp_path / "rejects.csv")
+    assert again[0].issues == filtered.issues
     built = lab.build("qa", profile="short")
     profile = read_provenance(built.path)["profile"]
     assert (profile["name"], profile["extends"]) == ("short", ["default"])
     assert profile["settings"]["comment-scale"]["minimum"] == 5
-    assert lab.rejects(tmp_path / "rejects.csv", profile="short")
+    assert (tmp_path / "rejects.csv").exists()
     with pytest.raises(UsageError, match=r"no profile 'shirt' \(did you mean short\?\)") as error:
         lab.build("qa", profile="shirt")
     assert error.value.remedy.startswith("Choose default, faun-eval, precise, verified or short,")
+
+
+def test_other_settings_of_criteria_have_verdicts_of_their_own(lab: Workspace) -> None:
+    lab.pair()
+    (default,) = lab.filter()
+    settings = ("--set", "comment-scale.minimum=5")
+    with pytest.raises(WorkspaceError, match=r"filtered by the profile default\+") as error:
+        lab.funnel(settings={"comment-scale.minimum": 5})
+    command = f"goldpan filter --repo {REPO} --profile default --set comment-scale.minimum=5"
+    assert error.value.remedy == f"Add --profile default, or run {command}"
+    (again,) = json.loads(program(lab, "filter", *settings, "--json"))
+    assert again["profile"].startswith("default+")
+    assert again["changed"] == ["comment-scale.minimum=5"]
+    always = {name for name, criterion in criteria().items() if not criterion.reusable}
+    assert set(again["judged"]) == always | {"comment-scale"}
+    assert again["issues"]["kept"] > default.issues.kept
+    assert f"--profile {again['profile']}" in program(lab, "filter", *settings)
+    counted = json.loads(program(lab, "funnel", *settings, "--json"))
+    assert counted[0]["kept"] == again["issues"]["kept"]
+    assert lab.funnel().issues == default.issues
+    digests = {
+        row["profile"]: row["settings"]
+        for name in ("default", again["profile"])
+        for row in read_table(lab.layout.verdicts(REPO, name)).to_pylist()
+        if row["criterion"] == "comment-scale"
+    }
+    assert digests["default"] != digests[again["profile"]]
+    built = lab.build("qa", profile=again["profile"])
+    profile = read_provenance(built.path)["profile"]
+    assert (profile["name"], profile["extends"]) == (again["profile"], ["default"])
+    assert profile["settings"]["comment-scale"]["minimum"] == 5
+    assert profile["description"] == "default with comment-scale.minimum=5"
+    lab.filter(profile=again["profile"])
+    assert lab.trace(f"qa:{REPO}#5", dataset=built.path, verify=True).exit_code == 0
 
 
 def test_an_own_profile_that_did_not_filter_is_named_by_its_path(

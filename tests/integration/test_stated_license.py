@@ -92,9 +92,9 @@ def test_a_backup_says_it_or_nobody_does(tmp_path: Path, stated: bool) -> None:
     backup = tmp_path / "backup.jsonl"
     backup.write_bytes(orjson.dumps(entry) + b"\n")
     lab = Workspace(tmp_path / "lab")
-    lab.from_backup("o/r", backup)
+    lab.mine("o/r", from_backup=backup)
     assert license(lab, "o/r") == (("ISC", "backup") if stated else (None, None))
-    lab.from_backup("o/r", backup, license="MIT")
+    lab.mine("o/r", from_backup=backup, license="MIT")
     assert license(lab, "o/r") == ("MIT", "stated by the user")
 
 

@@ -9,10 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from goldpan.commands.tasks import tasks_app
-from goldpan.core.errors import DatasetError, GoldpanError, PublishError, UsageError
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
@@ -20,6 +18,7 @@ from goldpan.datasets.importing import import_files, import_task
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task import Task
 from tests.hub import Hub
+from tests.invoking import invoke
 from tests.tasks import own_files, own_task
 
 QUIET = Reporter(quiet=True)
@@ -32,10 +31,8 @@ def toy(directory: Path, *changes: tuple[str, str]) -> Task:
 
 def run(*arguments: object) -> tuple[int, Any]:
     """Run a command of `goldpan tasks` with --json."""
-    done = CliRunner().invoke(tasks_app, [*map(str, arguments), "--json"])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.exit_code, json.loads(done.stdout)
+    done = invoke("tasks", *map(str, arguments), "--json")
+    return done.exit_code, json.loads(done.stdout or done.stderr)
 
 
 def test_a_dataset_comes_out(tmp_path: Path) -> None:
@@ -124,9 +121,7 @@ def test_projects_that_are_not_given_are_missing(tmp_path: Path) -> None:
     assert code == 3
     assert len(output["missing"]) == 15
     assert "usergrid" not in output["missing"]
-    done = CliRunner().invoke(
-        tasks_app, ["import", "story_points", str(path), "--workspace", str(tmp_path / "w")]
-    )
+    done = invoke("tasks", "import", "story_points", path, "--workspace", tmp_path / "w")
     assert "Partial: 15 projects were not given" in done.stdout
     assert "repo:usergrid: 2 are 480 fewer than the registry says" in done.stdout
 
@@ -217,15 +212,14 @@ def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: H
     hub.add("org/toy", "toy.csv", b"something else")
     common = ("import", "toy_issues", "--workspace", tmp_path / "w")
     for arguments in ((), ("--download",), ("--download", "--revision", "main")):
-        with pytest.raises(UsageError):
-            run(*common, *arguments)
+        assert run(*common, *arguments)[0] == 2
     assert not hub.requests
     code, output = run(*common, "--download", "--revision", commit)
     assert (code, output["rows"], output["exact"]) == (0, 4, True)
-    with pytest.raises(PublishError, match=r"has no dataset org/toy"):
-        run(*common, "--download", "--revision", "0" * 40)
-    with pytest.raises(UsageError, match="not on the Hugging Face Hub"):
-        run("import", "sentiment", "--download", "--workspace", tmp_path / "w")
+    code, output = run(*common, "--download", "--revision", "0" * 40)
+    assert (code, "has no dataset org/toy" in output["error"]["problem"]) == (1, True)
+    code, output = run("import", "sentiment", "--download", "--workspace", tmp_path / "w")
+    assert (code, "not on the Hugging Face Hub" in output["error"]["problem"]) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -240,8 +234,8 @@ def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: H
     ],
 )
 def test_wrong_use_is_told(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    with pytest.raises(GoldpanError, match=message):
-        run(*arguments, "--workspace", tmp_path)
+    code, output = run(*arguments, "--workspace", tmp_path)
+    assert (code, message in output["error"]["problem"]) == (2, True)
 
 
 def test_lists_and_tasks_are_shown(tmp_path: Path) -> None:
@@ -251,10 +245,9 @@ def test_lists_and_tasks_are_shown(tmp_path: Path) -> None:
     assert [(task["name"], task["imported"]) for task in listed] == [("toy_issues", True)]
     _, shown = run("show", "toy_issues", "--workspace", tmp_path)
     assert shown["source"]["license"] == "MIT"
-    runner = CliRunner()
-    done = runner.invoke(tasks_app, ["show", "issue_type", "--workspace", str(tmp_path)])
+    done = invoke("tasks", "show", "issue_type", "--workspace", tmp_path)
     assert "goldpan build issue-type --profile nlbse22" in done.stdout
-    done = runner.invoke(tasks_app, ["list", "--workspace", str(tmp_path)])
+    done = invoke("tasks", "list", "--workspace", tmp_path)
     assert "43 tasks, 1 in the workspace" in done.stdout
 
 

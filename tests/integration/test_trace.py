@@ -167,7 +167,7 @@ def test_reviews_and_runs_of_tests_are_links_of_the_chain(copy: Workspace, tmp_p
     assert set(broken(trace(copy, traced.id, verify=True))) == {"reviews"}
     if not (copy.root / "verification" / REPO).exists():
         return  # nothing isolates foreign code here
-    lab.build("issue-resolution", profile="verified", verified=True)
+    lab.build("issue-resolution", profile="verified", require="verified")
     traced = trace(copy, examples(copy, "issue-resolution")[0]["id"], verify=True)
     assert traced.holds
     (log,) = (copy.root / "verification" / REPO).glob("1-2/after-1.report")

@@ -15,9 +15,9 @@ from goldpan import load
 from goldpan.core.config import CONFIG_FILE
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import sealed_json
-from goldpan.datasets.export.export import ExportName
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import read_provenance
+from goldpan.operations.values import ExportName
 from tests.console import run
 from tests.demo_workspace import attempt, goldpan, make_demo
 from tests.examples import write
@@ -160,7 +160,7 @@ def test_a_hostile_dataset_writes_nothing_elsewhere_and_runs_nothing(
         file.write_bytes(sealed_json(provenance))
     before = sorted(tmp_path.rglob("*"))
     with suppress(DatasetError, UsageError):
-        load(data).export(form, tmp_path / "out")
+        load(data).export(to=form, output=tmp_path / "out")
     after = [path for path in sorted(tmp_path.rglob("*")) if tmp_path / "out" not in path.parents]
     assert [path for path in after if path != tmp_path / "out"] == before
     assert not list(tmp_path.parent.glob("*evil*"))

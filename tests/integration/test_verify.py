@@ -379,15 +379,15 @@ def test_the_demos_proved_fixes_are_built_and_resolve_what_they_say(tmp_path: Pa
     )  # fmt: skip
     assert verified["counts"] == {"verified": 9}
     output = tmp_path / "proved"
-    built = goldpan("build", "issue-resolution", "--profile", "verified", "--verified",
+    built = goldpan("build", "issue-resolution", "--profile", "verified", "--require", "verified",
                     "--workspace", str(lab), "--output", str(output))  # fmt: skip
     assert "issue-resolution: 9 examples" in built
     rows = load(output).to_arrow().to_pylist()
     assert {row["verification"] for row in rows} == {"verified"}
     assert all(row["FAIL_TO_PASS"] and row["environment_setup_commit"] for row in rows)
-    wrong = attempt("build", "qa", "--verified", "--workspace", str(lab))
+    wrong = attempt("build", "qa", "--require", "verified", "--workspace", str(lab))
     assert wrong.code == 2
-    assert "qa has no tests to verify by" in wrong.err
+    assert "qa has no review 'verified'" in wrong.err
     other = attempt("verify", str(lab / "datasets" / "qa"), "--workspace", str(lab))
     assert other.code == 2
     assert "of the family qa" in other.err

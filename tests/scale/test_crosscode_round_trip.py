@@ -271,7 +271,7 @@ def test_a_registry_task_may_say_its_type() -> None:
     [
         ({"type": ["Generation", "Songs"]}, "odd: settings.crosscode.type"),
         ({"number": 0}, "odd: settings.crosscode.number"),
-        ({"color": "red"}, "odd: settings.crosscode.color"),
+        ({"color": "red"}, "odd: the key settings.crosscode.color is unknown"),
         ("red", "odd: settings.crosscode"),
     ],
 )

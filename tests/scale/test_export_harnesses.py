@@ -151,7 +151,7 @@ def exported(tmp_path: Path, family: Family, to: Any) -> tuple[Path, dict[str, s
     else:
         rows = [example(family, number) for number in (1, 2)]
     dataset = write(tmp_path / "lab", family, rows, name=family.name).directory
-    load(dataset).export(to, tmp_path / "out")
+    load(dataset).export(to=to, output=tmp_path / "out")
     moved = (tmp_path / "out").rename(tmp_path / "moved here")
     written = [json.loads(line) for line in (moved / "test.jsonl").read_text().splitlines()]
     name = "input" if to == "inspect" else "prompt"
@@ -216,7 +216,7 @@ def test_lm_eval_scores_references_one_and_nonsense_zero(
 
 def test_swebench_loads_its_rows(tmp_path: Path, harnesses: Path) -> None:
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, [fix(1), fix(2)]).directory
-    load(dataset).export("swe-bench", tmp_path / "out")
+    load(dataset).export(to="swe-bench", output=tmp_path / "out")
     code = (
         "import sys\n"
         "from swebench.harness.utils import load_swebench_dataset as load\n"
@@ -230,7 +230,7 @@ def test_swebench_loads_its_rows(tmp_path: Path, harnesses: Path) -> None:
 
 def test_harbor_takes_its_tasks(tmp_path: Path, harbor: Path) -> None:
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, [fix(1), fix(2)]).directory
-    load(dataset).export("harbor", tmp_path / "out")
+    load(dataset).export(to="harbor", output=tmp_path / "out")
     code = (
         "import sys\n"
         "from pathlib import Path\n"

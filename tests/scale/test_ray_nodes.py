@@ -30,6 +30,7 @@ from goldpan.execution.verify_all import verify_all
 from goldpan.filters.duplicates import shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.operations.values import Execution
 from goldpan.plan.cluster import PlanCluster, open_cluster
 from goldpan.plan.file import load_plan
 from tests.engine_work import take_gpus
@@ -192,20 +193,20 @@ def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:
     """Take the stages of two repositories one by one; nothing differs from what the plan made."""
     (lab.path / "verdicts" / "duplicates.parquet").unlink()
     source = str(sources / "{name}.git")
-    assert set(lab.normalize(engine="ray", address=address)) == {SLUICE, PAN}
-    paired = lab.pair(engine="ray", address=address)
+    cluster = Execution("ray", address)
+    assert set(lab.normalize(execution=cluster)) == {SLUICE, PAN}
+    paired = lab.pair(execution=cluster)
     assert {result.repo for result in paired} == {SLUICE, PAN}
-    histories = lab.clone(source=source, engine="ray", address=address)
-    assert {history.repo for _, history in histories} == {SLUICE, PAN}
-    judged = lab.filter(engine="ray", address=address)
+    histories = lab.clone(source=source, execution=cluster)
+    assert {fetched.history.repo for fetched in histories} == {SLUICE, PAN}
+    judged = lab.filter(execution=cluster)
     assert [result.issues.rows > 0 for result in judged] == [True, True]
     (lab.path / "verdicts" / "duplicates.parquet").unlink()  # which building finds anew
     again = lab.build(
         "qa",
         split="random:0.4,0.3,0.3",
         output=sources / "questions",
-        engine="ray",
-        address=address,
+        execution=Execution("ray", address),
     )
     assert rows_of(again.path) == rows_of(lab.path / "datasets" / "questions")
 
@@ -220,7 +221,7 @@ def test_a_machine_that_does_not_see_the_plan_is_named(cluster: TwoNodes, tmp_pa
     path.write_text(PLAN, encoding="utf-8")
     file = load_plan(path)
     path.unlink()
-    with open_cluster("ray", cluster.address) as ray:
+    with open_cluster(Execution("ray", cluster.address)) as ray:
         assert ray is not None
         machines = PlanCluster(ray, file, goldpan.Workspace(tmp_path / "lab"), Notes())
         with pytest.raises(EngineError, match=r"machine 127.0.0.1 .* does not see the files in"):

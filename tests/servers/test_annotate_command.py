@@ -250,3 +250,45 @@ def test_reviews_are_filled_in_where_somebody_wants_it(
         assert "left 6 of 7 suggestions as they were (86%)" in output
     agreement = json.loads(goldpan("annotate", "agreement", "--project", "seen", "--json").out)
     assert (agreement["filled_in"], agreement["accepted"], agreement["dataset"]) == (14, 13, None)
+
+
+PLAN = """
+workspace = "place"
+[repositories]
+listed = ["prospector/sluice"]
+[mine]
+enabled = false
+[clone]
+enabled = false
+[[dataset]]
+name = "edits"
+family = "code-edit"
+[annotate.push]
+project = "planned"
+form = "fix-pair"
+dataset = "edits"
+[[dataset]]
+name = "checked"
+family = "code-edit"
+require = "fix-pair"
+"""
+
+
+def test_a_plan_stops_for_annotators_and_goes_on_with_their_decisions(
+    lab: Workspace, goldpan: Goldpan, studio: Annotators
+) -> None:
+    (lab.root.parent / "plan.toml").write_text(PLAN, encoding="utf-8")
+    stopped = json.loads(goldpan("run", "plan.toml", "--json", code=3).out)
+    units = {unit["unit"]: unit for unit in stopped["units"]}
+    assert units["dataset/edits"]["state"] == "done"
+    assert "goldpan annotate pull --project planned" in units["annotate/planned"]["lacks"][0]
+    assert units["dataset/checked"]["state"] == "skipped"
+    numbers = task_numbers(lab, "planned")
+    for number, task in numbers.items():
+        for person in (1, 2):
+            studio.answer(person, task, "unrelated" if number == min(numbers) else "fixes")
+    goldpan("annotate", "pull", "--project", "planned")
+    went_on = json.loads(goldpan("run", "plan.toml", "--json").out)
+    units = {unit["unit"]: unit for unit in went_on["units"]}
+    assert units["dataset/checked"]["state"] == "done"
+    assert len(pq.read_table(lab.dataset("checked") / "data")) == 8

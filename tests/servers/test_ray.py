@@ -89,7 +89,7 @@ def test_the_command_makes_a_cluster_of_its_own(tmp_path: Path) -> None:
     contents = []
     for engine in ("local", "ray"):
         done = run(
-            *("build", "issue-type", "--engine", engine, "--processes", "2", "--json"),
+            *("build", "issue-type", "--engine", engine, "--workers", "2", "--json"),
             *("--workspace", tmp_path, "--output", tmp_path / engine),
             folder=tmp_path,
             TMPDIR="/tmp",  # Ray's sockets lie there, whose paths have to be short

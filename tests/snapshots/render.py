@@ -1,4 +1,4 @@
-"""Renders the public names, the commands and the tables, whatever the terminal and its width."""
+"""Renders the public names and the tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
-import typer.main
 from pydantic import BaseModel
 
 import goldpan
 from goldpan import plugins
-from goldpan.cli import app
 from goldpan.core import schemas
 from goldpan.core.schemas import Table
 from goldpan.datasets.examples import FAMILIES
@@ -37,12 +35,6 @@ _TYPES: tuple[TaskType, ...] = (
 def python() -> str:
     """Return the public names of `goldpan` and `goldpan.plugins` with their signatures."""
     return "\n".join(line for module in (goldpan, plugins) for line in _module(module)) + "\n"
-
-
-def commands() -> str:
-    """Return what `--help` says of every command."""
-    program = typer.main.get_command(app)
-    return "\n".join(_command(program, "goldpan")).strip() + "\n"
 
 
 def tables() -> str:
@@ -124,25 +116,11 @@ def _plain(annotation: object) -> object:
     return _Plain(annotation) if isinstance(annotation, str) else annotation
 
 
-def _command(command: Any, name: str) -> Iterator[str]:
-    yield f"$ {name} --help"
-    yield from (line.rstrip() for line in inspect.cleandoc(command.help or "").splitlines())
-    context = command.make_context(name, [], resilient_parsing=True)
-    for parameter in command.params:
-        if record := parameter.get_help_record(context):
-            yield f"  {record[0]}  {record[1]}".rstrip()
-    yield ""
-    if hasattr(command, "list_commands"):
-        for below in command.list_commands(context):
-            yield from _command(command.get_command(context, below), f"{name} {below}")
-
-
 def _columns(schema: pa.Schema) -> list[str]:
     return [f"    {f.name}: {f.type}{'' if f.nullable else ', never null'}" for f in schema]
 
 
 SNAPSHOTS: dict[str, Callable[[], str]] = {
     "python.txt": python,
-    "commands.txt": commands,
     "tables.txt": tables,
 }

@@ -13,6 +13,7 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.filters.bots import Bots, bot_sign, catalogue
+from goldpan.filters.profile import change_settings, load_profile
 from tests.filtering import LONG, build, comment, dropped, issue, judge, judge_all
 
 PEOPLE = re.findall(
@@ -69,8 +70,8 @@ def test_catalogue_is_in_order() -> None:
 
 
 def test_unknown_rule_is_an_error() -> None:
-    with pytest.raises(UsageError, match="login_rule = 'regex'"):
-        Bots(login_rule="regex")
+    with pytest.raises(UsageError, match=r"bots\.login_rule: .*'words' or 'contains'"):
+        change_settings(load_profile("default"), {"bots.login_rule": "regex"})
 
 
 def matches(texts: list[str]) -> list[bool]:

@@ -177,11 +177,14 @@ def test_a_gh_that_does_not_run_is_no_token(programs: Path) -> None:
     [
         ("via =", "not valid TOML"),
         ("\udcff", "not valid TOML"),
-        ("color = 1", "unknown settings: color. It may hold api_url, via"),
+        ("color = 1", "goldpan.toml, line 1: the key color is unknown. It may hold api_url, via"),
         (f'github_token = "{FIRST}"', "Tokens belong in the environment variable GITHUB_TOKEN"),
-        ("via = 3", "--via 3 is unknown. Choose auto, graphql or rest"),
+        ("via = 3", "goldpan.toml, line 1: via = 3 is unknown. Choose auto, graphql or rest"),
         ("via = ['rest']", "is unknown. Choose auto, graphql or rest"),
-        ("since = 'never'", "--since never is not a date. Write it as 2024-08-01"),
+        (
+            "since = 'never'",
+            "goldpan.toml, line 1: since = 'never' is not a date. Write it as 2024-08-01",
+        ),
         ("concurrency = 'two'", "concurrency = 'two'"),
         ("concurrency = 1.5", "concurrency = 1.5"),
         ("concurrency = true", "concurrency = True"),
@@ -189,7 +192,7 @@ def test_a_gh_that_does_not_run_is_no_token(programs: Path) -> None:
         ("retries = 0", "must be at least 1"),
         ("workers = -1", "workers = -1"),
         ("timeout = nan", "timeout = nan"),
-        ("api_url = 3", "3 is not a web address"),
+        ("api_url = 3", "goldpan.toml, line 1: api_url = 3 is not a web address"),
     ],
 )
 def test_a_bad_file_is_refused_in_words(tmp_path: Path, text: str, words: str) -> None:

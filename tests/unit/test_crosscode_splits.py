@@ -99,7 +99,7 @@ def test_an_empty_side_is_named() -> None:
 
 def test_splits_are_asked_for_in_any_case() -> None:
     assert find_split("type-qa", shipped_splits()) == "Type-QA"
-    with pytest.raises(UsageError, match="Did you mean Type-QA"):
+    with pytest.raises(UsageError, match="did you mean Type-QA"):
         find_split("type-qs", shipped_splits())
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from goldpan.cli import app
 from goldpan.code.edits.edit import Edit, EditError, FileError, MalformedError, NoMatchError
 from goldpan.code.edits.files import Applied, apply_patch_files
 from goldpan.code.edits.format import format_edits
 from tests.drawing import examples
+from tests.invoking import invoke
 
 BEFORE = "one\ntwo\nthree\nfour\nfive\n"
 AFTER = "one\n2\n2b\nthree\nfour\nfive\n"
@@ -96,8 +95,8 @@ def test_the_program_says_what_it_forgave(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"one\r\ntwo \r\n")
     (tmp_path / "patch").write_text(BLOCKS)
     command = ["apply-edit", str(tmp_path / "patch"), "--root", str(tmp_path)]
-    assert CliRunner().invoke(app, command).exit_code != 0
-    done = CliRunner().invoke(app, [*command, "--lenient"])
+    assert invoke(*command).exit_code != 0
+    done = invoke(*command, "--lenient")
     assert done.exit_code == 0
     assert "ignored: block 1: white space at the ends of lines\n" in done.output
     assert (tmp_path / "a.txt").read_bytes() == b"one\r\n2\r\n2b\r\n"

@@ -118,7 +118,7 @@ def test_only_an_ordinary_file_is_a_report(tmp_path: Path) -> None:
 def test_a_recipe_names_the_key_that_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text('files = ["x"]\nsuffixes = []\ntests = [["t"]]\nformat = "xml"\n')
-    with pytest.raises(UsageError, match=r"own\.toml has a wrong format"):
+    with pytest.raises(UsageError, match=r"own\.toml, line \d+: format: "):
         load_recipes([path])
 
 

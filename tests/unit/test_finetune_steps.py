@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from goldpan.commands.runs_screen import cautions_of_steps
 from goldpan.evaluation.finetune.settings import Settings, with_enough_steps
+from goldpan.evaluation.run_shown import cautions_of_steps
 
 
 @pytest.mark.parametrize(

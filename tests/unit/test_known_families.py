@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.commands.datasets import print_traced
+from goldpan.core.show import show
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.files import write_dataset
@@ -53,7 +53,7 @@ def test_an_example_that_is_of_no_issue_is_traced_to_its_source(
     traced = trace(workspace, "story_points:00000")
     assert traced.place == {"source": "made#0"}
     assert traced.complete
-    print_traced(traced)
+    show(traced.blocks())
     output = capsys.readouterr().out
     assert "source: made#0" in output
     assert "Raw replies" not in output

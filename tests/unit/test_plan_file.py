@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.plan.file import PlanFile, check_plan, load_plan
+from goldpan.plan.check import check_plan
+from goldpan.plan.file import PlanFile, load_plan
 from goldpan.plan.record import Change, Recipe, changes, flat
 from goldpan.plan.sections import Select
 from goldpan.plan.selection import query_of
@@ -30,7 +31,7 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
         '[repositories]\nlisted = ["numpy/numpy", "https://github.com/NumPy/numpy/issues/1"]\n'
         '[[repositories.select]]\nlanguage = "Go"\nmin-stars = 5000\nlimit = 3\n'
         '[mine.licenses]\n"numpy/numpy" = "BSD-3-Clause"\n'
-        '[filter]\nprofiles = ["faun-eval"]\n'
+        '[filter]\nprofile = ["faun-eval"]\n'
         '[[dataset]]\nname = "qa"\nfamily = "qa"\nprofile = "own.toml"\nleave-out = true\n'
         '[dataset.publish]\nrepo-id = "lab/qa"\ntag = "v{year}.{month}"\n',
     )
@@ -38,8 +39,8 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
     assert read.plan.repositories.listed == ("NumPy/numpy",)
     assert read.plan.repositories.select[0].min_stars == 5_000
     assert read.plan.mine.licenses == {"numpy/numpy": "BSD-3-Clause"}
-    assert read.plan.dataset[0].leave_out
-    assert read.plan.dataset[0].publish is not None
+    assert read.datasets[0].leave_out
+    assert read.datasets[0].publish is not None
     assert read.profiles == ("faun-eval", str(tmp_path / "own.toml"))
 
 
@@ -47,13 +48,14 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
     ("text", "problem", "remedy"),
     [
         ("", "repositories is missing", "docs/plans.md"),
+        (f'{LISTED}[[dataset]]\nname = "qa"', "dataset[0].family is missing", "docs/plans.md"),
         ("[repositories]", "repositories: it names no repository", "listed ="),
-        ("[repositories]\nlist = []", "repositories: the key list is unknown", "listed"),
+        ("[repositories]\nlist = []", "line 2: the key repositories.list is unknown", "listed"),
         ('[repositories]\nlisted = ["numpy"]', "'numpy' does not name", "OWNER/NAME"),
         ("[[repositories.select]]\nlimit = 3", "select[0]: it selects among all", "min_stars"),
-        ("[[repositories.select]]\nmin-star = 3", "select[0]: the key min-star", "min_stars"),
+        ("[[repositories.select]]\nmin-star = 3", "select[0].min-star is unknown", "min_stars"),
         ('[[repositories.select]]\nlanguage = "a\\"b"', "is no word of a search", ""),
-        (LISTED + '[mine]\nsinse = "2024-01-01"', "mine: the key sinse", "Did you mean since"),
+        (LISTED + '[mine]\nsinse = "2024-01-01"', "the key mine.sinse", "Did you mean since"),
         (LISTED + '[mine]\nvia = "soap"', "mine.via", "docs/plans.md"),
         (LISTED + "[mine]\nconcurrency = true", "mine.concurrency", ""),
         (LISTED + '[clone]\nenabled = "no"', "clone.enabled", ""),
@@ -71,11 +73,11 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
             "Did you mean numpy/numpy",
         ),
         (
-            DATASET + '[[evaluation]]\nname = "e"\ndatasets = ["qas"]',
+            DATASET + '[[evaluation]]\nname = "e"\ndataset = ["qas"]',
             "builds no 'qas'",
             "Did you mean qa",
         ),
-        (DATASET + '[[evaluation]]\nname = "e"', "evaluation[0]: it names nothing", "datasets ="),
+        (DATASET + '[[evaluation]]\nname = "e"', "evaluation[0]: it names nothing", "dataset ="),
         (
             LISTED
             + "[review]\n"
@@ -99,27 +101,35 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
 @pytest.mark.parametrize(
     ("text", "problem", "remedy"),
     [
-        (LISTED + '[pair]\nrules = "faun"', "pair.rules: --rules faun is unknown", "faun-eval"),
-        (LISTED + '[filter]\nprofiles = ["faun-evl"]', "did you mean faun-eval", "default"),
+        (
+            LISTED + '[pair]\nrules = "faun"',
+            "pair.rules: There is no set of pairing rules 'faun'",
+            "faun-eval",
+        ),
+        (LISTED + '[filter]\nprofile = ["faun-evl"]', "did you mean faun-eval", "default"),
         (LISTED + '[[dataset]]\nname = "q"\nfamily = "qq"', "dataset[0].family", "Choose qa"),
-        (LISTED + "[review.options]\nmodel = 3", "review: A review has no setting", "models"),
-        (LISTED + '[review.options]\napi_key = "x"', "review: A review", "OPENAI_API_KEY"),
+        (
+            LISTED + "[review.settings]\nmodel = 3",
+            "review: A review: the key model is unknown",
+            "models",
+        ),
+        (LISTED + '[review.settings]\napi_key = "x"', "review: A review", "OPENAI_API_KEY"),
         (DATASET + 'split = "random:2"', "dataset[0].split", ""),
         (
-            DATASET + '[[evaluation]]\nname = "e"\ndatasets = ["qa"]\nmodels = ["majorty"]',
-            "evaluation[0].models",
+            DATASET + '[[evaluation]]\nname = "e"\ndataset = ["qa"]\nmodel = ["majorty"]',
+            "evaluation[0].model",
             "",
         ),
         (
             LISTED + '[[dataset]]\nname = "c"\nfamily = "crosscode"\n'
-            '[dataset.crosscode]\ntasks = ["qaa"]\nsplit = "Type-QA"',
-            "dataset[0].crosscode.tasks: There is no task 'qaa'",
-            "Did you mean qa",
+            'task = ["qaa"]\nsplit = "Type-QA"',
+            "dataset[0].task: There is no task 'qaa' (did you mean qa",
+            "goldpan tasks list",
         ),
         (
-            LISTED + '[[evaluation]]\nname = "e"\ntasks = ["sentimen"]',
-            "evaluation[0].tasks: There is no task 'sentimen'",
-            "Did you mean sentiment",
+            LISTED + '[[evaluation]]\nname = "e"\ntask = ["sentimen"]',
+            "evaluation[0].task: There is no task 'sentimen' (did you mean sentiment",
+            "goldpan tasks list",
         ),
         (
             DATASET + '[dataset.publish]\nrepo-id = "a/b"\ntag = "v{week}"',
@@ -139,14 +149,14 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
         ),
         (
             LISTED + '[[dataset]]\nname = "c"\nfamily = "code-comments"\n'
-            '[[evaluation]]\nname = "e"\ndatasets = ["c"]',
-            "evaluation[0].datasets: no task has the rows of c, of the family code-comments",
+            '[[evaluation]]\nname = "e"\ndataset = ["c"]',
+            "evaluation[0].dataset: no task has the rows of c, of the family code-comments",
             "docs/tasks.md",
         ),
         (
             LISTED + '[[dataset]]\nname = "c"\nfamily = "crosscode"\n'
-            '[dataset.crosscode]\ntasks = ["qa"]\nsplit = "Type-QA"\n'
-            '[[evaluation]]\nname = "e"\ndatasets = ["c"]',
+            'task = ["qa"]\nsplit = "Type-QA"\n'
+            '[[evaluation]]\nname = "e"\ndataset = ["c"]',
             "no task has the rows of c, of the family crosscode",
             "goldpan build crosscode import",
         ),

@@ -11,7 +11,7 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.profile import load_profile, shipped_profiles
+from goldpan.filters.profile import change_settings, load_profile, shipped_profiles
 
 PAPER = (
     "comment-scale",
@@ -127,13 +127,13 @@ def test_what_a_profile_sets_overrides_what_it_extends(tmp_path: Path) -> None:
             "Remove one extends",
         ),
         ({"one": 'extends = "one.toml"'}, "Profiles extend each other", "Remove one extends"),
-        ({"one": "extends = 3"}, "extends is not a name", 'Write extends = "default"'),
+        ({"one": "extends = 3"}, "line 1: extends: Input should be a valid string", "Correct"),
         ({"one": 'extends = "defualt"'}, "no profile 'defualt' .did you mean default", "Choose"),
-        ({"one": 'extends = "gone.toml"'}, "no profile .*gone.toml", "Check the path"),
+        ({"one": 'extends = "gone.toml"'}, "gone.toml cannot be read", "Check the file"),
         (
             {"one": 'extends = "default"\n[bots]\nlogin = 1'},
-            "bots has no setting 'login'",
-            "It has",
+            "line 3: the key bots.login is unknown",
+            "Did you mean logins",
         ),
     ],
 )
@@ -151,3 +151,51 @@ def test_precise_asks_for_a_surer_answer_and_is_else_the_default() -> None:
     assert precise.settings["answer"].least > default.settings["answer"].least
     others = {name for name in default.settings if name != "answer"}
     assert all(precise.settings[name] == default.settings[name] for name in others)
+
+
+def test_settings_are_changed_under_a_name_that_tells_which() -> None:
+    default = load_profile("default")
+    values = {"comment-scale.minimum": 50, "external-check.ignored_hosts": ("a.test",)}
+    changed = change_settings(default, values)
+    assert changed.name.startswith("default+")
+    assert changed.settings["comment-scale"].minimum == 50
+    assert changed.settings["external-check"].ignored_hosts == ("a.test",)
+    assert (changed.extends, changed.decide) == (("default",), default.decide)
+    assert changed.option == (
+        "--profile default --set comment-scale.minimum=50 "
+        "--set 'external-check.ignored_hosts=[\"a.test\"]'"
+    )
+    digests = [
+        {name: profile.digest(name) for name in default.settings} for profile in (default, changed)
+    ]
+    differing = {name for name, digest in digests[0].items() if digests[1][name] != digest}
+    assert differing == {"comment-scale", "external-check"}
+
+
+def test_the_same_settings_are_the_same_profile() -> None:
+    default = load_profile("default")
+    minimum = default.settings["comment-scale"].minimum
+    assert change_settings(default, {"comment-scale.minimum": minimum}) is default
+    changed = change_settings(default, {"near-duplicates.threshold": 1})
+    values = {"near-duplicates.threshold": 1.0, "comment-scale.minimum": minimum}
+    assert change_settings(default, values) == changed
+    assert change_settings(default, {"comment-scale.minimum": 1}).name != changed.name
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem", "remedy"),
+    [
+        ("comment-scale", 5, "--set comment-scale names no setting", "Write CRITERION.KEY=VALUE"),
+        ("coment-scale.minimum", 5, "no criterion 'coment-scale' .did you mean", "Run goldpan fil"),
+        ("decide.first", 5, "no criterion 'decide'", "Run goldpan filter --list"),
+        ("bots.login", "x", "--set: the key bots.login is unknown", "Did you mean logins"),
+        ("comment-scale.minimum", "x", "minimum: .* valid integer", "Correct it"),
+        ("answer.choice", "x", "answer.choice: .*'best', 'first'", "Correct it"),
+    ],
+)
+def test_settings_that_no_criterion_has(
+    name: str, value: object, problem: str, remedy: str
+) -> None:
+    with pytest.raises(UsageError, match=problem) as error:
+        change_settings(load_profile("default"), {name: value})
+    assert error.value.remedy.startswith(remedy)

@@ -82,9 +82,9 @@ def test_without_uv_nothing_is_read_and_doctor_tells(
     ):
         lab.verify(tmp_path / "nothing")
     with pytest.raises(GoldpanError, match="uv, which is not installed"):
-        lab.resolved(tmp_path / "nothing", tmp_path / "none.jsonl")
+        lab.evaluate.resolved(tmp_path / "nothing", predictions=tmp_path / "none.jsonl")
     with pytest.raises(UsageError, match="There is no directory"):
-        lab.verify(tmp_path / "nothing", recipes=[tmp_path / "own.toml"])
+        lab.verify(tmp_path / "nothing", sandbox=goldpan.Sandbox(recipe=[tmp_path / "own.toml"]))
     settings = load_settings({"api_url": "http://127.0.0.1:9"})
     (finding,) = (one for one in examine(settings, {}) if one.name == "uv")
     assert (finding.level, "goldpan verify needs it" in finding.message) == ("note", True)

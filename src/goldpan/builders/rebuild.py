@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.builders.build import required_reviews
+from goldpan.builders.build import VERIFIED, required_reviews
 from goldpan.builders.recipes import find_recipe
 from goldpan.builders.repository_rows import RowsRequest, read_rows, write_rows
 from goldpan.core.parquet import read_table
@@ -64,7 +64,7 @@ def rebuild_row(
         profile_of(provenance["profile"]),
         required,
         required_reviews(recipe, settings["reviews"]),
-        bool(settings.get("verified")),
+        VERIFIED in settings["reviews"],
         answer == "reviewed",
         scratch,
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
 from goldpan.builders.context import BuildContext
-from goldpan.core.errors import UnknownNameError
-from goldpan.core.plugins import with_plugins
-from goldpan.core.suggest import choices, suggested
+from goldpan.core.registry import Registry
+from goldpan.core.suggest import choices
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
@@ -52,17 +51,4 @@ RECIPES = {
         Recipe(ISSUE_RESOLUTION, "pair", issue_resolution.rows, issue_resolution.EXPLAINED),
     )
 }
-
-
-def find_recipe(name: str, others: Iterable[str] = ()) -> Recipe:
-    """Return the recipe of a family; raises `UsageError` that lists those there are.
-
-    It lists `others` too, which the caller takes where no recipe is needed.
-    """
-    recipes = with_plugins(RECIPES, "dataset")
-    if name not in recipes:
-        known = [*recipes, *others]
-        raise UnknownNameError(
-            f"There is no dataset {name!r}{suggested(name, known)}", f"Choose {choices(known)}"
-        )
-    return recipes[name]
+find_recipe = Registry("dataset", lambda: RECIPES, "dataset").find

@@ -7,8 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -20,6 +19,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.plugins import leave_out, use
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.secrets import register, register_environment
+from goldpan.core.settings_file import Source, read_toml, unknown_key
 from goldpan.core.trust import Trust, trust_of
 
 Via = Literal["auto", "graphql", "rest"]
@@ -37,7 +37,14 @@ _REPO = re.compile(rf"{_OWNER}/(?!\.{{1,2}}$)[A-Za-z0-9._-]{{1,100}}")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that a run can be told."""
+    """Everything that a run can be told.
+
+    Args:
+        retries: How often a request is tried before the run continues without it.
+        timeout: Seconds without a byte before a request is given up.
+        plugins: Python files that add criteria, models and the like; in goldpan.toml, relative to
+            that file.
+    """
 
     workspace: Path = DEFAULT_WORKSPACE
     """Where raw replies and tables lie."""
@@ -56,15 +63,12 @@ class Settings:
     at_once: int = 0
     """The most repositories to mine at once; 0 is up to 8, fewer where memory is short."""
     retries: int = 3
-    """How often a request is tried before the run continues without it and retries later."""
     patience: float = 3_600.0
     """Seconds to wait while GitHub does not answer at all."""
     timeout: float = 60.0
-    """Seconds without a byte before a request is given up."""
     workers: int = 0
     """Processes that turn raw replies into tables; 0 is one per core."""
     plugins: tuple[Path, ...] = ()
-    """Python files to load as `--plugin` does; in ``goldpan.toml``, relative to that file."""
     trust: Trust = field(default=Trust(DEFAULT_WORKSPACE, (), given=True), repr=False)
     """What `goldpan.toml` says that counts only in a workspace that the user trusts."""
     withheld: str = field(default="", repr=False)
@@ -122,7 +126,8 @@ def load_settings(
     chosen = {key: value for key, value in flags.items() if value is not None}
     named = chosen.pop("workspace", None)
     workspace = _workspace(named, environment)
-    values = read_settings_file(workspace)
+    source = _source(workspace)
+    values = dict(source.values)
     trust = _trust(workspace, str(named or ""), values, environment)
     values["plugins"] = _use_plugins(workspace, values, trust)
     of_file = "api_url" in values
@@ -131,14 +136,23 @@ def load_settings(
         of_file = False
     values |= chosen
     of_file = of_file and "api_url" not in chosen and not _is_host_of_gh(values, environment)
-    values["since"] = _time(values.get("since"))
+    given = dict(values)
+
+    def said(name: str) -> str:
+        """Return a setting as it was given, where that was in the file with its place."""
+        value = given[name]
+        if name in chosen or value is not source.values.get(name):
+            return f"--{name.replace('_', '-')} {value}"
+        return f"{source.place(name)}: {name} = {value!r}"
+
+    values["since"] = _time(values.get("since"), said)
     if "patience" in values:
-        values["patience"] = _duration(values["patience"])
+        values["patience"] = _duration(values["patience"], said)
     if not of_file:  # another server is asked, by the user's own word
         asks = tuple(text for text in trust.asks if not text.startswith("api_url"))
         trust = replace(trust, asks=asks)
     settings = replace(Settings(workspace=workspace), **values, trust=trust)
-    _check(settings)
+    _check(settings, said)
     if of_file and not trust.given:
         return settings
     command = environment.get("GOLDPAN_TOKEN_COMMAND", "")
@@ -231,28 +245,24 @@ def repository_name(text: str) -> str:
 
 def read_settings_file(workspace: Path) -> dict[str, Any]:
     """Return what a workspace's settings file says; raises `UsageError` where it is wrong."""
+    return dict(_source(workspace).values)
+
+
+def _source(workspace: Path) -> Source:
     path = workspace / CONFIG_FILE
     if not path.exists():
-        return {}
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", "Check the file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{path} is not valid TOML: {error}", "Correct or remove the file"
-        ) from None
-    if unknown := sorted(set(values) - set(FILE_SETTINGS)):
-        hint = (
-            "Tokens belong in the environment variable GITHUB_TOKEN, never in a file"
-            if any("token" in key for key in unknown)
-            else f"It may hold {', '.join(FILE_SETTINGS)}"
-        )
-        raise UsageError(f"{path} has unknown settings: {', '.join(unknown)}", hint)
-    return values
+        return Source(str(path), {})
+    source = read_toml(path)
+    for key in source.values:
+        if key not in FILE_SETTINGS:
+            cause, remedy = unknown_key(key, FILE_SETTINGS)
+            if "token" in key:
+                remedy = "Tokens belong in the environment variable GITHUB_TOKEN, never in a file"
+            raise UsageError(f"{source.place(key)}: {cause}", remedy)
+    return source
 
 
-def _time(value: object) -> datetime | None:
+def _time(value: object, said: Callable[[str], str]) -> datetime | None:
     if value is None or isinstance(value, datetime):
         moment = value
     else:
@@ -260,28 +270,28 @@ def _time(value: object) -> datetime | None:
             moment = datetime.fromisoformat(str(value))
         except ValueError:
             raise UsageError(
-                f"--since {value} is not a date", "Write it as 2024-08-01 or 2024-08-01T12:00:00Z"
+                f"{said('since')} is not a date", "Write it as 2024-08-01 or 2024-08-01T12:00:00Z"
             ) from None
     if moment is not None and moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return moment
 
 
-def _duration(value: object) -> float:
+def _duration(value: object, said: Callable[[str], str]) -> float:
     match = _DURATION.fullmatch(str(value).strip().lower())
     if not match or isinstance(value, bool):
-        raise UsageError(f"--patience {value} is not a time", "Write it as 90s, 30m or 2h")
+        raise UsageError(f"{said('patience')} is not a time", "Write it as 90s, 30m or 2h")
     return float(match[1]) * _SECONDS[match[2]]
 
 
-def _check(settings: Settings) -> None:
+def _check(settings: Settings, said: Callable[[str], str]) -> None:
     for name in ("concurrency", "at_once", "retries", "workers", "timeout", "patience"):
         value = getattr(settings, name)
         kind = (int, float) if name in ("timeout", "patience") else int
         if isinstance(value, bool) or not isinstance(value, kind) or not value >= 0:
-            raise UsageError(f"{name} = {value!r} is not a number of 0 or more", "Correct it")
+            raise UsageError(f"{said(name)} is not a number of 0 or more", "Correct it")
     if settings.via not in ("auto", "graphql", "rest"):
-        raise UsageError(f"--via {settings.via} is unknown", "Choose auto, graphql or rest")
+        raise UsageError(f"{said('via')} is unknown", "Choose auto, graphql or rest")
     if settings.concurrency < 1 or settings.retries < 1:
         raise UsageError("concurrency and retries must be at least 1", "Raise them")
     try:
@@ -291,7 +301,7 @@ def _check(settings: Settings) -> None:
         valid = False
     if not valid:
         raise UsageError(
-            f"--api-url {settings.api_url} is not a web address",
+            f"{said('api_url')} is not a web address",
             "For GitHub Enterprise write https://HOST/api/v3",
         )
     if url.username or url.password or url.query:

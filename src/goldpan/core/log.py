@@ -8,15 +8,14 @@ from __future__ import annotations
 import logging
 import sys
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 import orjson
 
 from goldpan.core.errors import UsageError
-from goldpan.core.sanitize import for_json
+from goldpan.core.sanitize import for_json, printable
 from goldpan.core.secrets import mask
-from goldpan.core.terminal import printable
 
 LOG = logging.getLogger("goldpan")
 LOG.addHandler(logging.NullHandler())  # what is told is printed elsewhere
@@ -26,11 +25,8 @@ _SERVERS = ("httpx", "httpx2")
 """Libraries whose own lines name each request with its status."""
 
 
-class LogFormat(StrEnum):
-    """How progress is told on standard error."""
-
-    PLAIN = "plain"
-    JSON = "json"
+LogFormat = Literal["plain", "json"]
+"""How progress is written on standard error."""
 
 
 class _Masked(logging.Formatter):

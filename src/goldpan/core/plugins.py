@@ -134,10 +134,10 @@ def registered(kind: Kind) -> dict[str, Any]:
     }
 
 
-def with_plugins(builtin: Mapping[str, T], kind: Kind) -> dict[str, T]:
-    """Return what Goldpan has of a kind with what plugins add.
+def added_to(builtin: Mapping[str, T], kind: Kind) -> dict[str, T]:
+    """Return what plugins add of a kind to what there is.
 
-    Raises `UsageError` where a plugin takes a name of Goldpan's own.
+    Raises `UsageError` where a plugin takes a name that is there.
     """
     added: dict[str, T] = registered(kind)
     if duplicates := sorted(builtin.keys() & added.keys()):
@@ -146,7 +146,7 @@ def with_plugins(builtin: Mapping[str, T], kind: Kind) -> dict[str, T]:
             f"{plugin.name} registers the {kind} {duplicates[0]!r}, which is one of Goldpan's own",
             "Give it another name",
         )
-    return {**builtin, **added}
+    return added
 
 
 def digests(*used: tuple[Kind, str]) -> dict[str, str]:

@@ -169,12 +169,9 @@ def broken_bodies(records: Sequence[Record]) -> Iterator[Flaw]:
 
 def damaged(flaw: Flaw, others: int = 0) -> WorkspaceError:
     """Return the error that names a flaw and offers what can be done."""
-    directory = flaw.path.parent
-    repair = "goldpan check --repair"
-    if directory.parent.parent.name == "raw":
-        repair = f"goldpan mine --repo {directory.parent.name}/{directory.name} --repair"
     also = f", and at {others:,} other places" if others else ""
     return WorkspaceError(
         f"{flaw.path} is damaged at byte {flaw.start}: {flaw.reason}{also}",
-        f"Restore the file from a copy, or run {repair}, which keeps all that is sound",
+        "Restore the file from a copy, or run goldpan check --repair, which keeps all that is "
+        "sound",
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from goldpan.core.secrets import mask
+
 CUT = "…"
 
 UNDRAWN = (
@@ -74,3 +76,8 @@ def without_tokens(text: str) -> str:
 def _escape(match: re.Match[str]) -> str:
     units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def printable(text: str) -> str:
+    """Return a text without secrets, unseen characters written out; lines stay lines."""
+    return visible(mask(text))

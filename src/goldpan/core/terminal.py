@@ -9,8 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from goldpan.core.sanitize import visible
-from goldpan.core.secrets import mask
+from goldpan.core.sanitize import printable
 
 
 class Terminal(Console):
@@ -39,11 +38,6 @@ class Terminal(Console):
         if isinstance(renderable, Text) and printable(renderable.plain) != renderable.plain:
             renderable = Text(printable(renderable.plain), renderable.style)
         return super().render(renderable, options)
-
-
-def printable(text: str) -> str:
-    """Return a text without secrets, unseen characters written out; lines stay lines."""
-    return visible(mask(text))
 
 
 def clean(value: object, style: str = "") -> Text:

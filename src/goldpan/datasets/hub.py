@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from goldpan import __version__
 from goldpan.core.errors import PublishError, TagTakenError, UsageError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.check_texts import FindPrivate
 from goldpan.datasets.hub_client import endpoint, open_hub, quiet
@@ -36,10 +37,15 @@ from goldpan.datasets.provenance import PROVENANCE, read_provenance
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _SHOWN = 5
+_MOST_CHANGES = 30
+
+
+_MOST_CHANGES = 30
+"""Files that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
-class PublishResult:
+class PublishResult(Result):
     """What was published, or with a dry run would be."""
 
     repo_id: str
@@ -54,6 +60,24 @@ class PublishResult:
     dry_run: bool
     compared: bool
     """Whether the Hub was asked what it holds; a dry run without a token asks nothing."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what was sent, or would be."""
+        for change in self.changes[:_MOST_CHANGES]:
+            yield Line(f"  {change.action} {change.path} {change.size:,} bytes")
+        if len(self.changes) > _MOST_CHANGES:
+            yield Line(f"  and {len(self.changes) - _MOST_CHANGES:,} more")
+        if self.dry_run:
+            yield Line(f"Nothing was sent. All checks passed; it would go to {self.url}")
+            if not self.compared:
+                yield Line("Without a token, the Hub's present content was not checked.")
+            return
+        if not self.changes:
+            yield Line(f"{self.url} already has the same content")
+        else:
+            yield Line(f"Published as {self.url} in commit {self.commit}")
+        if self.tag:
+            yield Line(f"Tagged {self.tag}")
 
 
 def publish(

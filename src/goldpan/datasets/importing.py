@@ -11,7 +11,7 @@ import math
 import pkgutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ import pyarrow as pa
 from goldpan import __version__
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
+from goldpan.core.registry import unknown_name
+from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import imports
 from goldpan.datasets.corrections import Corrections, corrected_batches, corrected_family
@@ -44,6 +46,7 @@ from goldpan.text.preprocessing import ordered_steps
 SEED = 42
 """Of splits, as in SELU."""
 _PROJECT = "repo:"
+_MOST_MISSING = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,15 @@ class CountCheck:
         """Whether both are equal."""
         return self.expected == self.found
 
+    @property
+    def difference(self) -> str:
+        """How many more or fewer there are than announced."""
+        by = self.found - self.expected
+        return f"{self.found:,} are {abs(by):,} {'more' if by > 0 else 'fewer'}"
+
 
 @dataclass(frozen=True, slots=True)
-class ImportResult:
+class ImportResult(Result):
     """A task's data as they were imported."""
 
     task: Task
@@ -81,6 +90,59 @@ class ImportResult:
     def exact(self) -> bool:
         """Whether all counts came out."""
         return all(check.exact for check in self.checks)
+
+    @property
+    def exit_code(self) -> int:
+        """3 where a count differs from the registry's."""
+        return 0 if self.exact else 3
+
+    def plain(self) -> dict[str, Any]:
+        """Return the rows by split, the counts, and what else is to be known."""
+        return {
+            "task": self.task.name,
+            "directory": str(self.written.directory),
+            "rows": self.written.rows,
+            "splits": {split.name: split.rows for split in self.written.splits},
+            "exact": self.exact,
+            "counts": [asdict(check) for check in self.checks],
+            "announced": [asdict(check) for check in self.announced],
+            "missing": list(self.missing),
+            "seen_in_train": None if self.overlap is None else self.overlap.plain(),
+            "date_signal": None if self.date_signal is None else asdict(self.date_signal),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the splits, and every count that differs."""
+        yield Title(self.task.name, f": {self.written.rows:,} rows")
+        yield Table(("split", "rows"), [(split.name, split.rows) for split in self.written.splits])
+        yield from map(Line, self.warnings())
+        if self.missing:
+            names = ", ".join(self.missing[:_MOST_MISSING])
+            more = " and more" * (len(self.missing) > _MOST_MISSING)
+            yield Line(f"Partial: {len(self.missing)} projects were not given: {names}{more}")
+        absent = {f"{_PROJECT}{name}" for name in self.missing}
+        for check in self.checks:
+            if not check.exact and check.what not in absent:
+                yield Line(f"{check.what}: {check.difference} than the registry says")
+        if self.exact and self.checks:
+            yield Line(f"All {len(self.checks)} counts match the registry.")
+        for check in self.announced:
+            if not check.exact and not self.missing:
+                yield Line(f"{check.what} says {check.expected:,}: {check.difference}")
+        source = self.task.source
+        if not source.url:
+            yield Line("Its source has no address: goldpan publish refuses unpublished data.")
+        elif source.license == "unknown":
+            yield Line("Its license is unknown: check the source before you share it.")
+        if source.url and source.access == "no-copy":
+            yield Line("Its source forbids copying: goldpan publish refuses it.")
+        yield Line(f"Written to {self.written.directory}")
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what is to be known before a score on these rows is quoted."""
+        yield from self.overlap.sentences() if self.overlap else ()
+        if self.date_signal is not None and (sentence := self.date_signal.sentence()):
+            yield sentence
 
 
 def import_task(
@@ -245,9 +307,7 @@ def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[st
     if not name and task.source.access == "built":
         raise UsageError(*how_to_get(task))
     if name not in readers():
-        raise UsageError(
-            f"{task.name}: there is no reader {name!r}", f"Choose {', '.join(readers())}"
-        )
+        raise unknown_name("reader", name, readers(), where=task.name)
     read: Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
     read = import_module(f"{imports.__name__}.{name}").read
     return read

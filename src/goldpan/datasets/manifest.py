@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.result import Block, Line, Table
 from goldpan.datasets.family import Family
 from goldpan.datasets.gold import GoldScore
 from goldpan.datasets.splits import SplitReport
@@ -75,6 +76,28 @@ class Written:
     def files(self) -> tuple[DataFile, ...]:
         """The Parquet files of all splits."""
         return tuple(file for split in self.splits for file in split.files)
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was written as plain data."""
+        return {
+            "directory": str(self.directory),
+            "family": self.family.name,
+            "examples": self.rows,
+            "splits": {split.name: split.rows for split in self.splits},
+            "straddling_groups": self.report.straddling,
+            "dropped_by_split": self.report.dropped,
+        }
+
+    def table(self, rows: str = "examples") -> Table:
+        """Return the splits as a table; `rows` says what a row is."""
+        sizes = {split.name: sum(file.size for file in split.files) for split in self.splits}
+        cells = [(split.name, split.rows, sizes[split.name]) for split in self.splits]
+        return Table(("split", rows, "bytes"), cells)
+
+    def dropped_blocks(self, what: str = "near duplicates of examples") -> Iterator[Block]:
+        """Yield how many rows the split dropped, if any."""
+        if self.report.dropped:
+            yield Line(f"  {self.report.dropped:,} dropped: {what} in another split")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pyarrow as pa
 
@@ -40,6 +40,28 @@ class Overlap:
     def repeated(self) -> int:
         """How many test rows have a text that stands in train, exactly or nearly."""
         return len(self.rows["text"]) + len(self.rows["near"])
+
+    def plain(self) -> dict[str, int]:
+        """Return how many test rows resemble train, by kind, as plain data."""
+        return {"test": self.test, **{kind: len(rows) for kind, rows in self.rows.items()}}
+
+    def sentences(self) -> list[str]:
+        """Return what is to be known of a test that resembles train, the worst first."""
+        share = self.repeated / self.test if self.test else 0.0
+        sentences = []
+        if self.repeated:
+            start = "WARNING: " if share >= ALARM else "Warning: " if share >= WARNING else ""
+            exact, near = (len(self.rows[kind]) for kind in ("text", "near"))
+            sentences.append(
+                f"{start}{self.repeated:,} of {self.test:,} test rows ({share:.1%}) have a text "
+                f"that is also in train ({exact:,} exactly, {near:,} nearly)"
+            )
+        for kind, noun in (("document", "documents"), ("project", "projects")):
+            if rows := self.rows.get(cast("Kind", kind)):
+                sentences.append(
+                    f"{len(rows):,} of {self.test:,} test rows are of {noun} that are in train"
+                )
+        return sentences
 
 
 def find_overlap(

@@ -10,17 +10,57 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.suggest import suggested
 from goldpan.datasets.import_files import table_rows
+from goldpan.datasets.importing import ImportResult
 from goldpan.datasets.task import TaskType
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _MOST_LABELS = 100
 _FEWEST_ROWS = 10
 _SHOWN = 8
+_MOST_LISTED, _LONGEST_LISTED = 24, 40
 _POSITIVE = ("1", "1.0", "true", "yes", "y")
 """Values of which the label is the positive class, whatever the numbers of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedTask(Result):
+    """A task that was made of a table, with the rows that were imported."""
+
+    imported: ImportResult
+    file: Path
+
+    @property
+    def exit_code(self) -> int:
+        """As that of the import."""
+        return self.imported.exit_code
+
+    def plain(self) -> dict[str, Any]:
+        """Return the import, the file and the type."""
+        return {
+            **self.imported.plain(),
+            "file": str(self.file),
+            "type": self.imported.task.type,
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the import, what the file says, and what to do next."""
+        yield from self.imported.blocks()
+        task = self.imported.task
+        names = ", ".join(
+            sanitize.line(name, _LONGEST_LISTED) for name in task.label_names[:_MOST_LISTED]
+        )
+        more = len(task.label_names) - _MOST_LISTED
+        of = {
+            "regression": "numbers",
+            "binary": f"the positive class is {names.replace(', ', ', the other ')}",
+        }.get(task.type, f"labels {names}{f' and {more:,} more' if more > 0 else ''}")
+        yield Line(f"{self.file}: {task.type}, {of}")
+        yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")
 
 
 @dataclass(slots=True)
@@ -70,7 +110,7 @@ def _arguments(name: str, files: Sequence[Path], text: Sequence[str], label: str
             f"{name!r} cannot name a task: names have lower-case letters, digits and underscores"
         )
     if not files:
-        yield "no file is named: --file reports.csv"
+        yield "no file is named, such as reports.csv"
     if not text:
         yield "no column of texts is named: --text title --text body"
     if not label:

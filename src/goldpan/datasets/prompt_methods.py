@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from goldpan.core.errors import UsageError
+from goldpan.core.registry import Registry
 
 Side = Literal["train", "evaluation"]
 
@@ -39,8 +39,4 @@ METHODS = {
 """All methods by name."""
 
 
-def find_method(name: str) -> Method:
-    """Return the method of that name; raises `UsageError` that lists them."""
-    if name not in METHODS:
-        raise UsageError(f"There is no method {name!r}", f"Choose {', '.join(METHODS)}")
-    return METHODS[name]
+find_method = Registry("method", lambda: METHODS).find

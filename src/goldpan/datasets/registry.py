@@ -11,12 +11,11 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from goldpan.core.errors import UnknownNameError, UsageError, cause_of
+from goldpan.core.errors import UsageError
 from goldpan.core.own_tasks import tasks_directory
-from goldpan.core.plugins import with_plugins
-from goldpan.core.suggest import question
+from goldpan.core.registry import Registry
 from goldpan.datasets.task import Task
-from goldpan.datasets.task_file import read_task
+from goldpan.datasets.task_file import read_path
 
 __all__ = [
     "find_task",
@@ -37,6 +36,20 @@ def load_tasks(own: Path | None = None) -> dict[str, Task]:
     A directory that does not exist holds no task. Raises `UsageError` for a file that is no task,
     or that bears the name of a shipped one.
     """
+    return _registry(own).entries()
+
+
+def find_task(name: str, own: Path | None = None) -> Task:
+    """Return the task of that name; raises `UsageError` that lists near matches."""
+    return _registry(own).find(name)
+
+
+def _registry(own: Path | None) -> Registry[Task]:
+    remedy = "Run goldpan tasks list to see all tasks"
+    return Registry("task", lambda: _files_of(own), "task", lambda item: item[0], remedy)
+
+
+def _files_of(own: Path | None) -> dict[str, Task]:
     shipped = _shipped_tasks()
     mine = [path for path in task_paths(own) if path.parent == own]
     added = {task.name: task for task in map(read_path, mine)}
@@ -45,17 +58,7 @@ def load_tasks(own: Path | None = None) -> dict[str, Task]:
             f"{own}/{twice[0]}{_ENDING} has the name of a task that ships with Goldpan",
             "Give the file another name",
         )
-    return dict(sorted(with_plugins({**shipped, **added}, "task").items()))
-
-
-def find_task(name: str, own: Path | None = None) -> Task:
-    """Return the task of that name; raises `UsageError` that lists near matches."""
-    tasks = load_tasks(own)
-    if name in tasks:
-        return tasks[name]
-    hint = question(name.replace("-", "_"), tasks, 3)
-    remedy = f"{hint} Run goldpan tasks list to see all tasks"
-    raise UnknownNameError(f"There is no task {name!r}", remedy.lstrip())
+    return {**shipped, **added}
 
 
 def tasks_of_family(family: str, tasks: Mapping[str, Task]) -> list[str]:
@@ -73,15 +76,6 @@ def task_paths(own: Path | None = None) -> list[Path]:
     """Return the files of all tasks: the shipped ones, then those of the directory `own`."""
     shipped = [Path(str(path)) for path in _SHIPPED.iterdir() if path.name.endswith(_ENDING)]
     return [*sorted(shipped), *(sorted(own.glob(f"*{_ENDING}")) if own is not None else ())]
-
-
-def read_path(path: Path) -> Task:
-    """Read the task of one file; raises `UsageError` where it is none."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {cause_of(error)}", "Check the file") from None
-    return read_task(str(path), text)
 
 
 @cache

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Block, Line, Result
 from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
 from goldpan.datasets.imports.table import SETTINGS
@@ -43,11 +44,23 @@ class TaskProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedFiles:
+class CheckedFiles(Result):
     """What checking all files found."""
 
     tasks: int
     problems: tuple[TaskProblem, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something is wrong."""
+        return 1 if self.problems else 0
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield every problem and their number."""
+        yield from (Line(str(problem)) for problem in self.problems)
+        count = len(self.problems)
+        found = f"{count} problem{'' if count == 1 else 's'}" if count else "no problem"
+        yield Line(f"{self.tasks} tasks, {found}")
 
 
 def check_files(own: Path | None = None) -> CheckedFiles:

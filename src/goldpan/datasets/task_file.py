@@ -3,86 +3,56 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
-from functools import cache
-from pathlib import PurePath
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from goldpan.core.errors import UsageError
-from goldpan.core.suggest import question
+from goldpan.core.settings_file import Source, parse_toml, read_toml
 from goldpan.datasets.licenses import UNKNOWN
-from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource
+from goldpan.datasets.task import Task
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
-_TASK_KEYS = frozenset(field.name for field in fields(Task))
-_PARTS: dict[str, type] = {"source": TaskSource, "prompt": TaskPrompt, "columns": TaskColumns}
+_PAGE = "docs/tasks.md"
+
+
+def read_path(path: Path) -> Task:
+    """Read the task of one file; raises `UsageError` where it is none."""
+    return _named(read_toml(path, _PAGE))
 
 
 def read_task(file: str, text: str) -> Task:
     """Read the text of a task's file; the name of the file, without `.toml`, is the task's.
 
-    Raises `UsageError` that names the file, the key and the remedy.
+    Raises `UsageError` that names the file, the line, the key and the remedy.
     """
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} is not valid TOML: {error}", "Correct it") from None
-    name = PurePath(file).name.removesuffix(".toml")
+    return _named(parse_toml(file, text, _PAGE))
+
+
+def _named(source: Source) -> Task:
+    name = Path(source.name).name.removesuffix(".toml")
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{file}: {name!r} is not a name for a task",
+            f"{source.name}: {name!r} is not a name for a task",
             "Name the file in snake_case: small letters, digits and underscores, such as "
             "issue_type.toml",
         )
-    if "name" in values:
-        raise UsageError(f"{file}: name is given twice", "Remove it; the file's name says it")
-    return task_of({**values, "name": name}, file)
+    return _task(source, source.named(name))
 
 
 def task_of(values: Mapping[str, Any], source: str) -> Task:
     """Make a task of plain data; raises `UsageError` that begins with `source`."""
-    unknown = list(_unknown_keys(values))
-    problems = [f"{problem} ({remedy[:1].lower()}{remedy[1:]})" for problem, remedy in unknown]
-    task_values = {key: value for key, value in values.items() if key in _TASK_KEYS}
-    try:
-        task = _adapter().validate_python(_with_texts(_with_defaults(task_values)))
-    except ValidationError as error:
-        problems += [_problem_text(part) for part in error.errors(include_url=False)]
-        if len(problems) == 1:
-            missing = problems[0].endswith(" is missing")
-            remedy = f"{'Add' if missing else 'Correct'} it. {_HELP}"
-            raise UsageError(f"{source}: {problems[0]}", remedy) from None
-    if len(problems) == 1:
-        raise UsageError(f"{source}: {unknown[0][0]}", unknown[0][1])
-    if problems:
-        many = f"{len(problems)} things are missing or wrong: {'; '.join(problems)}"
-        raise UsageError(f"{source}: {many}", f"Correct them all. {_HELP}")
-    return task
+    return _task(Source(source, values, _PAGE), values)
 
 
-def _problem_text(error: Any) -> str:
-    """Return what is wrong with one key."""
-    key = _path(error["loc"])
-    if error["type"] in ("missing", "missing_argument"):
-        return f"{key} is missing"
-    return f"{key}: {error['msg']}"
+def _task(source: Source, values: Mapping[str, Any]) -> Task:
+    return source.read(Task, _with_texts(_with_defaults(values)))
 
 
 def plain_task(task: Task) -> dict[str, Any]:
     """Return a task as plain data, of which `task_of` makes the same task again."""
     return asdict(task)
-
-
-_HELP = "docs/tasks.md describes every key"
-
-
-@cache
-def _adapter() -> TypeAdapter[Task]:
-    return TypeAdapter(Task)
 
 
 def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,22 +105,3 @@ def _with_texts(values: Mapping[str, Any]) -> dict[str, Any]:
         for label in labels
     ]
     return {**values, "labels": named}
-
-
-def _unknown_keys(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    tables: list[tuple[str, object, type]] = [("", values, Task)]
-    tables += [(f"{name}.", values.get(name), kind) for name, kind in _PARTS.items()]
-    labels = values.get("labels")
-    if isinstance(labels, list | tuple):
-        tables += [(f"labels[{at}].", label, Label) for at, label in enumerate(labels)]
-    for prefix, table, kind in tables:
-        names = [field.name for field in fields(kind)]
-        for key in table if isinstance(table, Mapping) else ():
-            if key not in names:
-                remedy = question(str(key), names) or f"It may hold {', '.join(names)}"
-                yield f"the key {prefix}{key} is unknown", remedy
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in location]
-    return "".join(parts).removeprefix(".")

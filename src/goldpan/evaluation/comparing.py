@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing_task import compare_on_task
 from goldpan.evaluation.comparison_result import (
@@ -16,7 +17,7 @@ from goldpan.evaluation.comparison_result import (
 )
 from goldpan.evaluation.comparison_units import complete, on_one_split, systems_of
 from goldpan.evaluation.higher_is_better import ranking_score
-from goldpan.evaluation.runs import Run
+from goldpan.evaluation.runs import Run, read_runs, require_runs
 from goldpan.evaluation.statistics.calibrated import (
     ROPE,
     answer_on_new_rows,
@@ -36,6 +37,31 @@ _MOST_ALONE = 20
 """Models that are compared on each of a few tasks alone: pairs grow with their square."""
 _MOST_NAMED = 4
 _BAYESIAN_ROPE = 0.1
+
+
+def compare_stored(
+    workspace: Workspace,
+    tasks: Mapping[str, Task],
+    names: Collection[str],
+    question: Question,
+    *,
+    required: Collection[str] = (),
+    models: Collection[str] = (),
+    protocol: str = "",
+) -> ComparisonResult:
+    """Compare the stored runs of the tasks of these names, of all where none is named.
+
+    Raises `UsageError` where a task that is `required`, a model or the protocol has no run, and
+    what `compare_runs` raises.
+    """
+    every = read_runs(workspace, tasks=names)
+    require_runs("task", required, {run.task for run in every})
+    require_runs("model", models, {run.model for run in every})
+    runs = [run for run in every if not models or run.model in models]
+    if protocol:
+        require_runs("protocol", [protocol], {run.record.protocol.name for run in runs})
+        runs = [run for run in runs if run.record.protocol.name == protocol]
+    return compare_runs(runs, every, tasks, question, keep_models=bool(models))
 
 
 def compare_runs(

@@ -6,15 +6,14 @@ what they did; each says its known defects, and reports show them.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from goldpan.core.errors import UsageError
-from goldpan.core.suggest import question
+from goldpan.core.registry import Registry, files_in
+from goldpan.core.settings_file import read_toml
 from goldpan.datasets.task import Task
 from goldpan.text.preprocessing import ordered_steps
 
@@ -130,23 +129,11 @@ def _listed(steps: Sequence[str]) -> str:
     return ", ".join(steps) or "no step"
 
 
-def find_protocol(name: str) -> Protocol:
-    """Return a protocol; raises `UsageError` that lists those there are."""
-    available = protocols()
-    if name not in available:
-        remedy = f"{question(name, available)} Choose {', '.join(available)}"
-        raise UsageError(f"There is no protocol {name!r}", remedy.lstrip())
-    return available[name]
-
-
 @cache
-def protocols() -> dict[str, Protocol]:
-    """Return all protocols by name."""
-    by_name = {}
-    for path in sorted(_SHIPPED.iterdir(), key=lambda entry: entry.name):
-        if path.name.endswith(".toml"):
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
-            data["defects"] = tuple(data.get("defects", ()))
-            name = path.name.removesuffix(".toml")
-            by_name[name] = Protocol(name, **data)
-    return by_name
+def _shipped() -> dict[str, Protocol]:
+    sources = {name: read_toml(path) for name, path in files_in(_SHIPPED).items()}
+    return {name: source.read(Protocol, source.named(name)) for name, source in sources.items()}
+
+
+PROTOCOLS = Registry("protocol", _shipped)
+protocols, find_protocol = PROTOCOLS.entries, PROTOCOLS.find

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -23,8 +23,9 @@ from goldpan.code.edits.parse import parse_edits
 from goldpan.code.split_patch import split_patch
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.proportions import Estimate, wilson
+from goldpan.core.result import Block, Line, Result, Table
 from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
-from goldpan.execution.resolve import Outcome, Resolution
+from goldpan.execution.resolve import EXPLAINED, Outcome, Resolution
 
 RESOLVED: Outcome = "resolved"
 _IDS = ("instance_id", "id")
@@ -59,7 +60,7 @@ class Similarity:
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedResult:
+class ResolvedResult(Result):
     """The score of a set of patches by execution."""
 
     resolutions: tuple[Resolution, ...]
@@ -67,6 +68,52 @@ class ResolvedResult:
     """The share of instances that are resolved, with its 95 % interval (Wilson)."""
     patches: tuple[PatchScore, ...]
     """One a patch that was given."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the share, the outcomes and what similarity says of the same patches."""
+        return {
+            "resolved": asdict(self.resolved),
+            "counts": self.counts,
+            "similarity": {"resolved": asdict(self.right), "not_resolved": asdict(self.wrong)},
+            "separation": self.separation,
+            "instances": [
+                {
+                    "id": resolution.instance.id,
+                    "outcome": resolution.outcome,
+                    "failed": resolution.failed,
+                    "restored": resolution.restored,
+                }
+                for resolution in self.resolutions
+            ],
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how many issues are resolved, and what similarity says of the same patches."""
+        share, count = self.resolved, self.counts.get("resolved", 0)
+        if share.value is not None:
+            yield Line(
+                f"{count:,} of {len(self.resolutions):,} issues are resolved, {share.value:.1%} "
+                f"[{share.low:.1%}, {share.high:.1%}]"
+            )
+        yield Table(
+            ("outcome", "rows", "meaning"),
+            [(outcome, rows, EXPLAINED[outcome]) for outcome, rows in self.counts.items()],
+        )
+        if bent := sum(bool(resolution.restored) for resolution in self.resolutions):
+            yield Line(
+                f"{bent:,} patches change tests or what configures them, which was undone (--json)"
+            )
+        for name, alike in (("resolve", self.right), ("do not", self.wrong)):
+            if alike.codebleu is not None:
+                yield Line(
+                    f"Of {alike.patches:,} patches that {name}, CodeBLEU is {alike.codebleu:.3f}, "
+                    f"{alike.exact:,} equal the merged fix"
+                )
+        if self.separation is not None:
+            yield Line(
+                "CodeBLEU puts a patch that resolves its issue above one that does not in "
+                f"{self.separation:.0%} of pairs (50% is guessing)"
+            )
 
     @property
     def counts(self) -> dict[Outcome, int]:

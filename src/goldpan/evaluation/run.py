@@ -30,6 +30,7 @@ from goldpan.core.locks import hold_lock
 from goldpan.core.parquet import write_table
 from goldpan.core.progress import Reporter
 from goldpan.core.resources import write_file
+from goldpan.core.result import Block, Result
 from goldpan.core.sealed import sealed_json
 from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.date_neighbors import date_signal
@@ -44,6 +45,7 @@ from goldpan.evaluation.protocol import Protocol, in_part
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.run_identity import identity, run_directory
 from goldpan.evaluation.run_parts import Part, parts_of
+from goldpan.evaluation.run_shown import run_blocks
 from goldpan.evaluation.stored import (
     PREDICTIONS,
     RESULT,
@@ -60,7 +62,7 @@ from goldpan.llm.budget import Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Result):
     """A finished run."""
 
     directory: Path
@@ -68,6 +70,14 @@ class RunResult:
     """The content of `result.json`."""
     again: bool
     """Whether it was finished before."""
+
+    def plain(self) -> Mapping[str, Any]:
+        """Return the content of `result.json`."""
+        return self.result
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield its scores; what makes them worth less comes first."""
+        return run_blocks(self)
 
     @property
     def record(self) -> RunRecord:

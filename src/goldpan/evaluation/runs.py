@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table
-from goldpan.core.suggest import suggested
+from goldpan.core.registry import unknown_name
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation.metrics.result import Scores
 from goldpan.evaluation.record import RunRecord
@@ -93,10 +93,7 @@ def require_runs(noun: str, names: Collection[str], available: Collection[str]) 
     """Raise `UsageError` that lists near matches for a task, model or protocol without a run."""
     for name in names:
         if name not in available:
-            raise UsageError(
-                f"There is no stored run for the {noun} {name!r}{suggested(name, available)}",
-                f"There are runs of {', '.join(sorted(available))}",
-            )
+            raise unknown_name(f"stored run for the {noun}", name, sorted(available))
 
 
 def _no_runs(

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from goldpan.core.errors import UsageError, cause_of
+from goldpan.core.registry import Registry, files_in
+from goldpan.core.settings_file import read_toml
 from goldpan.execution.command import SYSTEM_PATH
 from goldpan.execution.reports import ReportFormat
 
-_SHIPPED = files("goldpan.execution") / "recipes"
+_SHIPPED = Registry("shipped recipe", partial(files_in, files("goldpan.execution") / "recipes"))
 
 
 class _Fields(BaseModel):
@@ -205,13 +206,9 @@ def load_recipes(own: Sequence[Path] = ()) -> tuple[Recipe, ...]:
 
     Raises `UsageError` naming the file and the key that is wrong.
     """
-    shipped = sorted(
-        (Path(str(path)) for path in _SHIPPED.iterdir() if path.name.endswith(".toml")),
-        key=lambda path: path.name,
-    )
     return (
         *(replace(_read(path), is_own=True) for path in own),
-        *(_read(path) for path in shipped),
+        *(_read(Path(str(path))) for path in _SHIPPED),
     )
 
 
@@ -235,18 +232,7 @@ def _in_home(value: str) -> str:
     return str(Path(value).expanduser()) if value.startswith("~/") else value
 
 
-def _shipped(path: Path, name: object) -> bytes:
-    """Return the shipped recipe that a recipe extends; raises `UsageError` where there is none."""
-    files = {entry.name.removesuffix(".toml"): entry for entry in _SHIPPED.iterdir()}
-    if name not in files:
-        raise UsageError(
-            f"The recipe {path} extends {name!r}, which is no shipped recipe",
-            f"Name one of {', '.join(sorted(files))}",
-        )
-    return files[str(name)].read_bytes()
-
-
-def _merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     variables = own.get("variables", {})
     if isinstance(variables, dict):  # else validation tells
         variables = {**base.get("variables", {}), **variables}
@@ -254,21 +240,11 @@ def _merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> Recipe:
-    try:
-        content = path.read_bytes()
-        table = tomllib.loads(content.decode())
-        if "extends" in table:
-            base = _shipped(path, table.pop("extends"))
-            content = base + content
-            table = _merged(tomllib.loads(base.decode()), table)
-        fields = _Fields.model_validate(table)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {cause_of(error)}", "Check the recipe") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise UsageError(
-            f"The recipe {path} has a wrong {key}: {first['msg']}",
-            "docs/verification.md describes the keys of a recipe",
-        ) from None
-    return Recipe(path.stem, hashlib.sha256(content).hexdigest(), path.absolute().parent, fields)
+    source = read_toml(path, "docs/verification.md")
+    text, table = source.text, dict(source.values)
+    if "extends" in table:
+        base = read_toml(_SHIPPED.find(table.pop("extends"), where=source.place("extends")))
+        text = base.text + text
+        table = _merged(base.values, table)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Recipe(path.stem, digest, path.absolute().parent, source.read(_Fields, table))

@@ -121,7 +121,7 @@ def resolve_all(
         if record is None or record.proof.verdict != "verified":
             raise UsageError(
                 f"{instance.id} is not verified in {workspace.root}",
-                "Run goldpan verify on the dataset, and build it again with --verified",
+                "Run goldpan verify on the dataset, and build it again with --require verified",
             )
         text = answers.get(instance.id)
         if text is None or not text.strip():

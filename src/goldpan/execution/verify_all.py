@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import GitError, UsageError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace
 from goldpan.execution.isolation import find_isolation
-from goldpan.execution.outcome import Verdict
+from goldpan.execution.outcome import EXPLAINED, Verdict
 from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import Instance, Record, Settings, hold_verification
@@ -26,13 +28,58 @@ from goldpan.git.prefetch import prefetch
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
-    """What running the tests of a dataset's rows proved."""
+class Verification(Result):
+    """The result of running the tests of a dataset's rows."""
 
     records: tuple[Record, ...]
     """One an instance, in the order of rows."""
     isolation: str
     """What kept foreign code apart."""
+    dataset: str = ""
+    """The dataset of the rows and how it was built, in a few words."""
+    choice: str = ""
+    """The options that choose its rules and profile."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the verdicts, with the tests that stand behind each."""
+        return {
+            "isolation": self.isolation,
+            "counts": self.counts,
+            "instances": [
+                {
+                    "id": record.instance.id,
+                    "verdict": record.proof.verdict,
+                    "detail": record.detail,
+                    "FAIL_TO_PASS": record.proof.fail_to_pass,
+                    "PASS_TO_PASS": record.proof.pass_to_pass,
+                    "broken": record.proof.broken,
+                    "flaky": record.proof.flaky,
+                }
+                for record in self.records
+            ],
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how many rows have each verdict, and what limits it."""
+        if self.dataset:
+            yield Line(self.dataset)
+        yield Table(
+            ("verdict", "rows", "meaning"),
+            [(verdict, count, EXPLAINED[verdict]) for verdict, count in self.counts.items()],
+        )
+        yield Line(f"Isolated by: {self.isolation}")
+        if later := sum(bool(record.environment.get("fallback")) for record in self.records):
+            yield Line(
+                f"{later:,} rows have packages of any date, because those of their commit's date "
+                "cannot be installed (build.log says why)"
+            )
+        if refused := sum(bool(record.environment.get("refused")) for record in self.records):
+            yield Line(
+                f"{refused:,} rows asked for hosts other than the package index's while they were "
+                "built (refused in record.json); --network full lets them"
+            )
+        if self.counts.get("verified"):
+            yield Line(f"Next: goldpan build issue-resolution{self.choice} --require verified")
 
     @property
     def counts(self) -> dict[Verdict, int]:

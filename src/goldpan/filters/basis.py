@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from goldpan.core.result import Block, Line
 from goldpan.core.workspace import UNPAIRED, Workspace
 
 
@@ -47,6 +48,27 @@ def stored_profiles(workspace: Workspace, repo: str) -> dict[str, list[str]]:
     return {rules: profiles for rules, profiles in stored.items() if rules != UNPAIRED or profiles}
 
 
+def basis_blocks(bases: Sequence[Basis]) -> Iterator[Block]:
+    """Yield what stands behind repositories, a line for those of which the same is true."""
+    repos: dict[Basis, list[str]] = {}
+    for basis in bases:
+        repos.setdefault(replace(basis, repo=""), []).append(basis.repo)
+    for basis, names in repos.items():
+        line = _line(basis)
+        yield Line(f"{', '.join(names)}: {line}" if len(repos) > 1 else line)
+
+
+def stored_blocks(stored: Mapping[str, Sequence[str]]) -> Iterator[Block]:
+    """Yield by which rules and profiles a repository was paired and filtered."""
+    parts = []
+    for rules, profiles in stored.items():
+        pairs = "without pairs" if rules == UNPAIRED else f"--rules {rules}"
+        by = ", ".join(f"--profile {name}" for name in profiles)
+        parts.append(f"{pairs} ({by or 'not filtered'})")
+    if parts:
+        yield Line(f"Stored: {', '.join(parts)}")
+
+
 def _find(workspace: Workspace, repo: str, profile: str | None) -> Basis:
     rules = workspace.rules_of(repo)
     others = tuple(name for name in workspace.paired_by(repo) if name != rules)
@@ -58,3 +80,15 @@ def _find(workspace: Workspace, repo: str, profile: str | None) -> Basis:
         profile,
         tuple(name for name in profiles if name != profile),
     )
+
+
+def _line(basis: Basis) -> str:
+    text = "Not paired" if basis.rules is None else f"Pairs by rules {basis.rules}"
+    text += _other_names(basis.other_rules, "--rules")
+    if basis.profile is not None:
+        text += f"; profile {basis.profile}{_other_names(basis.other_profiles, '--profile')}"
+    return text
+
+
+def _other_names(names: Sequence[str], option: str) -> str:
+    return f" (also stored: {', '.join(f'{option} {name}' for name in names)})" if names else ""

@@ -8,15 +8,15 @@ bots stands in `bots.toml` (FAUN-Eval, section 3.3.1, Robot Detection).
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 import duckdb
 import pyarrow as pa
 
-from goldpan.filters.settings import require
+from goldpan.core.settings_file import read_toml
 
 # "-bot", "_robot", "bot-", "-bot-", "-bot2" as words, and "...Bot" as the last word of a name in
 # camel case. "robot-" is no sign: people call themselves so.
@@ -42,7 +42,7 @@ class Bots:
 
     types: tuple[str, ...] = ("bot",)
     """GitHub's account types that are bots."""
-    login_rule: str = "words"
+    login_rule: Literal["words", "contains"] = "words"
     """words: `bot` as a word of the login. contains: the letters `bot` anywhere in it."""
     catalogue: bool = True
     """Whether the bots listed in `bots.toml` count."""
@@ -54,9 +54,6 @@ class Bots:
     """Whether a text that begins like a known automatic response is a bot's."""
     repeated: int = 10
     """A comment of at least 80 characters under this many issues is a bot's; 0 turns this off."""
-
-    def __post_init__(self) -> None:
-        require("bots.login_rule", self.login_rule, ("words", "contains"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,7 @@ class Catalogue:
 @cache
 def catalogue() -> Catalogue:
     """Return the catalogue of bots that ships with Goldpan."""
-    data = tomllib.loads((files("goldpan.filters") / "bots.toml").read_text(encoding="utf-8"))
+    data = read_toml(files("goldpan.filters") / "bots.toml").values
     responses = [
         Response(response["name"], tuple(response["starts"]), tuple(response["examples"]))
         for response in data["responses"]

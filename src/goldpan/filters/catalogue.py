@@ -9,15 +9,9 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from goldpan.core.plugins import with_plugins
+from goldpan.core.registry import Registry
 from goldpan.filters import issues, pairs
 from goldpan.filters.criterion import AnyCriterion
-
-
-def criteria() -> dict[str, AnyCriterion]:
-    """Return all criteria by name, those that judge issues first."""
-    criteria_by_name = with_plugins(_shipped(), "criterion")
-    return dict(sorted(criteria_by_name.items(), key=lambda item: item[1].subject))
 
 
 @cache
@@ -28,3 +22,14 @@ def _shipped() -> dict[str, AnyCriterion]:
         for module in iter_modules(package.__path__)
     ]
     return {criterion.name: criterion for criterion in criteria}
+
+
+CRITERIA = Registry(
+    "criterion",
+    _shipped,
+    "criterion",
+    order=lambda item: item[1].subject,
+    remedy="Run goldpan filter --list to see all criteria",
+)
+"""Those that judge issues come first."""
+criteria = CRITERIA.entries

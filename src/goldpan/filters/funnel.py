@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.query import connect
+from goldpan.core.result import Block, Result, Table, Title
 from goldpan.core.workspace import Workspace
+from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import profile_verdicts, read_verdicts
 
 PLURAL: Mapping[Subject, str] = {"issue": "issues", "pair": "fix pairs"}
+_BAR = 24
+_COLUMNS = ("criterion", "out", "undecided", "only", "left", "share", "most frequent reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,53 @@ class Funnel:
     rows: int
     kept: int
     steps: tuple[Step, ...]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how many subjects are kept, and a row for each criterion."""
+        yield Title(PLURAL[self.subject], f": {self.rows:,} in, {self.kept:,} kept")
+        if self.rows:
+            yield Table(
+                _COLUMNS,
+                [(*_counts(step), self._bar(step), _reason(step)) for step in self.steps],
+                dim=frozenset(n for n, step in enumerate(self.steps) if not step.decides),
+                wide=frozenset(_COLUMNS[-2:]),
+            )
+
+    def _bar(self, step: Step) -> str:
+        return "" if step.left is None else "█" * round(_BAR * step.left / self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Funnels(Result):
+    """The funnels of issues and of fix pairs."""
+
+    issues: Funnel
+    pairs: Funnel
+    basis: tuple[Basis, ...]
+    """Which pairing rules and which profile stand behind each repository."""
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return each funnel with what stands behind it."""
+        basis = [asdict(item) for item in self.basis]
+        return [{**asdict(funnel), "basis": basis} for funnel in (self.issues, self.pairs)]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what stands behind the funnels, then each."""
+        yield from basis_blocks(self.basis)
+        yield from self.issues.blocks()
+        yield from self.pairs.blocks()
+
+
+def _counts(step: Step) -> tuple[object, ...]:
+    only = step.only if step.decides else None
+    return step.criterion, step.out, step.undecided or None, only, step.left
+
+
+def _reason(step: Step) -> str:
+    if not step.reasons:
+        return ""
+    reason, count = max(step.reasons.items(), key=lambda item: (item[1], item[0]))
+    return f"{reason} {count:,}"
 
 
 _COUNTS = """
@@ -153,16 +205,15 @@ def _count_kept(verdicts: pa.Table, subject: Subject) -> int:
     return (pc.max(counts).as_py() or 0) - len(subjects)
 
 
-def read_funnels(
-    workspace: Workspace, repos: Sequence[str], profile: Profile
-) -> tuple[Funnel, Funnel]:
+def read_funnels(workspace: Workspace, repos: Sequence[str], profile: Profile) -> Funnels:
     """Return the funnels of issues and of fix pairs over repositories, from stored verdicts.
 
     Raises `WorkspaceError` where a repository was not filtered by this profile, or other criteria
     decided then.
     """
     verdicts = pa.concat_tables([profile_verdicts(workspace, repo, profile) for repo in repos])
-    return (
+    return Funnels(
         count_funnel(verdicts, "issue", profile.decide),
         count_funnel(verdicts, "pair", profile.decide),
+        tuple(find_basis(workspace, repos, profile.name)),
     )

@@ -8,11 +8,12 @@ changed threshold costs its own criterion alone.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,13 +24,14 @@ from goldpan.core.errors import UsageError
 from goldpan.core.parquet import count_rows, read_metadata, read_table, write, writer
 from goldpan.core.plugins import blamed, plugin_command
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace, publish
-from goldpan.filters.basis import Basis, find_basis
+from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion, Subject
 from goldpan.filters.funnel import Funnel, count_funnel
-from goldpan.filters.profile import Profile
+from goldpan.filters.profile import Profile, setting_texts
 from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.filters.stored import (
     INPUTS_KEY,
@@ -48,7 +50,7 @@ _SUBJECTS: dict[Subject, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class FilterResult:
+class FilterResult(Result):
     """The result of filtering a repository."""
 
     repo: str
@@ -64,6 +66,74 @@ class FilterResult:
     basis: Basis
     """Which pairs were judged, and by which profile."""
     seconds: float
+    changed: tuple[str, ...] = ()
+    """Settings over those of the profile that it is built on: ``CRITERION.KEY=VALUE``."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what was judged, and the funnels of issues and of fix pairs."""
+        rows = self.issues.rows + self.pairs.rows
+        yield Title(
+            self.repo,
+            f" by profile {self.profile}: {rows:,} subjects in {self.seconds:.1f} s, "
+            f"{len(self.judged)} criteria judged, {len(self.reused)} reused",
+        )
+        yield from basis_blocks([self.basis])
+        yield from self.issues.blocks()
+        yield from self.pairs.blocks()
+        if self.pairs.rows and not self.cloned:
+            yield Line(
+                "Some criteria need the history of the code: "
+                f"run goldpan clone --repo {self.repo}, then goldpan filter again"
+            )
+        if self.changed:
+            yield Line(
+                f"Later commands use these verdicts, by {', '.join(self.changed)}, "
+                f"with --profile {self.profile}"
+            )
+
+
+class FilterResults(Results[FilterResult]):
+    """The results of filtering repositories, and where what they drop was written."""
+
+    __slots__ = ("dropped", "rejects")
+
+    def __init__(
+        self, items: Iterable[FilterResult], rejects: Path | None = None, dropped: int = 0
+    ) -> None:
+        super().__init__(items)
+        self.rejects = rejects
+        self.dropped = dropped
+        """How many subjects `rejects` holds."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield each result, then where what is dropped was written."""
+        yield from super().blocks()
+        if self.rejects is not None:
+            yield Line(f"{self.dropped:,} dropped subjects are in {self.rejects}")
+
+
+class CriterionList(Results[FilterResult]):
+    """The criteria, and which of them decide in a profile; nothing was judged."""
+
+    __slots__ = ("profile",)
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(())
+        self.profile = profile
+
+    def plain(self) -> dict[str, Any]:
+        """Return the profile with all its settings."""
+        return self.profile.plain()
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what each criterion means and whether it decides."""
+        yield Table(
+            ("criterion", "judges", "decides", "definition", "source"),
+            [
+                (each.name, each.subject, name in self.profile.decide, each.definition, each.source)
+                for name, each in self.profile.criteria().items()
+            ],
+        )
 
 
 def run_filters(
@@ -131,7 +201,8 @@ def _filter(
 ) -> FilterResult:
     started = time.monotonic()
     inputs = inputs_digest(workspace, repo)
-    earlier = _Earlier(workspace.verdicts(repo, profile.name), inputs)
+    names = (profile.name, *profile.extends[:1])
+    earlier = _Earlier([workspace.verdicts(repo, name) for name in names], inputs)
     judged: list[str] = []
     reused: list[str] = []
     bots = profile.settings["bots"]
@@ -173,6 +244,7 @@ def _filter(
             workspace.clone(repo).exists(),
             find_basis(workspace, [view.repo], profile.name)[0],
             time.monotonic() - started,
+            tuple(setting_texts(profile.changed)),
         )
 
 
@@ -242,15 +314,18 @@ def _show_to_pairs(view: RepoView, rows: pa.Table) -> None:
 
 
 class _Earlier:
-    """The verdicts of the last run, as far as its tables were these."""
+    """The verdicts of the last run, as far as its tables were these.
 
-    def __init__(self, path: Path, inputs: str) -> None:
+    Where the profile has none, those of the one that it extends: most criteria are set alike.
+    """
+
+    def __init__(self, paths: Sequence[Path], inputs: str) -> None:
         self._verdicts: pa.Table | None = None
-        if path.exists():
-            metadata = read_metadata(path)
-            if metadata.get(INPUTS_KEY) == inputs.encode():
+        for path in paths:
+            if path.exists() and read_metadata(path).get(INPUTS_KEY) == inputs.encode():
                 self._verdicts = read_table(path)
                 self._profile = read_stored_profile(path)
+                break
 
     def rows(self, criterion: AnyCriterion | StoredCriterion, profile: Profile) -> pa.Table | None:
         """Return what the criterion said with the same settings, if it did."""

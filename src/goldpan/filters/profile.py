@@ -12,31 +12,27 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-import tomllib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Any
 
 import orjson
 
 from goldpan import __version__
-from goldpan.core.errors import UnknownNameError, UsageError, cause_of
+from goldpan.core.errors import UsageError
 from goldpan.core.plugins import digests, plugin_command
-from goldpan.core.suggest import choices, suggested
-from goldpan.filters.catalogue import criteria
+from goldpan.core.registry import Registry, files_in
+from goldpan.core.settings_file import Source, read_toml
+from goldpan.filters.catalogue import CRITERIA, criteria
 from goldpan.filters.criterion import AnyCriterion, StoredCriterion
 
-_SHIPPED = files("goldpan.filters") / "profiles"
+_PAGE = "docs/filtering.md"
 _KEYS = ("extends", "description", "decide")
 """What a profile's file says beside the settings of criteria."""
-_NAMES: Mapping[object, str] = {
-    bool: "true or false",
-    int: "an integer",
-    float: "a number",
-    str: "a string",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +51,15 @@ class Profile:
     stored: Mapping[str, StoredCriterion] = field(default_factory=dict)
     """Criteria whose plugins are not loaded, as verdicts by this profile tell of them."""
     given: str = ""
-    """What --profile takes for it where it is no name: the path of its file."""
+    """What --profile takes for it where that is not its name: the path of its file, or the
+    profile whose settings it changes."""
+    changed: Mapping[str, Any] = field(default_factory=dict)
+    """What --set changes of that profile, by CRITERION.KEY."""
 
     @property
     def option(self) -> str:
-        """Return the option by which a command takes this profile."""
-        return f"--profile {shlex.quote(self.given or self.name)}"
+        """Return the options by which a command takes this profile."""
+        return _option(self.given or self.name, self.changed)
 
     def criteria(self) -> dict[str, AnyCriterion | StoredCriterion]:
         """Return all criteria known here or from verdicts, those that judge issues first."""
@@ -107,18 +106,13 @@ class StoredProfile:
     """Those of plugins."""
 
 
-def shipped_profiles() -> list[str]:
-    """Return the names of the profiles that come with Goldpan."""
-    return sorted(
-        path.name.removesuffix(".toml")
-        for path in _SHIPPED.iterdir()
-        if path.name.endswith(".toml")
-    )
-
-
-def profile_text(name: str) -> str:
-    """Return the TOML of a profile that comes with Goldpan."""
-    return (_SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
+PROFILES = Registry(
+    "profile",
+    partial(files_in, files("goldpan.filters") / "profiles"),
+    remedy="Choose {names}, or give a path that ends in .toml",
+)
+"""Those that come with Goldpan."""
+shipped_profiles = PROFILES.names
 
 
 def profile_name(name: str) -> str:
@@ -133,23 +127,85 @@ def load_profile(name: str, stored: StoredProfile | None = None) -> Profile:
     Criteria whose plugins are not loaded are those of `stored`. Raises `UsageError` for an unknown
     profile, criterion or setting, a value of another type, or profiles that extend each other.
     """
+    judged = stored.criteria if stored is not None else {}
     if stored is not None and not name.endswith(".toml") and name not in shipped_profiles():
-        return _read(name, stored.stated, stored.extends, stored, "")
-    label, values = _load(name)
+        return _read(name, _source(name, stored.stated), stored.extends, judged, "")
+    label, source = profile_name(name), _load(name)
+    values = dict(source.values)
     chain: dict[Path | str, str] = {_identity(name): name}
     while "extends" in values:
-        base = values.pop("extends")
-        if not isinstance(base, str):
-            raise UsageError(f"Profile {label}: extends is not a name", 'Write extends = "default"')
+        base = source.read(str, values.pop("extends"), ("extends",))
         if base.endswith(".toml"):
             base = str(Path(list(chain.values())[-1]).parent / base)
         if _identity(base) in chain:
             circle = " extends ".join([*chain.values(), base])
             raise UsageError(f"Profiles extend each other: {circle}", "Remove one extends")
         chain[_identity(base)] = base
-        values = _over(_load(base)[1], values)
+        values = _over(_load(base).values, values)
     extends = tuple(Path(parent).stem for parent in list(chain.values())[1:])
-    return _read(label, values, extends, stored, name if name.endswith(".toml") else "")
+    source = replace(source, values=values)
+    return _read(label, source, extends, judged, name if name.endswith(".toml") else "")
+
+
+def change_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
+    """Return a profile with other settings of criteria, which are given by ``CRITERION.KEY``.
+
+    Its name ends in their digest, so that verdicts by it lie beside those by the profile itself,
+    which is returned where nothing changes. Raises `UsageError` as `load_profile` does.
+    """
+    by_criterion = _by_criterion(profile, settings)
+    stated = _over(dict(profile.stated), by_criterion)
+    given = profile.given or profile.name
+    source = Source("--set", stated, _PAGE)
+    new = _read(profile.name, source, profile.extends, profile.stored, given, settings)
+    changed = {
+        f"{criterion}.{key}": new.settings_of(criterion)[key]
+        for criterion, keys in by_criterion.items()
+        for key in keys
+        if new.settings_of(criterion)[key] != profile.settings_of(criterion)[key]
+    }
+    if not changed:
+        return profile
+    digest = hashlib.sha256(orjson.dumps(changed, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
+    description = f"{profile.name} with {', '.join(setting_texts(changed))}"
+    stated = _over(dict(profile.stated), _by_criterion(profile, changed))
+    return replace(
+        new,
+        name=f"{profile.name}+{digest}",
+        description=description,
+        extends=(profile.name, *profile.extends),
+        stated={**stated, "description": description},
+        changed=changed,
+    )
+
+
+def _by_criterion(profile: Profile, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return settings by ``CRITERION.KEY`` as a profile's file states them."""
+    by_criterion: dict[str, dict[str, Any]] = {}
+    for name, value in sorted(settings.items()):
+        criterion, _, key = name.partition(".")
+        if not key:
+            raise UsageError(
+                f"--set {name} names no setting of a criterion",
+                "Write CRITERION.KEY=VALUE, such as comment-scale.minimum=50",
+            )
+        _require_criterion(f"--set {name}", criterion, list(profile.settings))
+        plain = list(value) if isinstance(value, tuple) else value
+        by_criterion.setdefault(criterion, {})[key] = plain
+    return by_criterion
+
+
+def setting_texts(changed: Mapping[str, Any]) -> list[str]:
+    """Return settings as --set takes them: ``CRITERION.KEY=VALUE``."""
+    return [
+        f"{name}={value if isinstance(value, str) else orjson.dumps(value).decode()}"
+        for name, value in sorted(changed.items())
+    ]
+
+
+def _option(given: str, changed: Mapping[str, Any]) -> str:
+    settings = [f" --set {shlex.quote(text)}" for text in setting_texts(changed)]
+    return f"--profile {shlex.quote(given)}{''.join(settings)}"
 
 
 def _in_order(
@@ -164,14 +220,15 @@ def profile_of(plain: Mapping[str, Any]) -> Profile:
     Raises `UsageError` where it names a criterion or a setting that is not known here.
     """
     values = {**plain["settings"], "description": plain["description"], "decide": plain["decide"]}
-    return _read(str(plain["name"]), values, tuple(plain.get("extends", ())), None, "")
+    name = str(plain["name"])
+    return _read(name, _source(name, values), tuple(plain.get("extends", ())), {}, "")
 
 
 def _identity(name: str) -> Path | str:
     return Path(name).resolve() if name.endswith(".toml") else name
 
 
-def _over(base: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+def _over(base: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     """Return the values of a profile over those of the one that it extends.
 
     What describes that one need not be true of this.
@@ -183,118 +240,60 @@ def _over(base: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     return both
 
 
-def _load(name: str) -> tuple[str, dict[str, Any]]:
-    """Return the label of a profile and what its file says."""
-    label = profile_name(name)
-    if name.endswith(".toml"):
-        path = Path(name)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise UsageError(
-                f"There is no profile {name}", "Check the path, which is relative to this directory"
-            ) from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"The profile {name} cannot be read: {cause_of(error)}", "Check it"
-            ) from None
-        if label in shipped_profiles():
-            raise UsageError(
-                f"The profile {name} has the name of one that ships with Goldpan",
-                "Give the file another name",
-            )
-    elif name in shipped_profiles():
-        text = profile_text(name)
-    else:
+def _load(name: str) -> Source:
+    """Return what the file of a profile says."""
+    if not name.endswith(".toml"):
+        return read_toml(PROFILES.find(name), _PAGE)
+    if profile_name(name) in shipped_profiles():
         raise UsageError(
-            f"There is no profile {name!r}{suggested(name, shipped_profiles())}",
-            f"Choose {choices(shipped_profiles())}, or give a path that ends in .toml",
+            f"The profile {name} has the name of one that ships with Goldpan",
+            "Give the file another name",
         )
-    try:
-        return label, tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"The profile {name} is not valid TOML: {error}", "Correct it") from None
+    return read_toml(Path(name), _PAGE)
+
+
+def _source(name: str, stated: Mapping[str, Any]) -> Source:
+    return Source(f"Profile {name}", stated, _PAGE)
 
 
 def _read(
     label: str,
-    stated: Mapping[str, Any],
+    source: Source,
     extends: tuple[str, ...],
-    stored: StoredProfile | None,
+    judged: Mapping[str, StoredCriterion],
     given: str,
+    changed: Mapping[str, Any] = MappingProxyType({}),
 ) -> Profile:
     known = criteria()
-    judged = stored.criteria if stored is not None else {}
     elsewhere = {name: criterion for name, criterion in judged.items() if name not in known}
     available = list(_in_order({**known, **elsewhere}))
-    values = dict(stated)
+    values = dict(source.values)
     description = str(values.pop("description", ""))
-    decide = values.pop("decide", available)
-    if not isinstance(decide, list):
-        raise UsageError(f"Profile {label}: decide is not a list", 'Write decide = ["bots", ...]')
-    if twice := sorted(
-        {str(criterion_name) for criterion_name in decide if decide.count(criterion_name) > 1}
-    ):
-        raise UsageError(f"Profile {label}: decide names {twice[0]} twice", "Name it once")
+    decide = source.read(tuple[str, ...], values.pop("decide", available), ("decide",))
+    if twice := sorted({name for name in decide if decide.count(name) > 1}):
+        raise UsageError(f"{source.place('decide')}: decide names {twice[0]} twice", "Name it once")
     for name in (*decide, *values):
-        if name not in available:
-            raise UnknownNameError(
-                f"Profile {label}: there is no criterion {name!r}"
-                f"{suggested(str(name), [*available, *_KEYS])}",
-                "Run goldpan filter --list to see all criteria",
-            )
+        where = source.place(name if name in values else "decide")
+        _require_criterion(where, name, available)
     settings: dict[str, Any] = {
-        name: _settings(label, criterion, values.get(name, {})) for name, criterion in known.items()
+        name: source.read(criterion.settings, values[name], (name,))
+        if name in values
+        else criterion.settings()
+        for name, criterion in known.items()
     }
+    option = _option(given or label, changed)
     for name, criterion in elsewhere.items():
         if values.get(name, {}) != criterion.stated:
             raise UsageError(
                 f"Profile {label} changed the settings of {name}, which a plugin judges by",
-                "Run "
-                + plugin_command(
-                    criterion.plugins, f"filter --profile {shlex.quote(given or label)}"
-                ),
+                f"Run {plugin_command(criterion.plugins, f'filter {option}')}",
             )
         settings[name] = criterion.settings
     return Profile(
-        label, description, tuple(decide), settings, extends, dict(stated), elsewhere, given
+        label, description, decide, settings, extends, dict(source.values), elsewhere, given
     )
 
 
-def _settings(label: str, criterion: AnyCriterion, stated: object) -> Any:
-    if not isinstance(stated, dict):
-        raise UsageError(
-            f"Profile {label}: {criterion.name} is not a table", f"Write [{criterion.name}]"
-        )
-    kinds = get_type_hints(criterion.settings)
-    names = [field.name for field in fields(criterion.settings)]
-    values = {}
-    for key, value in stated.items():
-        if key not in names:
-            raise UsageError(
-                f"Profile {label}: {criterion.name} has no setting {key!r}{suggested(key, names)}",
-                f"It has {', '.join(names) or 'none'}",
-            )
-        values[key] = _typed(f"Profile {label}: {criterion.name}.{key}", value, kinds[key])
-    return criterion.settings(**values)
-
-
-def _typed(label: str, value: object, kind: object) -> object:
-    """Return a TOML value as the type of its setting: bool, int, float, str, words, a choice."""
-    if get_origin(kind) is Literal:
-        if value in get_args(kind):
-            return value
-        raise UsageError(
-            f"{label} = {value!r} is not a choice", f"Choose {', '.join(get_args(kind))}"
-        )
-    if kind == tuple[str, ...]:
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-        raise UsageError(f"{label} is not a list of strings", "Correct the profile")
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is not kind:
-        raise UsageError(
-            f"{label} = {value!r} is not {_NAMES.get(kind, kind)}", "Correct the profile"
-        )
-    return value
+def _require_criterion(where: str, name: str, available: Sequence[str]) -> None:
+    if name not in available:
+        raise CRITERIA.unknown(name, [*available, *_KEYS], where)

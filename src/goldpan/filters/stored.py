@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
 
 from goldpan import __version__
-from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_metadata, read_table
 from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.sealed import file_digest, verify_parquet
-from goldpan.core.suggest import choices, suggested
 from goldpan.core.workspace import DEFAULT_RULES, Workspace
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import StoredCriterion
 from goldpan.filters.profile import (
+    PROFILES,
     Profile,
     StoredProfile,
+    change_settings,
     load_profile,
     profile_name,
     shipped_profiles,
@@ -45,11 +47,17 @@ _INPUTS = (
 )
 
 
-def find_profile(workspace: Workspace, repos: Sequence[str], name: str) -> Profile:
+def find_profile(
+    workspace: Workspace,
+    repos: Sequence[str],
+    name: str,
+    settings: Mapping[str, Any] | None = None,
+) -> Profile:
     """Return a profile by the path of its file, or by its name: a shipped or a stored one.
 
-    Criteria whose plugins are not loaded are those that verdicts on the repositories tell of.
-    Raises `UsageError` as `load_profile` does.
+    `settings` of criteria, by ``CRITERION.KEY``, take the place of its own. Criteria whose
+    plugins are not loaded are those that verdicts on the repositories tell of. Raises `UsageError`
+    as `load_profile` does.
     """
     label = profile_name(name)
     paths = [path for repo in repos for path in _verdict_files(workspace, repo)]
@@ -57,12 +65,10 @@ def find_profile(workspace: Workspace, repos: Sequence[str], name: str) -> Profi
     own.sort(key=lambda path: path.parent.name != workspace.rules)
     stored = next(filter(None, map(read_stored_profile, own)), None)
     if stored is not None or name.endswith(".toml") or name in shipped_profiles():
-        return load_profile(name, stored)
-    known = list(dict.fromkeys([*shipped_profiles(), *sorted(path.stem for path in paths)]))
-    raise UsageError(
-        f"There is no profile {name!r}{suggested(name, known)}",
-        f"Choose {choices(known)}, or give a path that ends in .toml",
-    )
+        profile = load_profile(name, stored)
+        return change_settings(profile, settings) if settings else profile
+    stored_names = sorted(path.stem for path in paths)
+    raise PROFILES.unknown(name, dict.fromkeys([*shipped_profiles(), *stored_names]))
 
 
 def _verdict_files(workspace: Workspace, repo: str) -> list[Path]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
-from goldpan.core.errors import UsageError, cause_of
+from goldpan.core.errors import UsageError
+from goldpan.core.settings_file import Source, read_toml
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -97,28 +96,25 @@ def load_settings(
     unknown setting or a bad value.
     """
     environment = os.environ if environment is None else environment
-    values = {} if path is None else _read(path)
-    values |= {name: value for name, value in flags.items() if value is not None}
-    kinds = get_type_hints(kind)
-    names = [item.name for item in fields(kind) if item.name != "api_key"]
+    source = Source(what, {}) if path is None else read_toml(path)
+    values = {**source.values, **{key: flags[key] for key in flags if flags[key] is not None}}
+    known = {item.name for item in fields(kind)} - {"api_key"}
     for name in values:
-        if name not in names:
-            hint = f"It has {', '.join(names)}"
-            if "key" in name or "token" in name:
-                hint = "Give the key through the environment variable OPENAI_API_KEY alone"
-            raise UsageError(f"{what} has no setting {name!r}", hint)
-    arguments: dict[str, Any] = {
-        name: _prices(value) if name == "prices" else _typed(name, value, kinds[name])
-        for name, value in values.items()
-    }
-    if not arguments.get("models"):
+        if name not in known and ("key" in name or "token" in name):
+            raise UsageError(
+                f"{source.place(name)}: the key {name} is unknown",
+                "Give the key through the environment variable OPENAI_API_KEY alone",
+            )
+    settings = source.read(kind, {"models": (), **values})
+    if not settings.models:
         raise UsageError("No model is named", "Give --model NAME, or models in the settings file")
-    return kind(**arguments, api_key=environment.get("OPENAI_API_KEY") or None)
+    return replace(settings, api_key=environment.get("OPENAI_API_KEY") or None)
 
 
 def load_prices(path: Path) -> dict[str, Price]:
     """Return the prices that a settings file tells; raises `UsageError` for a bad one."""
-    prices = _prices(_read(path).get("prices", {}))
+    source = read_toml(path)
+    prices = source.read(dict[str, Price], source.values.get("prices", {}), ("prices",))
     if not prices:
         raise UsageError(f"{path} gives no prices", 'Write [prices."MODEL"]')
     return prices
@@ -147,55 +143,6 @@ def check_endpoint(settings: EndpointSettings) -> None:
     if settings.api_key and not re.fullmatch(r"[\x21-\x7e]+", settings.api_key):
         raise UsageError("OPENAI_API_KEY holds a space or a control character", "Correct it")
     _check_url(settings.base_url)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {cause_of(error)}", "Check the file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: {error}", "Correct it") from None
-
-
-def _prices(value: object) -> dict[str, Price]:
-    if not isinstance(value, Mapping):
-        raise UsageError("prices is not a table", 'Write [prices."MODEL"]')
-    prices = {}
-    for model, price in value.items():
-        if isinstance(price, Price):
-            prices[str(model)] = price
-            continue
-        kinds = get_type_hints(Price)
-        wrong = not isinstance(price, Mapping) or not {"input", "output"} <= set(price)
-        if wrong or not set(price) <= set(kinds):
-            raise UsageError(
-                f"The price of {model} is not one", "Give input and output, for a million tokens"
-            )
-        fields = {
-            name: _typed(f"prices.{model}.{name}", price[name], kinds[name]) for name in price
-        }
-        prices[str(model)] = Price(**fields)
-    return prices
-
-
-def _typed(name: str, value: object, kind: object) -> Any:
-    """Return a value as the type of its setting."""
-    choices = get_args(kind)
-    if get_origin(kind) is UnionType or NoneType in choices:
-        return None if value is None else _typed(name, value, choices[0])
-    if get_origin(kind) is tuple:
-        if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-    elif get_origin(kind) is Literal:
-        if value in choices:
-            return value
-        raise UsageError(f"{name} = {value!r} is unknown", f"Choose {' or '.join(choices)}")
-    elif kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    elif type(value) is kind:
-        return value
-    raise UsageError(f"{name} = {value!r} is of the wrong type", "Correct it")
 
 
 def _check_url(text: str) -> None:

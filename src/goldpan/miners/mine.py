@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
+from typing import Any, Literal
 
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, repository_name
-from goldpan.core.errors import MiningError, QueryError
+from goldpan.core.errors import GoldpanError, MiningError, QueryError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Result, Results, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Announced, Path, announce, chosen_path
 from goldpan.miners.coverage import Coverage, measure_coverage
@@ -33,22 +35,104 @@ from goldpan.miners.repair import unresolved
 from goldpan.miners.tables.normalize import normalize
 from goldpan.miners.turns import Turns
 
+_NOTHING = Estimate(0, 0, 0.0)
+
 
 @dataclass(frozen=True, slots=True)
-class MineResult:
-    """What a mining run did; `failure` says why it stopped early, if it did."""
+class MineResult(Result):
+    """The result of mining a repository, or of predicting what that costs."""
 
     repo: str
-    via: Path
-    requests: int
-    free: int
+    via: Path | Literal["backup"]
+    requests: int = 0
+    free: int = 0
     """Requests that did not count against the limit (304)."""
-    points: int
-    seconds: float
-    predicted: Estimate
-    rows: Mapping[str, int]
-    coverage: Coverage | None
-    failure: MiningError | None = None
+    points: int = 0
+    seconds: float = 0.0
+    predicted: Estimate = _NOTHING
+    tables: Mapping[str, int] = field(default_factory=dict)
+    """How many rows each table has."""
+    coverage: Coverage | None = None
+    """None where nothing was mined: after a dry run, and where GitHub could not be asked."""
+    failure: GoldpanError | None = None
+    """Why it stopped early, if it did."""
+
+    @property
+    def is_prediction(self) -> bool:
+        """Whether nothing was mined, and the cost alone is known."""
+        return self.coverage is None and self.failure is None
+
+    def plain(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        return {
+            "repo": self.repo,
+            "via": self.via,
+            "requests": self.requests,
+            "free": self.free,
+            "points": self.points,
+            "seconds": round(self.seconds, 3),
+            "predicted": asdict(self.predicted),
+            "rows": dict(self.tables),
+            "coverage": asdict(self.coverage) if self.coverage else None,
+            "failure": str(self.failure) if self.failure else None,
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what mining brought, and predicted against spent cost."""
+        if self.is_prediction:
+            yield _predictions((self,))
+        if self.coverage is None:
+            return
+        if self.via == "backup":
+            yield from self.coverage.blocks()
+            return
+        path = "GraphQL" if self.via == "graphql" else "REST"
+        yield Title(self.repo, f" over {path}, {duration(self.seconds)}")
+        cells: list[tuple[object, ...]] = [("requests", self.predicted.requests, self.requests)]
+        if self.free:
+            cells.append(("of them free", "", self.free))
+        if self.via == "graphql":
+            cells.append(("points", self.predicted.points, self.points))
+        cells.append(("time", duration(self.predicted.seconds), duration(self.seconds)))
+        yield Table(("", "predicted", "spent"), cells)
+        yield from self.coverage.counted_and_missing()
+
+    @property
+    def exit_code(self) -> int:
+        """1 where it failed, 3 where something is missing."""
+        return 1 if self.failure else self.coverage.exit_code if self.coverage else 0
+
+    @property
+    def errors(self) -> Sequence[GoldpanError]:
+        """Why it stopped."""
+        return (self.failure,) if self.failure else ()
+
+
+class MineResults(Results[MineResult]):
+    """The results of several repositories."""
+
+    __slots__ = ()
+
+    def blocks(self) -> Iterable[Block]:
+        """Yield what people see of each; predictions are one table."""
+        if predicted := [result for result in self if result.is_prediction]:
+            yield _predictions(predicted)
+        for result in self:
+            if not result.is_prediction:
+                yield from result.blocks()
+
+
+def _predictions(results: Sequence[MineResult]) -> Table:
+    cells = [
+        (
+            result.repo,
+            result.predicted.requests,
+            result.predicted.points or "-",
+            duration(result.predicted.seconds),
+        )
+        for result in results
+    ]
+    return Table(("repository", "requests", "points", "time"), cells)
 
 
 def mine(

@@ -28,7 +28,7 @@ class Listener(Protocol):
         """Hear what it gave, or what it failed with."""
 
 
-class Results:
+class Outcomes:
     """Keeps what repositories gave, or what they failed with, and says so."""
 
     def __init__(self, reporter: Reporter, task: Task) -> None:
@@ -57,7 +57,7 @@ class Results:
 
 def summary(result: MineResult) -> str:
     """Return what mining gave, in a few words."""
-    return f"{result.rows.get('entries', 0):,} entries, {result.requests:,} requests"
+    return f"{result.tables.get('entries', 0):,} entries, {result.requests:,} requests"
 
 
 def mine_many(

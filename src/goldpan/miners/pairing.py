@@ -16,22 +16,22 @@ connected           somebody linked the two by hand, and nobody undid it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import write, writer
-from goldpan.core.plugins import blamed, digests, with_plugins
+from goldpan.core.plugins import blamed, digests
 from goldpan.core.query import open_tables
+from goldpan.core.registry import Registry
+from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import seal_of_parquet
-from goldpan.core.suggest import choices, suggested
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import DEFAULT_RULES, Workspace, publish
 from goldpan.text.keywords import STANCES
 
 SIGNALS = (
@@ -83,6 +83,9 @@ RULES: Mapping[str, Rules] = {
 }
 
 
+find_rules = Registry("set of pairing rules", lambda: RULES, "rules").find
+
+
 @dataclass(frozen=True, slots=True)
 class Signal:
     """A signal that a plugin adds; rules use it where they name it."""
@@ -94,8 +97,11 @@ class Signal:
     repository."""
 
 
+_SIGNALS: Registry[Signal | None] = Registry("signal", lambda: dict.fromkeys(SIGNALS), "signal")
+
+
 @dataclass(frozen=True, slots=True)
-class PairResult:
+class PairResult(Result):
     """The result of pairing a repository."""
 
     repo: str
@@ -106,6 +112,25 @@ class PairResult:
     """Closing keywords for issues of this repository that no cross reference confirms."""
     elsewhere: int
     """Links from pulls here to issues of other repositories: pair those where they are mined."""
+    other_rules: tuple[str, ...] = ()
+    """By which other rules pairs are stored beside these."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how many pairs each signal gave, and what was left out."""
+        yield Title(self.repo, f": {self.pairs:,} fix pairs by rules {self.rules}")
+        yield Table(("signal", "pairs"), tuple(self.by_signal.items()))
+        if self.unconfirmed:
+            yield Line(
+                f"Closing keywords without a confirming cross reference: {self.unconfirmed:,} "
+                "(--rules unconfirmed accepts them)"
+            )
+        if self.elsewhere:
+            yield Line(f"Links to issues of other repositories: {self.elsewhere:,}")
+        if self.other_rules:
+            others = ", ".join(f"--rules {name}" for name in self.other_rules)
+            yield Line(f"Also stored: {others}")
+        if self.rules != DEFAULT_RULES:
+            yield Line(f"Later commands use these pairs with --rules {self.rules}")
 
 
 _ADDED = """
@@ -227,16 +252,6 @@ def relation(pair: Mapping[str, Any]) -> str:
     return (_CLOSED if closed else _NAMED)[pair["stance"] or "stated"]
 
 
-def find_rules(name: str) -> Rules:
-    """Return the named rules; raises `UsageError` that lists those there are."""
-    available = with_plugins(RULES, "rules")
-    if name not in available:
-        raise UnknownNameError(
-            f"--rules {name} is unknown{suggested(name, available)}", f"Choose {choices(available)}"
-        )
-    return available[name]
-
-
 def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
     """Write a repository's pairs by these rules, beside those by others, and say what was found.
 
@@ -304,14 +319,8 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
 def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules) -> None:
     """Make the table `added` of the signals that rules name and plugins bring."""
     connection.execute(_ADDED)
-    signals = with_plugins(dict.fromkeys(SIGNALS), "signal")
     for name in rules.signals:
-        if name not in signals:
-            raise UsageError(
-                f"The rules {rules.name} name the signal {name!r}, which is unknown",
-                f"Choose {', '.join(signals)}",
-            )
-        signal: Signal | None = signals[name]
+        signal = _SIGNALS.find(name, where=f"The rules {rules.name}")
         if signal is not None:
             with blamed("signal", name):
                 references: pa.Table = connection.sql(

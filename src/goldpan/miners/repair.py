@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from goldpan.core.archive import find_flaws, scan_runs
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.run_file import DIGEST, END, SEAL, Flaw, Record, broken_bodies, encode, seal_of
 from goldpan.core.run_scan import Scan
 from goldpan.core.workspace import make_directory
@@ -38,8 +39,8 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
-    """What mending an archive gave."""
+class Repair(Result):
+    """The result of mending an archive."""
 
     directory: Path
     aside: tuple[Path, ...]
@@ -49,6 +50,22 @@ class Repair:
     lost: tuple[Lost, ...]
     backups: tuple[Lost, ...]
     """Those of `lost` that came from a backup: no run can ask for them again."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what was kept and lost, and what to run next."""
+        yield Line(f"{self.directory}: {self.kept:,} intact replies kept, {len(self.lost):,} lost.")
+        for path in self.aside:
+            yield Line(f"  The damaged file is kept as {path}")
+        for lost in self.lost:
+            whose = f" of #{lost.number}" if lost.number is not None else ""
+            what = (lost.part or "replies") + whose
+            yield Line(f"  {lost.file} at byte {lost.offset}: {what} ({lost.reason})")
+        owner = self.directory.parent
+        mine = f"goldpan mine --repo {owner.name}/{self.directory.name}"
+        if self.backups:
+            yield Line(f"  Only the backup still has these: {mine} --from-backup PATH")
+        elif owner.parent.name == "raw":
+            yield Line(f"  {mine} fetches them again.")
 
 
 def check_archive(directory: Path) -> list[Flaw]:

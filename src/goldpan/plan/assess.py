@@ -25,7 +25,7 @@ STOPPED = "the last run was stopped"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RunSelection:
     """What a run is asked for beside its plan."""
 
     only: tuple[str, ...] = ()
@@ -75,15 +75,15 @@ def recipe_of(step: Step) -> Recipe:
     return Recipe(__version__, flat(step.settings()), dict(sorted(step.inputs().items())))
 
 
-def assess(step: Step, root: Path, record: Record | None, wish: Wish) -> Assessment:
+def assess(step: Step, root: Path, record: Record | None, chosen: RunSelection) -> Assessment:
     """Judge a step whose needs are met; `root` is the workspace's.
 
-    One that `wish` leaves out is due only where what is there is not what the plan says.
+    One that `chosen` leaves out is due only where what is there is not what the plan says.
     """
     recipe = recipe_of(step)
     why = [*_differences(step, root, record, recipe)]
-    if record is not None and record.state in ("done", "partial") and wish.takes(step.unit):
-        why += _requested_changes(step, record, wish)
+    if record is not None and record.state in ("done", "partial") and chosen.takes(step.unit):
+        why += _requested_changes(step, record, chosen)
     return Assessment(step.unit, record, recipe, tuple(why))
 
 
@@ -103,17 +103,17 @@ def _differences(step: Step, root: Path, record: Record | None, recipe: Recipe) 
             yield Change(f"output {path}", digest[:12], now[:12])
 
 
-def _requested_changes(step: Step, record: Record, wish: Wish) -> Iterable[Change]:
+def _requested_changes(step: Step, record: Record, chosen: RunSelection) -> Iterable[Change]:
     if record.lacks and record.again:
         yield Change(f"something is missing ({'; '.join(record.lacks[:3])})")
-    if wish.refresh and (reason := step.due(record, wish.update)):
+    if chosen.refresh and (reason := step.due(record, chosen.update)):
         yield Change(reason)
-    if wish.force:
+    if chosen.force:
         yield Change("it is forced")
 
 
 def assess_all(
-    steps: Sequence[Step], root: Path, records: dict[str, Record | None], wish: Wish
+    steps: Sequence[Step], root: Path, records: dict[str, Record | None], chosen: RunSelection
 ) -> list[Assessment]:
     """Judge all steps without running any.
 
@@ -125,7 +125,7 @@ def assess_all(
         record = records.get(step.unit.name)
         waits = _waits(step, open_units)
         try:
-            assessment = assess(step, root, record, wish)
+            assessment = assess(step, root, record, chosen)
         except GoldpanError as error:
             # What it reads is not there yet, or is damaged: running it tells which.
             why = () if waits else (Change(error.problem),)

@@ -18,16 +18,18 @@ from pathlib import Path
 from typing import Self
 
 from goldpan import __version__
-from goldpan.api.workspace import Workspace
-from goldpan.core.engine import EngineName, open_engine
+from goldpan.core.engine import open_engine
 from goldpan.core.engine_units import AHEAD, EngineError
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.progress import Reporter
 from goldpan.core.ray_cluster import LostError, RayCluster, Submitted
 from goldpan.core.workspace import make_directory
+from goldpan.operations.values import Execution
+from goldpan.operations.workspace import Workspace
+from goldpan.plan.context import Context
 from goldpan.plan.file import PlanFile, load_plan
 from goldpan.plan.job import Job
-from goldpan.plan.make import make_setting, make_steps, open_workspace, store_of
+from goldpan.plan.make import make_steps, open_workspace, store_of
 from goldpan.plan.record import read_record
 from goldpan.plan.selection import read_selection, repositories_of
 from goldpan.plan.unit import Outcome, Step
@@ -88,13 +90,14 @@ class Call:
 
 
 @contextmanager
-def open_cluster(engine: EngineName, address: str) -> Iterator[RayCluster | None]:
+def open_cluster(execution: Execution) -> Iterator[RayCluster | None]:
     """Open the cluster that a plan is run on, None for this machine; see `open_engine`.
 
     Without an address it is one of this machine alone.
     """
-    processes = os.cpu_count() or 1
-    with open_engine(engine, processes if engine == "ray" else 1, address) as opened:
+    processes = execution.workers or os.cpu_count() or 1
+    is_local = execution.engine == "local"
+    with open_engine(execution.engine, 1 if is_local else processes, execution.address) as opened:
         yield opened if isinstance(opened, RayCluster) else None
 
 
@@ -247,10 +250,11 @@ def run_call(call: Call) -> Outcome:
     # Ray gives one processor to a unit.
     lab = open_workspace(file, call.workspace, api_url=call.api_url, workers=1)
     store = store_of(file, lab)
-    setting = make_setting(file, lab, lambda unit: read_record(store.record(unit)), "ray")
+    context = Context(file, lab, lambda unit: read_record(store.record(unit)), "ray")
     repos = repositories_of(file.plan.repositories, read_selection(store.selection))
-    steps = make_steps(setting, store, repos)
+    steps = make_steps(context, store, repos)
     step = next((step for step in steps if step.unit.name == call.unit), None)
     if step is None:
         raise EngineError(f"{call.plan} has no such unit", "Do not change it while it runs")
-    return step.run() if call.part is None else step.run_part(call.part)
+    outcome = step.run() if call.part is None else step.run_part(call.part)
+    return replace(outcome, results=())  # what people see may hold rows

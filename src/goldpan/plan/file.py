@@ -1,27 +1,27 @@
-"""Reads a plan's file, and says what is wrong with it before anything is run."""
+"""Reads a plan's file, and says where it is wrong."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import is_address
+from goldpan.core.settings_file import read_toml
 from goldpan.core.suggest import question
-from goldpan.plan.family_sections import FAMILIES
-from goldpan.plan.sections import DatasetPlan, Plan
-from goldpan.plan.tags import check_tag
+from goldpan.plan.section import StageSection, is_path
+from goldpan.plan.sections import DatasetPlan, Plan, dataset_section, plan_section
 
 LAST = "last"
 """What `since` of a dataset calls the version that the plan built before."""
+VERIFIED = "verified"
+"""What `require` calls the proof by running tests."""
+OTHER_FAMILIES = ("issue-type", "code-comments", "crosscode")
+"""The families that are not built of what filters keep."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-_HELP = "docs/plans.md describes every key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class PlanFile:
 
     path: Path
     plan: Plan
+    datasets: tuple[DatasetPlan, ...]
 
     @property
     def name(self) -> str:
@@ -37,14 +38,47 @@ class PlanFile:
         return self.path.stem
 
     @property
+    def rules(self) -> tuple[str, ...]:
+        """The sets of pairing rules, the first for what names none."""
+        rules: tuple[str, ...] = self.plan.pair.get("rules")
+        return rules
+
+    @property
     def profiles(self) -> tuple[str, ...]:
-        """The profiles that anything asks for, in their order, once each."""
-        datasets = [
-            dataset.profile for dataset in self.plan.dataset if dataset.family not in FAMILIES
-        ]
-        review = [self.plan.review.profile] if self.plan.review else []
-        names = [*self.plan.filter.profiles, *datasets, *review] or ["default"]
-        return tuple(dict.fromkeys(map(self.profile, names)))
+        """The profiles of filters that anything asks for, in their order, once each."""
+        sections = [self.plan.review, self.plan.annotate.push]
+        sections += [item for item in self.datasets if item.family not in OTHER_FAMILIES]
+        names = self.plan.filter.given().get("profile", ())
+        named = [*names, *(item.get("profile") for item in sections if item is not None)]
+        return tuple(dict.fromkeys(map(self.profile, filter(None, named or ["default"]))))
+
+    def stages(self) -> Iterator[tuple[str, str, StageSection]]:
+        """Yield each section of a stage with its key, and the command or family it is of."""
+        plan = self.plan
+        single = {"mine": plan.mine, "pair": plan.pair, "clone": plan.clone, "filter": plan.filter}
+        optional = {"review": plan.review, "annotate.push": plan.annotate.push}
+        for key, section in {**single, **optional}.items():
+            if section is not None:
+                yield key, key.replace(".", " "), section
+        for name, section in plan.tasks.items():
+            yield f"tasks.{name}", "tasks import", section
+        for number, dataset in enumerate(self.datasets):
+            yield f"dataset[{number}]", dataset.family, dataset
+            if dataset.publish is not None:
+                yield f"dataset[{number}].publish", "publish", dataset.publish
+        several = {
+            "verify": plan.verify,
+            "evaluation": plan.evaluation,
+            "comparison": plan.comparison,
+            "export": plan.export,
+        }
+        for key, sections in several.items():
+            for number, section in enumerate(sections):
+                yield f"{key}[{number}]", key, section
+
+    def dataset(self, name: str) -> DatasetPlan | None:
+        """Return a dataset of the plan by name."""
+        return next((dataset for dataset in self.datasets if dataset.name == name), None)
 
     def profile(self, name: str) -> str:
         """Return a profile's name, or where its file lies."""
@@ -63,208 +97,109 @@ class PlanFile:
         path = self.resolve(name)
         return str(path) if path.exists() else name
 
+    def given(self, section: StageSection) -> dict[str, Any]:
+        """Return what a section gives an operation, with the paths of files."""
+        values = section.given()
+        for name, value in values.items():
+            if is_path(section.parameters[name]) and isinstance(value, tuple):
+                values[name] = tuple(map(self.resolve, value))
+            elif is_path(section.parameters[name]) and value is not None:
+                values[name] = self.resolve(value)
+            elif name == "profile" and isinstance(value, str):
+                values[name] = self.profile(value)
+        return values
+
 
 def load_plan(path: str | Path) -> PlanFile:
     """Read a plan; raises `UsageError` that names the file, the key, the cause and the remedy."""
     file = Path(path)
-    try:
-        values = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(
-            f"The plan {file} cannot be read: {error.strerror}", "Give a TOML file"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"The plan {file} is not valid TOML: {error}", "Correct it") from None
+    source = read_toml(file, "docs/plans.md")
     if not _NAME.fullmatch(file.stem):
         raise UsageError(
             f"{file.stem!r} is not a name for a plan", "Choose a file name such as monthly.toml"
         )
-    try:
-        plan = Plan.model_validate(values)
-    except ValidationError as error:
-        raise _refused(file, error) from None
-    _check_names(file, plan)
-    return PlanFile(file, plan)
+    plan = source.read(plan_section())
+    datasets = tuple(
+        source.read(dataset_section(str(item.get("family"))), item, ("dataset", number))
+        for number, item in enumerate(plan.dataset)
+    )
+    read = PlanFile(file, plan, datasets)
+    _check_units(read)
+    _check_repositories(read)
+    _check_reviews(read)
+    return read
 
 
-def check_plan(file: PlanFile, tasks: Path | None = None) -> None:
-    """Raise `UsageError` where the plan names rules, profiles, models or the like there are not.
-
-    Plugins of the workspace have to be loaded; `tasks` is the directory of its own tasks.
-    """
-    from goldpan.annotation.review.settings import load_review_settings
-    from goldpan.builders.recipes import find_recipe
-    from goldpan.datasets.licenses import stated_license
-    from goldpan.datasets.registry import find_task
-    from goldpan.datasets.splits import SplitPlan
-    from goldpan.evaluation.models.catalogue import find_model
-    from goldpan.evaluation.protocol import find_protocol
-    from goldpan.filters.profile import load_profile
-    from goldpan.miners.pairing import find_rules
-
+def _check_units(file: PlanFile) -> None:
+    """Refuse two units of one name, and datasets that the plan does not build."""
+    built = [dataset.name for dataset in file.datasets]
     plan = file.plan
-    for license in plan.mine.licenses.values():
-        _check_key(file, "mine.licenses", stated_license, license)
-    for rules in plan.pair.rules:
-        _check_key(file, "pair.rules", find_rules, rules)
-    for profile in file.profiles:
-        _check_key(file, "profile", load_profile, profile)
-    if plan.review is not None:
-        named = plan.review.settings
-        settings = None if named is None else file.resolve(named)
-        _check_key(file, "review", load_review_settings, settings, plan.review.options)
-    for number, dataset in enumerate(plan.dataset):
-        if dataset.publish is not None and dataset.publish.tag is not None:
-            key = f"dataset[{number}].publish.tag"
-            _check_key(file, key, check_tag, dataset.publish.tag, dataset.family)
-        if dataset.family in FAMILIES:
-            _check_family(file, f"dataset[{number}]", dataset, tasks)
+    named = {
+        "dataset": built,
+        "verify": [section.dataset for section in plan.verify],
+        "evaluation": [section.name for section in plan.evaluation],
+        "comparison": [section.name for section in plan.comparison],
+        "export": [section.name for section in plan.export],
+    }
+    for kind, names in named.items():
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise UsageError(
+                f"{file.path}: two of {kind} have the name {twice[0]!r}", "Give one another name"
+            )
+    for key, kind, section in file.stages():
+        if kind not in ("verify", "evaluation", "export"):
             continue
-        _check_key(file, f"dataset[{number}].family", find_recipe, dataset.family, FAMILIES)
-        _check_key(file, f"dataset[{number}].split", SplitPlan.parse, dataset.split, dataset.seed)
-    for number, evaluation in enumerate(plan.evaluation):
-        _check_tasks(file, f"evaluation[{number}].datasets", evaluation.datasets, tasks)
-        for name in evaluation.tasks:
-            _check_key(file, f"evaluation[{number}].tasks", find_task, name, tasks)
-        _check_key(file, f"evaluation[{number}].protocol", find_protocol, evaluation.protocol)
-        for model in evaluation.models:
-            key = f"evaluation[{number}].models"
-            _check_key(file, key, find_model, model, evaluation.settings)
-
-
-def _check_family(file: PlanFile, key: str, dataset: DatasetPlan, own: Path | None) -> None:
-    """Check what a dataset names that is not built of issues and pairs."""
-    from goldpan.builders.code_comments.files import find_languages
-    from goldpan.builders.crosscode.splits import find_split, load_splits
-    from goldpan.builders.issue_type.balance import Balance
-    from goldpan.builders.issue_type.profile import load_profile
-    from goldpan.datasets.prompt_methods import find_method
-    from goldpan.datasets.registry import find_task
-    from goldpan.datasets.splits import SplitPlan
-
-    if dataset.family == "issue-type":
-        _check_key(file, f"{key}.profile", load_profile, file.profile(dataset.profile))
-        if balance := dataset.issue_type.balance:
-            _check_key(file, f"{key}.issue_type.balance", Balance.parse, balance)
-    if dataset.family == "code-comments":
-        languages = dataset.code_comments.languages
-        _check_key(file, f"{key}.code_comments.languages", find_languages, languages)
-    if dataset.crosscode is not None:
-        known = load_splits(None)
-        _check_key(file, f"{key}.crosscode.split", find_split, dataset.crosscode.split, known)
-        _check_key(file, f"{key}.crosscode.method", find_method, dataset.crosscode.method)
-        for name in dataset.crosscode.tasks:
-            _check_key(file, f"{key}.crosscode.tasks", find_task, name, own)
-    else:
-        _check_key(file, f"{key}.split", SplitPlan.parse, dataset.split, dataset.seed)
-
-
-def _check_tasks(file: PlanFile, key: str, names: Sequence[str], own: Path | None) -> None:
-    """Refuse to evaluate on a dataset whose rows are those of no task."""
-    from goldpan.datasets.registry import load_tasks, tasks_of_family
-
-    families = {dataset.name: dataset.family for dataset in file.plan.dataset}
-    known = load_tasks(own) if names else {}
-    for name in names:
-        family = families[name]
-        # The rows of issue types are those of the task that their profile names.
-        if family != "issue-type" and not tasks_of_family(family, known):
-            raise UsageError(
-                f"{file.path}: {key}: no task has the rows of {name}, of the family {family}",
-                "Import prompts with goldpan build crosscode import, and name their task in tasks"
-                if family == "crosscode"
-                else "Remove it, or write a task for it (docs/tasks.md)",
-            )
-
-
-def _check_key(file: PlanFile, key: str, find: Any, *arguments: object) -> None:
-    try:
-        find(*arguments)
-    except UsageError as error:
-        raise type(error)(f"{file.path}: {key}: {error.problem}", error.remedy) from None
-
-
-def _refused(file: Path, error: ValidationError) -> UsageError:
-    first = error.errors(include_url=False)[0]
-    key = _path(first["loc"])
-    remedy = str(first.get("ctx", {}).get("remedy") or f"Correct it. {_HELP}")
-    if first["type"] == "missing":
-        return UsageError(f"{file}: {key} is missing", f"Add it. {_HELP}")
-    where = f"{file}: {key}" if key else str(file)
-    return UsageError(f"{where}: {first['msg'].removesuffix('.')}", remedy)
-
-
-def _path(location: Iterable[int | str]) -> str:
-    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in location]
-    return "".join(parts).removeprefix(".")
-
-
-def _check_names(file: Path, plan: Plan) -> None:
-    names = [dataset.name for dataset in plan.dataset]
-    for kind, names_given in (
-        ("dataset", names),
-        ("evaluation", [evaluation.name for evaluation in plan.evaluation]),
-    ):
-        if twice := [name for name in names_given if names_given.count(name) > 1]:
-            raise UsageError(
-                f"{file}: two of {kind} have the name {twice[0]!r}", "Give one another name"
-            )
-    for number, evaluation in enumerate(plan.evaluation):
-        for name in evaluation.datasets:
-            if name not in names:
-                others = f"It builds {', '.join(names) or 'none'}"
+        datasets = section.get("dataset")
+        for name in datasets if isinstance(datasets, tuple) else [datasets]:
+            if name not in built:
+                others = f"It builds {', '.join(built) or 'none'}"
                 raise UsageError(
-                    f"{file}: evaluation[{number}].datasets: the plan builds no {name!r}",
-                    question(name, names) or others,
+                    f"{file.path}: {key}.dataset: the plan builds no {name!r}",
+                    question(name, built) or others,
                 )
-    _check_rules(file, plan)
-    _check_review(file, plan)
-    _check_repositories(file, plan)
 
 
-def _check_repositories(file: Path, plan: Plan) -> None:
+def _check_repositories(file: PlanFile) -> None:
     """Refuse names of repositories that are not the plan's, where it lists all."""
+    plan = file.plan
     if plan.repositories.select:
         return
     named = [("mine.licenses", name) for name in plan.mine.licenses]
-    for number, dataset in enumerate(plan.dataset):
+    for number, dataset in enumerate(file.datasets):
         named += [(f"dataset[{number}].repositories", name) for name in dataset.repositories]
     listed = {name.lower(): name for name in plan.repositories.listed}
     for key, name in named:
         if name.lower() not in listed:
             raise UsageError(
-                f"{file}: {key}: {name} is not listed",
+                f"{file.path}: {key}: {name} is not listed",
                 question(name, listed.values()) or "Add it to repositories.listed",
             )
 
 
-def _check_review(file: Path, plan: Plan) -> None:
-    """Refuse a review, which costs money, of what no dataset that requires one is built from."""
-    if plan.review is None:
-        return
-    reviewed = plan.review.profile
-    wanted = {
-        number: dataset.profile for number, dataset in enumerate(plan.dataset) if dataset.require
-    }
-    if wanted and reviewed not in wanted.values():
-        number, profile = next(iter(wanted.items()))
+def _check_reviews(file: PlanFile) -> None:
+    """Refuse rules that nothing is paired by, and reviews of what no dataset is built from."""
+    plan, (first, *others) = file.plan, file.rules
+    wanted: dict[str, str] = {}
+    for number, dataset in enumerate(file.datasets):
+        rules, key = dataset.given().get("rules"), f"dataset[{number}]"
+        is_reviewed = bool({*(dataset.get("require") or ())} - {VERIFIED})
+        if rules is not None and rules not in file.rules:
+            raise UsageError(
+                f"{file.path}: {key}.rules: the plan does not pair by {rules!r}",
+                "Add it to pair.rules",
+            )
+        if is_reviewed and rules in others:
+            raise UsageError(
+                f"{file.path}: {key}.rules: the review judges pairs by {first} alone",
+                f"Remove it, or put it before {first}",
+            )
+        if is_reviewed:
+            wanted[key] = str(dataset.get("profile"))
+    reviewed = None if plan.review is None else plan.review.get("profile")
+    if reviewed is not None and wanted and reviewed not in wanted.values():
+        key, profile = next(iter(wanted.items()))
         raise UsageError(
-            f"{file}: dataset[{number}].require: the review is of what the profile {reviewed}"
+            f"{file.path}: {key}.require: the review is of what the profile {reviewed}"
             f" keeps, and this dataset is of {profile}",
             f'Write profile = "{profile}" in [review]',
         )
-
-
-def _check_rules(file: Path, plan: Plan) -> None:
-    first, *others = plan.pair.rules
-    for number, dataset in enumerate(plan.dataset):
-        key = f"{file}: dataset[{number}].rules"
-        if dataset.rules is not None and dataset.rules not in plan.pair.rules:
-            raise UsageError(
-                f"{key}: the plan does not pair by {dataset.rules!r}", "Add it to pair.rules"
-            )
-        if dataset.require and dataset.rules in others:
-            raise UsageError(
-                f"{key}: the review judges pairs by {first} alone",
-                f"Remove it, or put it before {first}",
-            )

@@ -1,4 +1,4 @@
-"""A unit that is due: it begins, and ends or fails, which is recorded and told."""
+"""A unit that is due: it begins, and ends or fails, which is recorded and reported."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ class Job:
             self.end(outcome)
 
     def begin(self) -> None:
-        """Record and tell that it begins."""
+        """Record and report that it begins."""
         self._begun = time.monotonic()
         self._notifier.on_begin(self._why)
         self.step.prepare(self._record)
         self._keep(begun(self.step.unit, self._record, self._recipe))
 
     def end(self, outcome: Outcome) -> None:
-        """Record and tell what it gave."""
+        """Record and report its outcome."""
         state: Literal["partial", "done"] = "partial" if outcome.lacks else "done"
         seconds = time.monotonic() - self._begun
         self._keep(
@@ -80,15 +80,16 @@ class Job:
                 outcome.said,
                 outcome.lacks,
                 outcome.again,
+                waits=outcome.waits,
                 facts=dict(outcome.facts),
             )
         )
-        self._finish(
-            UnitResult(self.step.unit, state, True, self._why, seconds, outcome.said, outcome.lacks)
-        )
+        unit, said = self.step.unit, outcome.said
+        result = UnitResult(unit, state, True, self._why, seconds, said, outcome.lacks)
+        self._finish(replace(result, waits=outcome.waits, results=outcome.results))
 
     def fail(self, error: Exception) -> None:
-        """Record and tell what it failed with."""
+        """Record and report what it failed with."""
         seconds, unit = time.monotonic() - self._begun, self.step.unit
         explanation = explained(unit, error)
         self._keep(failed(begun(unit, self._record, self._recipe), explanation))
@@ -122,12 +123,12 @@ def failed(record: Record, error: GoldpanError) -> Record:
 def failure(
     unit: Unit, error: GoldpanError, why: tuple[Change, ...], seconds: float, *, ran: bool
 ) -> UnitResult:
-    """Return what is told of a unit that failed."""
+    """Return the result of a unit that failed."""
     return UnitResult(unit, "failed", ran, why, seconds, problem=error.problem, remedy=error.remedy)
 
 
 def explained(unit: Unit, error: Exception) -> GoldpanError:
-    """Return what people are told of a failure."""
+    """Return the failure in words for people."""
     explanation = error if isinstance(error, GoldpanError) else explain(error)
     if explanation is not None:
         return explanation

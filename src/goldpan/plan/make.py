@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from goldpan.api.workspace import Workspace
-from goldpan.core.engine import EngineName
+from goldpan.core.errors import UsageError
 from goldpan.core.own_tasks import tasks_directory
-from goldpan.filters.profile import load_profile
-from goldpan.plan.dataset_steps import DatasetStep, DuplicatesStep, ReviewStep
-from goldpan.plan.family_sections import FAMILIES
-from goldpan.plan.family_steps import CodeCommentsStep, CrossCodeStep, IssueTypeStep
-from goldpan.plan.file import PlanFile, check_plan
+from goldpan.operations.workspace import Workspace
+from goldpan.plan.check import check_plan
+from goldpan.plan.context import Context
+from goldpan.plan.datasets import OF_TASKS, STAGE_OF, DatasetStep
+from goldpan.plan.evaluating import EvaluateStep
+from goldpan.plan.file import VERIFIED, PlanFile
 from goldpan.plan.mining import MineStep
-from goldpan.plan.output_steps import EvaluateStep, PublishStep
-from goldpan.plan.record import Record
-from goldpan.plan.repository_steps import (
-    CloneStep,
-    FilterStep,
-    PairStep,
-    Setting,
-    told_profiles,
+from goldpan.plan.publishing import PublishStep
+from goldpan.plan.section import StageSection
+from goldpan.plan.sections import DatasetPlan, family_operation, operation_of
+from goldpan.plan.stages import (
+    CLONE,
+    COMPARE,
+    EXPORT,
+    FILTER,
+    IMPORT,
+    NORMALIZE,
+    NOTHING,
+    PAIR,
+    PUSH,
+    REVIEW,
+    VERIFY,
+    DuplicatesStep,
+    PushStep,
+    ReviewStep,
+    clone_source,
 )
-from goldpan.plan.sections import DatasetPlan, Review
+from goldpan.plan.step import Files, OperationStep
 from goldpan.plan.unit import Step, Unit
+
+_WAIT_FOR_PEOPLE = ("dataset", "verify", "evaluate", "compare", "export", "publish")
+"""The stages whose units wait for annotations, but for what people annotate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +69,7 @@ class Store:
 
 def open_workspace(
     file: PlanFile,
-    workspace: Path | None = None,
+    workspace: str | Path | None = None,
     *,
     api_url: str | None = None,
     workers: int | None = None,
@@ -67,16 +82,10 @@ def open_workspace(
     """
     plan = file.plan
     named = None if plan.workspace is None else file.address(plan.workspace)
-    lab = Workspace(
-        workspace or named,
-        progress=progress,
-        api_url=api_url or plan.mine.api_url,
-        via=plan.mine.via,
-        since=None if plan.mine.since is None else str(plan.mine.since),
-        concurrency=plan.mine.concurrency,
-        at_once=plan.mine.at_once,
-        workers=workers,
-    )
+    opening = {**plan.mine.given(), **({} if api_url is None else {"api_url": api_url})}
+    if workers is not None:
+        opening["workers"] = workers
+    lab = Workspace(workspace or named, progress=progress, **opening)
     check_plan(file, tasks_directory(lab.path))
     return lab
 
@@ -86,100 +95,208 @@ def store_of(file: PlanFile, lab: Workspace) -> Store:
     return Store(lab.path / "plans" / file.name)
 
 
-def make_setting(
-    file: PlanFile,
-    lab: Workspace,
-    record_of: Callable[[str], Record | None],
-    engine: EngineName = "local",
-) -> Setting:
-    """Return what all steps work with; on a machine of a cluster with the engine of that."""
-    profiles = {name: load_profile(name) for name in file.profiles}
-    return Setting(file, lab, record_of, profiles, told_profiles(profiles.values()), engine)
+def make_steps(context: Context, store: Store, repos: Sequence[str]) -> list[Step]:
+    """Return all steps: one stage of all repositories comes before the next."""
+    steps = [*_repository_steps(context, repos), *_result_steps(context, store, repos)]
+    return _ordered(_waiting_for_people(steps))
 
 
-def make_steps(setting: Setting, store: Store, repos: Sequence[str]) -> list[Step]:
-    """Return all steps; one stage of all repositories comes before the next."""
-    plan, cloned = setting.file.plan, setting.file.plan.clone.enabled
-    steps: list[Step] = [MineStep(Unit("mine", repo), setting) for repo in repos]
-    steps += [PairStep(Unit("pair", repo, (f"mine/{repo}",)), setting) for repo in repos]
-    if cloned:
-        steps += [CloneStep(Unit("clone", repo, (f"pair/{repo}",)), setting) for repo in repos]
-    before = "clone" if cloned else "pair"
-    duplicates = tuple(_duplicates(setting, repos))
-    steps += duplicates
-    common = tuple(step.unit.name for step in duplicates)  # without which they find their own
-    steps += [
-        FilterStep(Unit("filter", repo, (f"{before}/{repo}",), common), setting) for repo in repos
-    ]
-    filtered = tuple(f"filter/{repo}" for repo in repos)
+def _repository_steps(context: Context, repos: Sequence[str]) -> Iterator[Step]:
+    file, plan = context.file, context.file.plan
+    for repo in repos:
+        unit = Unit("mine", repo)
+        if plan.mine.enabled:
+            yield MineStep(unit, context)
+        else:
+            license = plan.mine.licenses.get(repo.lower())
+            fixed: dict[str, Any] = {} if license is None else {"license": license}
+            yield _step(context, unit, "normalize", plan.mine, NORMALIZE, fixed, repo)
+    for name, section in plan.tasks.items():
+        yield _step(context, Unit("tasks", name), "tasks import", section, IMPORT, {"name": name})
+    rules = {"rules": file.rules}
+    for repo in repos:
+        unit = Unit("pair", repo, (f"mine/{repo}",))
+        yield _step(context, unit, "pair", plan.pair, PAIR, rules, repo, each=("rules",))
+    if plan.clone.enabled:
+        for repo in repos:
+            unit, source = Unit("clone", repo, (f"pair/{repo}",)), clone_source(context, repo)
+            yield _step(context, unit, "clone", plan.clone, CLONE, source, repo)
+    duplicates = tuple(_duplicates(context, repos))
+    yield from duplicates
+    after = tuple(step.unit.name for step in duplicates)  # without which they find their own
+    before = "clone" if plan.clone.enabled else "pair"
+    several = {**rules, "profile": file.profiles}
+    for repo in repos:
+        unit, each = Unit("filter", repo, (f"{before}/{repo}",), after), ("profile", "rules")
+        yield _step(context, unit, "filter", plan.filter, FILTER, several, repo, each=each)
     if plan.review is not None:
-        unit = Unit("review", _review_name(setting, plan.review), filtered)
-        steps.append(ReviewStep(unit, setting, plan.review, tuple(repos)))
-    steps += _datasets(setting, store, repos)
-    for evaluation in plan.evaluation:
-        needs = tuple(f"dataset/{name}" for name in evaluation.datasets)
-        steps.append(EvaluateStep(Unit("evaluate", evaluation.name, needs), setting, evaluation))
-    for dataset in plan.dataset:
-        if dataset.publish is not None:
-            unit = Unit("publish", dataset.name, (f"dataset/{dataset.name}",))
-            steps.append(PublishStep(unit, setting, dataset.publish))
-    return steps
+        unit = Unit("review", _review_name(context), tuple(f"filter/{repo}" for repo in repos))
+        fixed = {"rules": file.rules[0]}
+        yield _step(context, unit, "review", plan.review, REVIEW, fixed, *repos, kind=ReviewStep)
 
 
-def _duplicates(setting: Setting, repos: Sequence[str]) -> Iterator[Step]:
+def _duplicates(context: Context, repos: Sequence[str]) -> Iterator[Step]:
     """Yield a step for each profile whose settings of near duplicates are its own."""
     after = tuple(f"mine/{repo}" for repo in repos)
     planned = []
-    for name in setting.file.profiles:
-        profile = setting.profiles[name]
+    for name, profile in context.profiles.items():
         if (settings := profile.settings["near-duplicates"]) not in planned:
             planned.append(settings)
-            yield DuplicatesStep(Unit("duplicates", profile.name, after=after), setting, name)
+            unit = Unit("duplicates", profile.name, after=after)
+            yield DuplicatesStep(unit=unit, context=context, profile=name)
 
 
-def _datasets(setting: Setting, store: Store, repos: Sequence[str]) -> Iterator[Step]:
-    review = setting.file.plan.review
-    datasets = setting.file.plan.dataset
-    for dataset in sorted(datasets, key=lambda dataset: dataset.crosscode is not None):
-        chosen = tuple(_chosen(dataset, repos))
-        if dataset.family in FAMILIES:
-            yield _family_step(setting, dataset, chosen)
-            continue
-        needs = [] if dataset.leave_out else [f"filter/{repo}" for repo in chosen]
-        if review is not None and dataset.require:
-            needs.append(f"review/{_review_name(setting, review)}")
-        after = tuple(f"filter/{repo}" for repo in chosen) if dataset.leave_out else ()
-        unit = Unit("dataset", dataset.name, tuple(needs), after)
-        previous, changes = store.previous(dataset.name), store.changelog(dataset.name)
-        yield DatasetStep(unit, setting, dataset, chosen, previous, changes)
+def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Iterator[Step]:
+    file, plan = context.file, context.file.plan
+    fixed: dict[str, Any]
+    for dataset in file.datasets:
+        yield _dataset(context, store, dataset, repos)
+    if (push := plan.annotate.push) is not None:
+        needs = _data_units(context, push)
+        unit = Unit("annotate", push.get("project"), needs)
+        fixed = {"rules": file.rules[0]}
+        yield _step(context, unit, "annotate push", push, PUSH, fixed, kind=PushStep)
+    for section in plan.verify:
+        unit = Unit("verify", section.dataset, (f"dataset/{section.dataset}",))
+        yield _step(context, unit, "verify", section, VERIFY, {"dataset": section.dataset})
+    for evaluation in plan.evaluation:
+        unit = Unit("evaluate", evaluation.name, _data_units(context, evaluation))
+        words = "evaluate run"
+        yield _step(context, unit, words, evaluation, NOTHING, {}, kind=EvaluateStep)
+    for comparison in plan.comparison:
+        needs = tuple(f"evaluate/{evaluation.name}" for evaluation in plan.evaluation)
+        unit = Unit("compare", comparison.name, needs)
+        page = context.lab.path / "comparisons" / f"{comparison.name}.html"
+        fixed = {} if comparison.get("output") else {"output": page}
+        yield _step(context, unit, "evaluate compare", comparison, COMPARE, fixed)
+    for export in plan.export:
+        unit = Unit("export", export.name, (f"dataset/{export.dataset}",))
+        fixed = {
+            "dataset": context.lab.layout.dataset(export.dataset),
+            "output": context.lab.path / "exports" / export.name,
+        }
+        yield _step(context, unit, "export", export, EXPORT, fixed)
+    for dataset in file.datasets:
+        if dataset.publish is not None:
+            unit = Unit("publish", dataset.name, (f"dataset/{dataset.name}",))
+            yield _step(context, unit, "publish", dataset.publish, NOTHING, {}, kind=PublishStep)
 
 
-def _family_step(setting: Setting, dataset: DatasetPlan, repos: tuple[str, ...]) -> Step:
-    """Return the step of a dataset that is not built of issues and pairs."""
-    if dataset.crosscode is not None:
-        needs = tuple(_datasets_of_tasks(setting, dataset.crosscode.tasks))
-        return CrossCodeStep(Unit("dataset", dataset.name, needs), setting, dataset)
-    stage = {"issue-type": "mine", "code-comments": "clone"}.get(dataset.family)
-    waits = () if stage is None else tuple(f"{stage}/{repo}" for repo in repos)
-    unit = Unit("dataset", dataset.name, *(((), waits) if dataset.leave_out else (waits, ())))
-    if dataset.family == "issue-type":
-        return IssueTypeStep(unit, setting, dataset, repos)
-    return CodeCommentsStep(unit, setting, dataset, repos)
+def _step(
+    context: Context,
+    unit: Unit,
+    words: str,
+    section: StageSection,
+    files: Files,
+    fixed: dict[str, Any],
+    *repos: str,
+    each: tuple[str, ...] = (),
+    kind: type[OperationStep] = OperationStep,
+) -> Step:
+    return kind(
+        unit=unit,
+        context=context,
+        operation=operation_of(words),
+        section=section,
+        files=files,
+        fixed=fixed,
+        repos=repos,
+        each=each,
+    )
 
 
-def _datasets_of_tasks(setting: Setting, names: Sequence[str]) -> Iterator[str]:
-    """Yield the units that build what holds the rows of tasks, of those of the plan."""
-    tasks = [setting.task(name) for name in names]
-    built = {task.source.builder for task in tasks if task.source.access == "built"}
-    for dataset in setting.file.plan.dataset:
-        if dataset.crosscode is None and (dataset.name in names or dataset.family in built):
-            yield f"dataset/{dataset.name}"
-
-
-def _review_name(setting: Setting, review: Review) -> str:
-    return setting.profile(review.profile).name
-
-
-def _chosen(dataset: DatasetPlan, repos: Sequence[str]) -> list[str]:
+def _dataset(
+    context: Context, store: Store, dataset: DatasetPlan, repos: Sequence[str]
+) -> DatasetStep:
     names = {name.lower() for name in dataset.repositories}
-    return [repo for repo in repos if not names or repo.lower() in names]
+    chosen = tuple(repo for repo in repos if not names or repo.lower() in names)
+    needs: list[str] = []
+    after: tuple[str, ...] = ()
+    if dataset.family == OF_TASKS:
+        chosen, needs = (), [*_data_units(context, dataset)]
+    else:
+        stage = STAGE_OF.get(dataset.family, "filter")
+        waits = tuple(f"{stage}/{repo}" for repo in chosen)
+        needs, after = ([], waits) if dataset.leave_out else ([*waits], ())
+    if required := dataset.get("require") or ():
+        if context.file.plan.review is not None and set(required) - {VERIFIED}:
+            needs.append(f"review/{_review_name(context)}")
+        if VERIFIED in required:
+            needs += [f"verify/{section.dataset}" for section in context.file.plan.verify]
+    return DatasetStep(
+        unit=Unit("dataset", dataset.name, tuple(needs), after),
+        context=context,
+        operation=family_operation(dataset.family),
+        section=dataset,
+        files=NOTHING,
+        fixed={},
+        repos=chosen,
+        previous=store.previous(dataset.name),
+        changelog=store.changelog(dataset.name),
+    )
+
+
+def _data_units(context: Context, section: StageSection) -> tuple[str, ...]:
+    """Return the units that make the datasets and the rows of tasks that a section names."""
+    file = context.file
+    named = section.get("dataset") or ()
+    datasets = [named] if isinstance(named, str) else [*named]
+    units = [f"dataset/{name}" for name in datasets if file.dataset(name) is not None]
+    named = section.get("task") or ()
+    tasks = [named] if isinstance(named, str) else [*named]
+    units += [f"tasks/{name}" for name in tasks if name in file.plan.tasks]
+    sources = [context.task(name).source for name in tasks]
+    built = {source.builder for source in sources if source.access == "built"}
+    for dataset in file.datasets:
+        if dataset is not section and (dataset.name in tasks or dataset.family in built):
+            units.append(f"dataset/{dataset.name}")
+    return tuple(dict.fromkeys(units))
+
+
+def _review_name(context: Context) -> str:
+    review = context.file.plan.review
+    assert review is not None
+    return context.profile(review.get("profile")).name
+
+
+def _waiting_for_people(steps: list[Step]) -> list[Step]:
+    """Return steps of which those after annotations need them."""
+    pushed = next((step.unit for step in steps if step.unit.stage == "annotate"), None)
+    if pushed is None:
+        return steps
+    units = {step.unit.name: step.unit for step in steps}
+    before, found = {pushed.name}, [pushed]
+    while found:
+        unit = found.pop()
+        new = {*unit.needs, *unit.after} - before
+        before |= new
+        found += [units[name] for name in new if name in units]
+    return [
+        replace(step, unit=replace(step.unit, needs=(*step.unit.needs, pushed.name)))  # type: ignore[type-var]
+        if step.unit.stage in _WAIT_FOR_PEOPLE and step.unit.name not in before
+        else step
+        for step in steps
+    ]
+
+
+def _ordered(steps: list[Step]) -> list[Step]:
+    """Return steps after all that they need, else as they stand; raises `UsageError` for a circle.
+
+    Units that need others of their own stage come after these.
+    """
+    there = {step.unit.name for step in steps}
+    ordered: list[Step] = []
+    done: set[str] = set()
+    while steps:
+        later: list[Step] = []
+        for step in steps:
+            if {*step.unit.needs, *step.unit.after} & there <= done:
+                ordered.append(step)
+                done.add(step.unit.name)
+            else:
+                later.append(step)
+        if len(later) == len(steps):
+            names = ", ".join(step.unit.name for step in later[:3])
+            raise UsageError(f"{names} wait for one another", "Correct the plan")
+        steps = later
+    return ordered

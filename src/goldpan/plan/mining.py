@@ -11,9 +11,9 @@ from goldpan.core.errors import GoldpanError, MiningError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.licenses import stated_license
 from goldpan.miners.mine_many import mine_many, predict_many, summary
+from goldpan.plan.context import RENAMED, Context
 from goldpan.plan.job import Job
 from goldpan.plan.record import Record
-from goldpan.plan.repository_steps import RENAMED, Setting
 from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class MineStep(Step):
     owns: ClassVar[bool] = False
 
     unit: Unit
-    setting: Setting
+    context: Context
 
     @property
     def stays(self) -> bool:
@@ -41,7 +41,7 @@ class MineStep(Step):
 
     def settings(self) -> Mapping[str, Any]:
         """Return how GitHub is asked, and what license is stated."""
-        lab = self.setting.lab.settings
+        lab = self.context.lab.settings
         stated = {"via": lab.via, "since": lab.since, "license": self.license}
         return {"api_url": lab.api_url, **stated}
 
@@ -51,7 +51,7 @@ class MineStep(Step):
 
     def due(self, record: Record, update: bool) -> str:
         """Return why GitHub has to be asked for what changed."""
-        refresh = self.setting.file.plan.refresh
+        refresh = self.context.file.plan.refresh
         if update:
             return "an update is asked for"
         if refresh == "always":
@@ -61,18 +61,19 @@ class MineStep(Step):
 
     def run(self) -> Outcome:
         """Mine it; raises `MiningError` where GitHub stopped answering on the way."""
-        return self.outcome(self.setting.lab.mine(self.unit.subject, license=self.license))
+        (result,) = self.context.lab.mine(self.unit.subject, license=self.license)
+        return self.outcome(result)
 
     @property
     def license(self) -> str | None:
         """What the plan states of the repository's license, in SPDX's spelling."""
-        return stated_license(self.setting.file.plan.mine.licenses.get(self.unit.subject.lower()))
+        return stated_license(self.context.file.plan.mine.licenses.get(self.unit.subject.lower()))
 
     def outcome(self, result: MineResult) -> Outcome:
         """Return what mining gave; raises `MiningError` where GitHub stopped answering."""
         if result.failure is not None:
             raise result.failure
-        coverage, lab = result.coverage, self.setting.lab
+        coverage, lab = result.coverage, self.context.lab
         if coverage is None:
             raise MiningError(f"{self.unit.subject} was not mined", "Run the same command again")
         tables = lab.layout.tables(result.repo)
@@ -102,13 +103,13 @@ def _gaps(coverage: Coverage) -> tuple[str, ...]:
     return tuple(f"{count:,} {what}" for what, count in sorted(states.items()))
 
 
-def price_together(steps: Sequence[Step], setting: Setting, reporter: Reporter) -> dict[str, Cost]:
+def price_together(steps: Sequence[Step], context: Context, reporter: Reporter) -> dict[str, Cost]:
     """Ask GitHub what there is of all repositories, and predict what mining each takes, by unit."""
     names = {step.unit.name: step.unit.subject for step in steps if isinstance(step, MineStep)}
     if not names:
         return {}
     try:
-        predicted = predict_many(setting.lab.settings, list(names.values()), reporter)
+        predicted = predict_many(context.lab.settings, list(names.values()), reporter)
     except GoldpanError as error:
         return dict.fromkeys(names, Cost(note=error.problem))
     return {unit: _cost(predicted[repo]) for unit, repo in names.items()}
@@ -120,13 +121,13 @@ def _cost(predicted: Estimate | GoldpanError) -> Cost:
     return Cost(requests=predicted.requests, points=predicted.points, seconds=predicted.seconds)
 
 
-def mine_together(jobs: Sequence[Job], setting: Setting, reporter: Reporter) -> None:
+def mine_together(jobs: Sequence[Job], context: Context, reporter: Reporter) -> None:
     """Mine repositories at once, each of which ends or fails for itself."""
     by_repo = {job.step.unit.subject: job for job in jobs}
     licenses = {
         repo: job.step.license for repo, job in by_repo.items() if isinstance(job.step, MineStep)
     }
-    mine_many(setting.lab.settings, licenses, reporter, _Jobs(by_repo))
+    mine_many(context.lab.settings, licenses, reporter, _Jobs(by_repo))
 
 
 @dataclass(frozen=True, slots=True)

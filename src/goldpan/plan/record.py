@@ -76,6 +76,8 @@ class Record:
     """Whether another run may bring what is missing."""
     problem: str = ""
     remedy: str = ""
+    waits: bool = False
+    """Whether nothing that needs the unit is to run while something is missing."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What later units need to know, such as a repository's new name."""
 
@@ -122,8 +124,12 @@ def _seal(path: Path, size: int, _changed: int, _inode: int) -> str:
 
 
 def digests_of(root: Path, paths: Iterable[Path]) -> dict[str, str]:
-    """Return the digests of files by their paths below a folder."""
-    return {path.relative_to(root).as_posix(): digest_of(path) for path in sorted(paths)}
+    """Return the digests of files by their paths, below a folder where they are below it."""
+    return {_below(root, path).as_posix(): digest_of(path) for path in sorted(paths)}
+
+
+def _below(root: Path, path: Path) -> Path:
+    return path.relative_to(root) if path.is_relative_to(root) else path.absolute()
 
 
 def size_of(paths: Iterable[Path]) -> int:

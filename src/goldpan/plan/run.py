@@ -6,23 +6,21 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import groupby
-from pathlib import Path
 
-from goldpan.api.workspace import Workspace
-from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
 from goldpan.core.progress import Reporter
 from goldpan.core.ray_cluster import RayCluster
 from goldpan.core.workspace import make_directory
-from goldpan.plan.assess import Assessment, Wish, assess, assess_all, priced
-from goldpan.plan.cluster import PlanCluster, open_cluster
-from goldpan.plan.file import PlanFile, load_plan
+from goldpan.operations.workspace import Workspace
+from goldpan.plan.assess import Assessment, RunSelection, assess, assess_all, priced
+from goldpan.plan.cluster import PlanCluster
+from goldpan.plan.context import Context
+from goldpan.plan.file import PlanFile
 from goldpan.plan.job import Job, begun, explained, failed, failure
-from goldpan.plan.make import Store, make_setting, make_steps, open_workspace, store_of
+from goldpan.plan.make import Store, make_steps, store_of
 from goldpan.plan.mining import mine_together, price_together
 from goldpan.plan.record import Recipe, Record, read_record, write_record
-from goldpan.plan.repository_steps import Setting
 from goldpan.plan.results import Ended, Listener, PlanResult, UnitNotifier, UnitResult
 from goldpan.plan.selection import (
     Selection,
@@ -34,34 +32,6 @@ from goldpan.plan.selection import (
     write_selection,
 )
 from goldpan.plan.unit import Stage, Step
-
-
-def run_plan(
-    plan: str | Path,
-    *,
-    workspace: str | Path | None = None,
-    only: Sequence[str] = (),
-    update: bool = False,
-    force: bool = False,
-    select: bool = False,
-    progress: bool = False,
-    engine: EngineName = "local",
-    address: str = "",
-) -> PlanResult:
-    """Run a plan's file: what changed since it was last run, and what that leads to.
-
-    `only` names units (``filter``, ``filter/OWNER/NAME``, ``dataset/qa``), `update` asks GitHub
-    for what changed, `force` runs what is up to date as well, and `select` searches for
-    repositories anew. `engine` ``ray`` runs units on the Ray cluster at `address`, all of whose
-    machines must see the workspace and the plan (docs/clusters.md). Units that fail are told in the
-    result; raises `UsageError` for a plan that makes no sense, `WorkspaceError` where another
-    process runs it, `EngineError` where the cluster cannot do the work.
-    """
-    file = load_plan(plan)
-    lab = open_workspace(file, None if workspace is None else Path(workspace), progress=progress)
-    wish = Wish(tuple(only), update, force)
-    with Reporter(quiet=not progress) as reporter, open_cluster(engine, address) as cluster:
-        return OpenPlan(file, lab, reporter, select=select).run(wish, lambda _: None, cluster)
 
 
 class OpenPlan:
@@ -84,10 +54,10 @@ class OpenPlan:
         self.lab = lab
         self.store: Store = store_of(file, lab)
         self.records: dict[str, Record | None] = {}
-        self.setting: Setting = make_setting(file, lab, self.record)
+        self.context = Context(file, lab, self.record)
         self.selection = self._select(reporter, anew=select, keep=keep)
         self.repositories = repositories_of(file.plan.repositories, self.selection)
-        self.steps: list[Step] = make_steps(self.setting, self.store, self.repositories)
+        self.steps: list[Step] = make_steps(self.context, self.store, self.repositories)
         self._reporter = reporter
         self._cluster: PlanCluster | None = None
         self._numbers = {step.unit.name: number for number, step in enumerate(self.steps, 1)}
@@ -98,20 +68,20 @@ class OpenPlan:
             self.records[unit] = read_record(self.store.record(unit))
         return self.records[unit]
 
-    def assess(self, wish: Wish, *, price: bool = False) -> list[Assessment]:
+    def assess(self, chosen: RunSelection, *, price: bool = False) -> list[Assessment]:
         """Judge all units, with what those that are due would take where `price` says so."""
-        self._check_wish(wish)
+        self._check_selection(chosen)
         records = {step.unit.name: self.record(step.unit.name) for step in self.steps}
-        judged = assess_all(self.steps, self.lab.path, records, wish)
+        judged = assess_all(self.steps, self.lab.path, records, chosen)
         pairs = [
             (assessment, step)
             for assessment, step in zip(judged, self.steps, strict=True)
-            if wish.takes(step.unit)
+            if chosen.takes(step.unit)
         ]
         if not price:
             return [assessment for assessment, _ in pairs]
         due = [step for assessment, step in pairs if assessment.why or assessment.after]
-        mining = price_together(due, self.setting, self._reporter)
+        mining = price_together(due, self.context, self._reporter)
         costs = {step.unit.name: mining.get(step.unit.name) or step.price() for step in due}
         return [
             priced(assessment, costs[step.unit.name], judged)
@@ -120,9 +90,11 @@ class OpenPlan:
             for assessment, step in pairs
         ]
 
-    def run(self, wish: Wish, listener: Listener, ray: RayCluster | None = None) -> PlanResult:
-        """Run what is due, here or on a cluster; see `run_plan`."""
-        self._check_wish(wish)
+    def run(
+        self, chosen: RunSelection, listener: Listener, ray: RayCluster | None = None
+    ) -> PlanResult:
+        """Run what is due, here or on a cluster."""
+        self._check_selection(chosen)
         started = time.monotonic()
         results: dict[str, UnitResult] = {}
         make_directory(self.store.root)
@@ -137,13 +109,13 @@ class OpenPlan:
                 self._cluster = stack.enter_context(cluster.checked())
                 stack.callback(setattr, self, "_cluster", None)
             for (stage, _), steps in groupby(self.steps, _rank):
-                self._run_stage(stage, list(steps), wish, results, listener)
-        chosen = [results[step.unit.name] for step in self.steps if wish.takes(step.unit)]
+                self._run_stage(stage, list(steps), chosen, results, listener)
+        ended = [results[step.unit.name] for step in self.steps if chosen.takes(step.unit)]
         return PlanResult(
             self.file.name,
             self.lab.path,
             self.repositories,
-            tuple(chosen),
+            tuple(ended),
             time.monotonic() - started,
         )
 
@@ -160,9 +132,9 @@ class OpenPlan:
         reporter.note(summary_of(selection, repositories))
         return selection
 
-    def _check_wish(self, wish: Wish) -> None:
-        for name in wish.only:
-            if not any(Wish((name,)).takes(step.unit) for step in self.steps):
+    def _check_selection(self, chosen: RunSelection) -> None:
+        for name in chosen.only:
+            if not any(RunSelection((name,)).takes(step.unit) for step in self.steps):
                 raise UsageError(
                     f"--only {name} names no unit of the plan {self.file.name}",
                     "Give a stage, a repository or both, as filter/OWNER/NAME; --dry-run lists all",
@@ -172,7 +144,7 @@ class OpenPlan:
         self,
         stage: Stage,
         steps: Sequence[Step],
-        wish: Wish,
+        chosen: RunSelection,
         results: dict[str, UnitResult],
         listener: Listener,
     ) -> None:
@@ -182,14 +154,14 @@ class OpenPlan:
             of_stage = sum(other.unit.stage == stage for other in self.steps)
             position = (self._numbers[step.unit.name], len(self.steps), of_stage)
             notifier = UnitNotifier(listener, step.unit, position)
-            judged = self._judge(step, wish, results, notifier)
+            judged = self._judge(step, chosen, results, notifier)
             if isinstance(judged, Job):
                 jobs.append(judged)
             else:
                 results[step.unit.name] = judged
                 notifier.on_end(judged)
         if stage == "mine" and len(jobs) > 1:
-            mine_together(jobs, self.setting, self._reporter)
+            mine_together(jobs, self.context, self._reporter)
         else:
             sent = []
             for job in jobs:
@@ -199,26 +171,30 @@ class OpenPlan:
                     job.run()
             if self._cluster is not None:
                 self._cluster.run(sent)
-        self.setting.memory.clear()
+        self.context.memory.clear()
         results |= {job.step.unit.name: job.result for job in jobs if job.result is not None}
 
     def _judge(
-        self, step: Step, wish: Wish, results: dict[str, UnitResult], notifier: UnitNotifier
+        self,
+        step: Step,
+        chosen: RunSelection,
+        results: dict[str, UnitResult],
+        notifier: UnitNotifier,
     ) -> UnitResult | Job:
         """Return a unit that is due as a job, else what became of it."""
         unit = step.unit
         needed = [results[name] for name in unit.needs if name in results]
-        blocker = next(
-            (assessment for assessment in needed if assessment.state in ("failed", "skipped")), None
-        )
+        blocker = next((result for result in needed if result.blocks_others), None)
         if blocker is not None:
             because = blocker.because or blocker.unit.name
-            how = "failed" if results[because].state == "failed" else "was skipped"
+            how = {"failed": "failed", "partial": "waits"}.get(
+                results[because].state, "was skipped"
+            )
             reason = f"needs {because}, which {how}"
             return UnitResult(unit, "skipped", False, said=reason, because=because)
         record = self.record(unit.name)
         try:
-            judged = assess(step, self.lab.path, record, wish)
+            judged = assess(step, self.lab.path, record, chosen)
         except Exception as error:  # noqa: BLE001 - no unit stops the others
             explanation = explained(unit, error)
             self._keep(failed(begun(unit, record, Recipe("", {}, {})), explanation))
@@ -226,8 +202,9 @@ class OpenPlan:
         if not judged.why:
             assert record is not None
             state: Ended = "partial" if record.lacks else "fresh"
-            return UnitResult(unit, state, False, said=record.said, lacks=record.lacks)
-        if not wish.takes(unit):
+            waits = record.waits
+            return UnitResult(unit, state, False, said=record.said, lacks=record.lacks, waits=waits)
+        if not chosen.takes(unit):
             why = f"it is not up to date, and --only leaves it out: {judged.why[0]}"
             return UnitResult(unit, "skipped", False, judged.why, said=why)
         return Job(step, record, judged, self.lab.path, notifier, self._keep)

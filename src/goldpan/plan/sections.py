@@ -1,27 +1,34 @@
-"""What a plan may say: the sections of its file, typed.
+"""What a plan may say: the tables of its file, each derived from the operation of its stage.
 
-Keys may be written with hyphens, too: ``min-stars`` is ``min_stars``.
+Only what no operation has is written here: which repositories, what things are called, and how the
+stages hang together.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, create_model, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from goldpan.core.config import Via, repository_name
+from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
-from goldpan.plan.family_sections import CodeComments, CrossCode, IssueType, check_family
-from goldpan.plan.section import Section
+from goldpan.operations.building import family_function
+from goldpan.operations.signature import Operation, read_operation
+from goldpan.operations.table import OPERATIONS, find_function
+from goldpan.operations.workspace import Workspace
+from goldpan.plan.section import Section, StageSection, derive
 
 MOST_SELECTED = 1_000
 """GitHub's search shows no more."""
-
-_CREDENTIALS = re.compile(r"(?!ssh:)[a-z]+://[^/]*@|ssh://[^/@]*:[^/]*@", re.I)
 Refresh = Literal["never", "daily", "always"]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+S = TypeVar("S", bound=StageSection)
+_CREDENTIALS = re.compile(r"(?!ssh:)[a-z]+://[^/]*@|ssh://[^/@]*:[^/]*@", re.I)
 
 
 def _repository(name: str) -> str:
@@ -36,14 +43,18 @@ def _repository(name: str) -> str:
 class Select(Section):
     """Repositories that GitHub's search finds, the most starred first."""
 
-    language: str | None = None
-    min_stars: int = Field(default=0, ge=0)
-    license: str | None = None
-    """By its keyword in GitHub's search, such as mit or apache-2.0."""
-    limit: int = Field(default=10, ge=1, le=MOST_SELECTED)
-    """At most so many, besides those that are listed or selected before."""
-    archived: bool = False
-    """Whether archived repositories may be among them."""
+    language: str | None = Field(default=None, description="The main language, such as Go.")
+    min_stars: int = Field(default=0, ge=0, description="At least this many stars.")
+    license: str | None = Field(
+        default=None, description="Its keyword in GitHub's search, such as mit or apache-2.0."
+    )
+    limit: int = Field(
+        default=10,
+        ge=1,
+        le=MOST_SELECTED,
+        description="At most this many, besides those that are listed or selected before.",
+    )
+    archived: bool = Field(default=False, description="Also archived repositories.")
 
     @field_validator("language", "license")
     @classmethod
@@ -68,10 +79,8 @@ class Select(Section):
 class Repositories(Section):
     """The repositories that are worked on."""
 
-    listed: tuple[str, ...] = Field(default=(), strict=False)
-    """By their names, OWNER/NAME."""
-    select: tuple[Select, ...] = Field(default=(), strict=False)
-    """By GitHub's search; what is found is kept until it is to be selected anew."""
+    listed: tuple[str, ...] = Field(default=(), description="Their names, OWNER/NAME.")
+    select: tuple[Select, ...] = ()
 
     @field_validator("listed")
     @classmethod
@@ -89,17 +98,15 @@ class Repositories(Section):
         return self
 
 
-class Mine(Section):
+class Mine(StageSection):
     """How GitHub is asked, as by goldpan mine."""
 
-    via: Via | None = None
-    since: str | datetime | date | None = None
-    api_url: str | None = None
-    concurrency: int | None = Field(default=None, ge=1)
-    at_once: int | None = Field(default=None, ge=1)
-    """The most repositories to mine at once."""
-    licenses: dict[str, str] = Field(default_factory=dict)
-    """By repository, where GitHub is wrong or silent."""
+    enabled: bool = Field(
+        default=True, description="false: only make tables of the raw replies that are there."
+    )
+    licenses: dict[str, str] = Field(
+        default={}, description="Licenses by repository, where GitHub is wrong or silent."
+    )
 
     @field_validator("licenses")
     @classmethod
@@ -107,13 +114,14 @@ class Mine(Section):
         return {_repository(name).lower(): license for name, license in licenses.items()}
 
 
-class Clone(Section):
+class Clone(StageSection):
     """How histories are fetched, as by goldpan clone."""
 
-    enabled: bool = True
-    source: str | None = None
-    """A git address, local mirror or bundle; {owner} and {name} stand for the repository's."""
-    network: bool | None = None
+    enabled: bool = Field(default=True, description="false: work without the code's history.")
+    source: str | None = Field(
+        default=None,
+        description="A git address, local mirror or bundle, with {owner} and {name} in it.",
+    )
 
     @field_validator("source")
     @classmethod
@@ -127,124 +135,163 @@ class Clone(Section):
         return source
 
 
-class Pair(Section):
-    """How issues are paired with their fixes, as by goldpan pair."""
+class Annotate(Section):
+    """What people annotate before datasets are built; the plan waits for them."""
 
-    rules: tuple[str, ...] = Field(default=("default",), strict=False, min_length=1)
-    """One set or several; what comes after takes the first where it names none."""
-
-    @field_validator("rules", mode="before")
-    @classmethod
-    def _one_or_several(cls, rules: Any) -> Any:
-        return (rules,) if isinstance(rules, str) else rules
+    push: StageSection | None = None
 
 
-class Filter(Section):
-    """What is judged, as by goldpan filter."""
+class DatasetPlan(StageSection):
+    """A dataset, as by goldpan build FAMILY."""
 
-    profiles: tuple[str, ...] = Field(default=(), strict=False)
-    """Names, or paths of .toml files; those that datasets and review name are added."""
-
-
-class Review(Section):
-    """What language models judge, as by goldpan review."""
-
-    profile: str = "default"
-    settings: str | None = None
-    """A TOML file of goldpan review --settings."""
-    options: dict[str, Any] = Field(default_factory=dict)
-    """Settings of docs/review.md, over those of the file."""
-
-
-class Publish(Section):
-    """Where a dataset goes, as by goldpan publish."""
-
-    repo_id: str
-    tag: str | None = None
-    """{year}, {month} and {day} are those of the newest reply; {content} tells of the rows."""
-    private: bool = False
-    overwrite: bool = False
-    allow_license: tuple[str, ...] | None = Field(default=None, strict=False)
-
-
-class DatasetPlan(Section):
-    """A dataset that is built, as by goldpan build."""
-
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
-    """Of its directory in WORKSPACE/datasets."""
-    family: str
-    """qa, fault-localization, code-edit, issue-type, code-comments, crosscode, or a plugin's."""
-    profile: str = "default"
-    rules: str | None = None
-    """One of the sets of the plan's pairing rules; the first without it."""
-    split: str = "none"
-    seed: int = 0
-    limit: int | None = Field(default=None, ge=1)
-    """Of rows, drawn by the seed."""
-    require: tuple[str, ...] = Field(default=(), strict=False)
-    answer: Literal["best", "first", "all", "reviewed"] | None = None
-    gold: tuple[str, ...] = Field(default=(), strict=False)
-    repositories: tuple[str, ...] = Field(default=(), strict=False)
-    """Of those of the plan; all without it."""
-    leave_out: bool = False
-    """Build without repositories that a step failed for; without it the dataset waits."""
-    since: str | None = None
-    """An older version, by directory or name on the Hub, or last: what this plan built before."""
-    publish: Publish | None = None
-    issue_type: IssueType = IssueType()
-    code_comments: CodeComments = CodeComments()
-    crosscode: CrossCode | None = None
+    name: Name = Field(description="The name of its directory in WORKSPACE/datasets.")
+    family: str = Field(description="A family of goldpan build, whose options are keys here.")
+    repositories: tuple[str, ...] = Field(
+        default=(), description="Some of the repositories of the plan. (default: all)"
+    )
+    leave_out: bool = Field(
+        default=False, description="Build without repositories that a stage failed for."
+    )
+    since: str | None = Field(
+        default=None,
+        description="An older version, by directory or name on the Hub, or last: that of the plan.",
+    )
+    publish: StageSection | None = None
 
     @field_validator("repositories")
     @classmethod
     def _names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(_repository, names))
 
-    @model_validator(mode="after")
-    def _of_the_family(self) -> DatasetPlan:
-        check_family(self, self.family)
-        return self
+
+class NamedStage(StageSection):
+    """One of several of a stage."""
+
+    name: Name = Field(description="A name for it.")
 
 
-class EvaluationPlan(Section):
+class EvaluationPlan(NamedStage):
     """Models that are run, as by goldpan evaluate run."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
-    datasets: tuple[str, ...] = Field(default=(), strict=False)
-    """Of this plan, by name."""
-    tasks: tuple[str, ...] = Field(default=(), strict=False)
-    """Whose rows are in the workspace."""
-    models: tuple[str, ...] = Field(default=("majority",), strict=False)
-    seeds: tuple[int, ...] = Field(default=(0,), strict=False)
-    protocol: str = "default"
-    settings: dict[str, Any] = Field(default_factory=dict)
-    """Of the models."""
-    gpus: float = Field(default=0.0, ge=0, strict=False)
-    """How many a run asks of one machine of a cluster."""
+    gpus: float = Field(
+        default=0.0, ge=0, description="How many GPUs a run asks of one machine of a cluster."
+    )
 
     @model_validator(mode="after")
     def _check_any(self) -> EvaluationPlan:
-        if not self.datasets and not self.tasks:
+        if not self.get("dataset") and not self.get("task"):
             raise PydanticCustomError(
                 "no_task",
                 "it names nothing to evaluate on",
-                {"remedy": 'Write datasets = ["NAME"] or tasks = ["TASK"]'},
+                {"remedy": 'Write dataset = ["NAME"] or task = ["TASK"]'},
             )
         return self
+
+
+class OfDataset(StageSection):
+    """A stage that works on one dataset of the plan."""
+
+    dataset: Name = Field(description="A dataset of this plan, by name.")
+
+
+class ExportPlan(OfDataset):
+    """A dataset in another form, as by goldpan export."""
+
+    name: Name = Field(description="The name of its directory in WORKSPACE/exports.")
 
 
 class Plan(Section):
     """The whole file."""
 
-    workspace: str | None = None
-    """The directory, relative to the file, or an address; --workspace overrides it."""
-    refresh: Refresh = "never"
-    """When repositories that are mined are mined again for what changed since."""
+    workspace: str | None = Field(
+        default=None,
+        description="A directory, relative to the file, or an address; --workspace overrides it.",
+    )
+    refresh: Refresh = Field(
+        default="never",
+        description="When repositories are mined again for what changed: never, daily or always.",
+    )
     repositories: Repositories
-    mine: Mine = Mine()
-    clone: Clone = Clone()
-    pair: Pair = Pair()
-    filter: Filter = Filter()
-    review: Review | None = None
-    dataset: tuple[DatasetPlan, ...] = Field(default=(), strict=False)
-    evaluation: tuple[EvaluationPlan, ...] = Field(default=(), strict=False)
+    mine: Mine
+    tasks: Mapping[str, StageSection] = MappingProxyType({})
+    pair: StageSection
+    clone: Clone
+    filter: StageSection
+    review: StageSection | None = None
+    annotate: Annotate = Annotate()
+    dataset: tuple[dict[str, Any], ...] = ()
+    """As they stand in the file; `dataset_section` has the keys of each family."""
+    verify: tuple[OfDataset, ...] = ()
+    evaluation: tuple[EvaluationPlan, ...] = ()
+    comparison: tuple[NamedStage, ...] = ()
+    export: tuple[ExportPlan, ...] = ()
+
+
+def operation_of(words: str) -> Operation:
+    """Return the operation of a command."""
+    return read_operation(find_function(OPERATIONS[words]))
+
+
+def family_operation(family: str) -> Operation:
+    """Return the operation that builds a family, which may be a plugin's."""
+    words = f"build {family}"
+    return operation_of(words) if words in OPERATIONS else read_operation(family_function(family))
+
+
+def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
+    operation = operation_of(words)
+    return derive(base, operation.parameters, operation.summary, **options)
+
+
+@cache
+def plan_section() -> type[Plan]:
+    """Return the whole file with all its keys but those of datasets, which differ by family."""
+    mining = {item.name: item for item in read_operation(Workspace.__init__).parameters}
+    mine = derive(Mine, [mining[name] for name in operation_of("mine").opening], str(Mine.__doc__))
+    pair = _of(StageSection, "pair", several=("rules",))
+    clone = _of(Clone, "clone")
+    filters = _of(
+        StageSection,
+        "filter",
+        without=("rules", "settings", "list", "rejects"),
+        several=("profile",),
+    )
+    review = _of(StageSection, "review", without=("rules", "dataset", "calibrate"))
+    push: dict[str, Any] = {
+        "push": (_of(StageSection, "annotate push", without=("rules",)) | None, None)
+    }
+    annotate: Any = create_model("Annotate", __base__=Annotate, **push)
+    imports: Any = _of(StageSection, "tasks import", without=("name",))
+    verify: Any = _of(OfDataset, "verify")
+    evaluation: Any = _of(EvaluationPlan, "evaluate run")
+    comparison: Any = _of(NamedStage, "evaluate compare")
+    export: Any = _of(ExportPlan, "export", without=("output",))
+    fields: dict[str, Any] = {
+        "mine": (mine, mine()),
+        "tasks": (dict[str, imports], {}),
+        "pair": (pair, pair()),
+        "clone": (clone, clone()),
+        "filter": (filters, filters()),
+        "review": (review | None, None),
+        "annotate": (annotate, annotate()),
+        "verify": (tuple[verify, ...], ()),
+        "evaluation": (tuple[evaluation, ...], ()),
+        "comparison": (tuple[comparison, ...], ()),
+        "export": (tuple[export, ...], ()),
+    }
+    made: type[Plan] = create_model("Plan", __base__=Plan, **fields)
+    return made
+
+
+@cache
+def dataset_section(family: str) -> type[DatasetPlan]:
+    """Return the keys of a dataset of a family; a plugin's has those of code-edit."""
+    words = f"build {family}"
+    made = derive(
+        DatasetPlan,
+        operation_of(words if words in OPERATIONS else "build code-edit").parameters,
+        str(DatasetPlan.__doc__),
+        without=("output", "source"),
+    )
+    publish: Any = _of(StageSection, "publish", without=("dataset",)) | None
+    return create_model("DatasetPlan", __base__=made, __doc__=made.__doc__, publish=(publish, None))

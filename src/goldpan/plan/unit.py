@@ -6,30 +6,34 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
+from goldpan.core.result import Result
 from goldpan.plan.record import Record
 
 Stage = Literal[
-    "mine", "pair", "clone", "duplicates", "filter", "review", "dataset", "evaluate", "publish"
-]
-STAGES: tuple[Stage, ...] = (
     "mine",
+    "tasks",
     "pair",
     "clone",
     "duplicates",
     "filter",
     "review",
     "dataset",
+    "annotate",
+    "verify",
     "evaluate",
+    "compare",
+    "export",
     "publish",
-)
-"""In the order in which they are run."""
+]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+"""In the order in which they are run, unless a unit needs one of a later stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A piece of work that is run, skipped or told of as a whole."""
+    """A piece of work that is run, skipped or reported as one."""
 
     stage: Stage
     subject: str
@@ -62,7 +66,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What running a unit gave."""
+    """What running a unit brought."""
 
     said: str
     made: tuple[Path, ...] = ()
@@ -72,7 +76,12 @@ class Outcome:
     spent: Mapping[str, float] = field(default_factory=dict)
     lacks: tuple[str, ...] = ()
     again: bool = False
+    """Whether another run may bring what is missing."""
+    waits: bool = False
+    """Whether nothing that needs the unit is to run while something is missing."""
     facts: Mapping[str, str] = field(default_factory=dict)
+    results: tuple[Result, ...] = ()
+    """What the operation returned, which people may see."""
 
 
 class Step(ABC):
@@ -84,7 +93,7 @@ class Step(ABC):
 
     @property
     def stays(self) -> bool:
-        """Whether it is run where the plan is, though others go to a cluster.
+        """Whether it runs where the plan is, though others go to a cluster.
 
         What needs tokens or keys stays with them.
         """
@@ -105,7 +114,7 @@ class Step(ABC):
         raise NotImplementedError
 
     def join(self, parts: Sequence[Outcome]) -> Outcome:
-        """Return what the unit gave, of the outcomes of all its parts."""
+        """Return the outcome of the unit, of those of all its parts."""
         raise NotImplementedError
 
     @abstractmethod
@@ -125,7 +134,7 @@ class Step(ABC):
         return Cost()
 
     def due(self, record: Record, update: bool) -> str:
-        """Return why it has to be run though nothing changed here; empty where it has not."""
+        """Return why it has to run though nothing changed here; empty where it has not."""
         return ""
 
     def prepare(self, record: Record | None) -> None:  # noqa: B027 - most need nothing

@@ -1,4 +1,4 @@
-"""Draws funnels into a file of their own: `goldpan funnel --plot`.
+"""Draws funnels into a file of their own: `goldpan funnel --output`.
 
 matplotlib takes long to import, so only the functions that draw with it do.
 """
@@ -32,7 +32,8 @@ def plot_funnel(funnels: Sequence[Funnel], path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
         raise UsageError(
-            f"--plot {path} has no known format", f"End it in {', '.join(_SUFFIXES[:-1])} or .html"
+            f"--output {path} has no known format",
+            f"End it in {', '.join(_SUFFIXES[:-1])} or .html",
         )
     if suffix == ".html":
         from goldpan.report.page import render, write_page

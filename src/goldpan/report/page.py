@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from markupsafe import Markup
 
 from goldpan import __version__
 from goldpan.core.resources import check_folder, unwritable, write_file
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line, visible
 from goldpan.core.workspace import Workspace
-from goldpan.filters.basis import Basis, find_basis
-from goldpan.filters.funnel import PLURAL, Funnel, read_funnels, sum_funnels
+from goldpan.filters.basis import Basis, basis_blocks
+from goldpan.filters.funnel import PLURAL, Funnel, Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.report import charts
 from goldpan.report.distributions import measure
@@ -36,7 +37,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-
 
 
 @dataclass(frozen=True, slots=True)
-class ReportFacts:
+class ReportFacts(Result):
     """What was written."""
 
     output: Path
@@ -51,12 +52,14 @@ class ReportFacts:
     basis: tuple[Basis, ...]
     """Which pairing rules and which profile stand behind each repository."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Funnels:
-    repo: str
-    issues: Funnel
-    pairs: Funnel
+    def blocks(self) -> Iterator[Block]:
+        """Yield what the report holds and where it is."""
+        yield Line(
+            f"{_count(self.examples, 'example')} and {_count(self.dropped, 'dropped subject')} of "
+            f"{_count(len(self.repos), 'repository')}, {self.size / 1e6:.1f} MB"
+        )
+        yield from basis_blocks(self.basis)
+        yield Line(f"Open {self.output} in a browser")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +93,10 @@ def write_report(
     dataset.
     """
     check_folder(output)
-    funnels = [_Funnels(repo, *read_funnels(workspace, [repo], profile)) for repo in repos]
+    funnels = [read_funnels(workspace, [repo], profile) for repo in repos]
     issues = sum_funnels([own.issues for own in funnels], profile.decide)
     whole = issues, sum_funnels([own.pairs for own in funnels], profile.decide)
-    basis = find_basis(workspace, repos, profile.name)
+    basis = tuple(item for own in funnels for item in own.basis)
     with open_repositories(workspace, repos, profile.name) as connection:
         repositories = overview(connection)
         measured = measure(connection)
@@ -124,7 +127,7 @@ def write_report(
         tuple(dataset.name for dataset in samples),
         sum(len(dataset.examples) for dataset in samples),
         sum(len(droppeds) for droppeds in dropped.values()),
-        tuple(basis),
+        basis,
     )
 
 
@@ -205,8 +208,9 @@ def _heading(overviews: Sequence[Overview]) -> str:
     return f"{names[0]} and {len(names) - 1:,} more repositories"
 
 
-def _largest(funnels: Sequence[_Funnels]) -> list[_Funnels]:
-    ordered = sorted(funnels, key=lambda funnel: (-funnel.issues.rows, funnel.repo))
+def _largest(funnels: Sequence[Funnels]) -> list[Funnels]:
+    """Return the funnels of the repositories with the most issues, each of which has one."""
+    ordered = sorted(funnels, key=lambda own: (-own.issues.rows, own.basis[0].repo))
     return ordered[:_MOST_FUNNELS]
 
 
@@ -242,3 +246,8 @@ def _setting(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) if len(value) <= 8 else f"{len(value):,} entries"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _count(count: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import make_directory
 from goldpan.datasets.registry import find_task
 from goldpan.reproduce.catalogue import find_tasks
@@ -57,12 +59,34 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class JobPlan:
+class JobPlan(Result):
     """The jobs that can be written, and why others cannot."""
 
     jobs: tuple[Job, ...]
     skipped: tuple[str, ...]
     """A sentence each."""
+    files: tuple[Path, ...] = ()
+    """Where they were written, the script that queues them last."""
+
+    @property
+    def exit_code(self) -> int:
+        """3 where a job cannot be written."""
+        return 3 if self.skipped else 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return the jobs with their commands."""
+        return {
+            "jobs": [{"name": job.name, "command": list(job.command)} for job in self.jobs],
+            "skipped": list(self.skipped),
+            "files": [str(path) for path in self.files],
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield which jobs were written."""
+        for job in self.jobs:
+            yield Line(f"{job.name}: {job.model.gpus} GPUs, {job.model.hours} h at most")
+        yield from (Line(f"Skipped: {reason}") for reason in self.skipped)
+        yield Line(f"Wrote {len(self.jobs)} jobs; queue them with {self.files[-1]}")
 
 
 def plan_jobs(context: Context, names: Sequence[str]) -> JobPlan:
@@ -94,12 +118,12 @@ def plan_jobs(context: Context, names: Sequence[str]) -> JobPlan:
     return JobPlan(tuple(jobs), tuple(skipped))
 
 
-def write_jobs(jobs: Iterable[Job], directory: Path) -> tuple[Path, ...]:
+def write_jobs(plan: JobPlan, directory: Path) -> JobPlan:
     """Write a script for each job and one that queues them; raises `WorkspaceError`."""
     folder, paths = Path.cwd(), []
     try:
         make_directory(directory / "logs")
-        for job in jobs:
+        for job in plan.jobs:
             path = directory / f"{job.name}.sbatch"
             text = _SCRIPT.format(
                 name=f"goldpan-{job.name}",
@@ -119,7 +143,7 @@ def write_jobs(jobs: Iterable[Job], directory: Path) -> tuple[Path, ...]:
         raise WorkspaceError(
             f"{directory} cannot be written: {error.strerror or error}", "Choose another --output"
         ) from None
-    return (*paths, submit)
+    return replace(plan, files=(*paths, submit))
 
 
 def _log(folder: Path, name: str) -> str:
@@ -139,8 +163,8 @@ def _log(folder: Path, name: str) -> str:
 def _command(context: Context, model: ModelRecipe, task: str) -> Iterable[str]:
     workspace = context.workspace.root.resolve()
     named = f"{model.name}@{model.commit}" if model.commit else model.name
-    yield from ("goldpan", "reproduce", context.recipe_argument, "--models", named)
-    yield from ("--tasks", task, "--data", str(context.data.root.resolve()))
+    yield from ("goldpan", "reproduce", context.recipe_argument, "--model", named)
+    yield from ("--task", task, "--data", str(context.data.root.resolve()))
     yield from ("--workspace", str(workspace), "--seed", str(context.seed))
     yield from ("--output", str(context.directory.resolve() / "jobs" / f"{model.name}--{task}"))
     if model.kind == "fine-tuned":

@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 from goldpan.core.errors import UsageError
+from goldpan.core.registry import unknown_name
 from goldpan.datasets.task import Task
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import Protocol, settings_for
-from goldpan.reproduce.names import unknown_name
 from goldpan.reproduce.recipe import ModelRecipe, Recipe
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -30,7 +30,7 @@ def find_models(recipe: Recipe, names: tuple[str, ...]) -> tuple[ModelRecipe, ..
         model = recipe.model(name)
         if model is None:
             choice = [entry.name for entry in recipe.models]
-            raise unknown_name(recipe.name, "model", name, choice)
+            raise unknown_name("model", name, choice, where=f"The recipe {recipe.name}")
         if sign and not _COMMIT.fullmatch(commit):
             raise UsageError(f"{commit!r} is not a commit", "Write its 40 hexadecimal digits")
         chosen.append(model.model_copy(update={"commit": commit}) if sign else model)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from goldpan.core.errors import UsageError
+from goldpan.core.registry import unknown_name
 from goldpan.text.jira import jira_to_markdown
 from goldpan.text.markdown import markdown_to_text
 from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
@@ -40,9 +40,7 @@ def ordered_steps(names: Sequence[str], profile: str) -> tuple[str, ...]:
     Raises `UsageError` for an unknown profile or step.
     """
     if unknown := [name for name in names if name not in STEPS]:
-        raise UsageError(
-            f"There is no preprocessing step {unknown[0]!r}", f"Choose {', '.join(STEPS)}"
-        )
+        raise unknown_name("preprocessing step", unknown[0], STEPS)
     match profile:
         case "default":
             return tuple(names)
@@ -51,9 +49,7 @@ def ordered_steps(names: Sequence[str], profile: str) -> tuple[str, ...]:
         case "none":
             return ()
         case _:
-            raise UsageError(
-                f"There is no order of steps {profile!r}", f"Choose {', '.join(PROFILES)}"
-            )
+            raise unknown_name("order of steps", profile, PROFILES)
 
 
 def prepared(text: str, names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +18,12 @@ from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.query import connect
+from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.filters.answers import named_comment
+from goldpan.filters.basis import Basis, basis_blocks, find_basis
 
 Key = tuple[str, str, int, str | None, int | None]
 """A subject: repo, subject, issue, pull_repo, pull."""
@@ -47,7 +49,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Result):
     """Models' verdicts beside people's, as a whole and by trait."""
 
     criterion: str
@@ -57,6 +59,44 @@ class Calibration:
     only_people: int
     disagreements: tuple[Key, ...]
     """Subjects on which both decided, differently."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how the verdicts fare on all subjects and on each part of them."""
+        yield Title(self.criterion)
+        yield Table(
+            ("subjects of", "subjects", "precision of keep", "recall of keep", "kappa"),
+            [
+                (
+                    group.name,
+                    group.subjects,
+                    *map(_shown, (group.precision, group.recall, group.kappa)),
+                )
+                for group in self.groups
+            ],
+        )
+        for model, counts in self.groups[0].confusion.items():
+            people = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+            yield Line(f"  model {model}: people {people}")
+        yield Line(
+            f"  {len(self.disagreements):,} disagree; "
+            f"{self.only_model:,} only the model judged, {self.only_people:,} only people"
+        )
+
+
+class Calibrations(Results[Calibration]):
+    """The reviews of repositories beside people's verdicts, a calibration each criterion."""
+
+    __slots__ = ("basis",)
+
+    def __init__(self, items: Iterable[Calibration], basis: Sequence[Basis]) -> None:
+        super().__init__(items)
+        self.basis = tuple(basis)
+        """Which pairing rules and which profile stand behind each repository."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield each calibration, then what stands behind all."""
+        yield from super().blocks()
+        yield from basis_blocks(self.basis)
 
 
 def calibrate(
@@ -116,7 +156,7 @@ def calibrate(
 
 def calibrate_reviews(
     workspace: Workspace, repos: Sequence[str], profile: str, people: Path
-) -> list[Calibration]:
+) -> Calibrations:
     """Compare each review of repositories with the people's verdicts in a Parquet file.
 
     Raises `UsageError` where the file does not hold verdicts or no subject has both,
@@ -145,10 +185,13 @@ def calibrate_reviews(
             f"{people} has no verdict on a reviewed subject",
             "Review the subjects that these people judged",
         )
-    return [
-        calibrate(models, verdicts.filter(pc.field("subject") == judged[name]), name, traits)
-        for name in shared
-    ]
+    return Calibrations(
+        (
+            calibrate(models, verdicts.filter(pc.field("subject") == judged[name]), name, traits)
+            for name in shared
+        ),
+        find_basis(workspace, repos, profile),
+    )
 
 
 def read_traits(
@@ -233,3 +276,11 @@ def _replies(verdicts: pa.Table, criterion: str | None) -> dict[Key, int]:
 def _subject_name(key: Key) -> str:
     repo, _, issue, pull_repo, pull = key
     return f"{repo}#{issue}" + ("" if pull is None else f" with {pull_repo}#{pull}")
+
+
+def _shown(value: Estimate) -> str:
+    if value.value is None:
+        return "-"
+    if value.low is None or value.high is None:
+        return f"{value.value:.3f}"
+    return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"

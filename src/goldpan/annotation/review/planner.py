@@ -15,6 +15,8 @@ from goldpan.annotation.review.request import Voter, make_request, voters
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.annotation.review.subjects import PROMPTS
 from goldpan.annotation.review.votes import Decision, Vote, decide
+from goldpan.core.result import Block, Line, Result
+from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.llm.budget import Budget, Estimate
 from goldpan.llm.planner import Planner, Question
 from goldpan.llm.response_store import ResponseStore
@@ -23,13 +25,31 @@ Texts = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewEstimate(Estimate):
+class ReviewEstimate(Estimate, Result):
     """What a review would send and cost, before anything is sent."""
 
     subjects: Mapping[str, int]
     """By prompt."""
     seconds: float | None
     """Expected, from how long replies took so far; None where nothing is known."""
+    basis: tuple[Basis, ...] = ()
+    """Which pairing rules and which profile stand behind each repository."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what would be sent, where to, and what it costs."""
+        for prompt, count in self.subjects.items():
+            yield Line(f"{prompt}: {count:,} subjects")
+        yield Line(
+            f"{self.requests:,} requests to send, about {self.input_tokens:,} tokens; "
+            f"{self.answered:,} are answered from the archive"
+        )
+        yield Line(f"They go to {self.host}, with OPENAI_API_KEY if that is set")
+        if self.cost is None:
+            yield Line("The cost is unknown: give [prices] in the settings file")
+        else:
+            most = "" if self.cost_at_most is None else f", at most {self.cost_at_most:,.2f}"
+            yield Line(f"Cost: about {self.cost:,.2f}{most}; {self.cost_before:,.2f} before")
+        yield from basis_blocks(self.basis)
 
 
 class ReviewPlanner(Planner[Texts, Answer]):

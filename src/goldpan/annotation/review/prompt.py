@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 import jinja2
+
+from goldpan.core.settings_file import read_toml
 
 _PLACE = files("goldpan.annotation.review") / "prompts"
 
@@ -43,13 +44,13 @@ class Prompt:
 @cache
 def load_prompt(name: str) -> Prompt:
     """Return a prompt that ships with Goldpan."""
-    rubric = (_PLACE / f"{name}.toml").read_text(encoding="utf-8")
+    rubric = read_toml(_PLACE / f"{name}.toml")
     template = (_PLACE / "instructions.jinja").read_text(encoding="utf-8")
     environment = jinja2.Environment(  # noqa: S701 - plain text, no HTML
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    values = tomllib.loads(rubric)
-    digest = hashlib.sha256(f"{rubric}\0{template}".encode()).hexdigest()[:12]
+    values = rubric.values
+    digest = hashlib.sha256(f"{rubric.text}\0{template}".encode()).hexdigest()[:12]
     return Prompt(
         name,
         int(values["version"]),

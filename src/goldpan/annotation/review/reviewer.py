@@ -18,15 +18,17 @@ from goldpan.annotation.review.prompt import Prompt
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.annotation.review.votes import Decision
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace
+from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.llm.budget import Budget
 from goldpan.llm.outcome import Usage
 from goldpan.llm.response_store import ResponseStore, open_responses
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewResult:
-    """What a review gave."""
+class ReviewResult(Result):
+    """The verdicts of a review, counted, and what they cost."""
 
     profile: str
     """The filter profile, or the name of the dataset."""
@@ -48,6 +50,34 @@ class ReviewResult:
     complete: bool
     """Whether all requests were asked: else money ran out or a batch is under way."""
     seconds: float
+    basis: tuple[Basis, ...] = ()
+    """Which pairing rules and which profile stand behind each repository."""
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 3 while requests remain."""
+        return 0 if self.complete else 3
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the verdicts, and what they cost."""
+        counts = (self.subjects, self.keep, self.drop, self.people)
+        yield Table(
+            ("prompt", "subjects", "keep", "drop", "people"),
+            [
+                (prompt, *(by_prompt.get(prompt, 0) for by_prompt in counts))
+                for prompt in self.subjects
+            ],
+        )
+        for reason, count in self.reasons.items():
+            yield Line(f"  {reason}: {count:,}")
+        yield Line(
+            f"{self.sent:,} requests sent, {self.answered:,} answered from the archive, "
+            f"{self.usage.input:,} tokens read and {self.usage.output:,} written, cost "
+            f"{self.cost:,.2f} ({self.cost_before:,.2f} before), {self.seconds:.1f} s"
+        )
+        yield from basis_blocks(self.basis)
+        if not self.complete:
+            yield Line("Some requests remain: run the same command again")
 
 
 @dataclass(frozen=True, slots=True)

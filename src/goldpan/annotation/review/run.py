@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -22,6 +23,7 @@ from goldpan.annotation.review.stored import verdict_row, write_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import Workspace
+from goldpan.filters.basis import find_basis
 from goldpan.filters.profile import Profile
 from goldpan.llm.budget import Budget
 
@@ -66,7 +68,8 @@ def run_review(
                     store.seals(),
                 )
 
-        return judge(store, cases, profile.name, settings, reporter, take)
+        result = judge(store, cases, profile.name, settings, reporter, take)
+    return replace(result, basis=tuple(find_basis(workspace, repos, profile.name)))
 
 
 def reviewers(settings: ReviewSettings) -> dict[str, dict[str, Any]]:
@@ -95,7 +98,8 @@ def estimate_review(
         open_reviews(workspace, write=False) as store,
         _reading(workspace, repos, profile, settings, reporter) as cases,
     ):
-        return ReviewPlanner(store, cases, settings).review_estimate(Budget(settings))
+        estimate = ReviewPlanner(store, cases, settings).review_estimate(Budget(settings))
+    return replace(estimate, basis=tuple(find_basis(workspace, repos, profile.name)))
 
 
 @contextmanager

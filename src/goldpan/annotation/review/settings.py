@@ -16,6 +16,7 @@ from pathlib import Path
 
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
+from goldpan.core.registry import unknown_name
 from goldpan.llm.settings import EndpointSettings, check_endpoint, check_least, load_settings
 
 
@@ -43,7 +44,7 @@ class ReviewSettings(EndpointSettings):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name} = {getattr(self, name)} is not a share", "Give 0 to 1")
         if unknown := [name for name in self.subjects if name not in KINDS]:
-            raise UsageError(f"There is no subject {unknown[0]!r}", f"Choose {' or '.join(KINDS)}")
+            raise unknown_name("subject", unknown[0], KINDS)
         if self.samples > 1 and self.temperature == 0:
             raise UsageError(
                 "At temperature 0 all samples of a model are the same", "Give --temperature 1"

@@ -16,7 +16,9 @@ from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
 
 from goldpan.core.errors import UsageError
+from goldpan.core.registry import Registry, files_in
 
+_FOLDER = files("goldpan.annotation.studio") / "configs"
 Kind = Literal["choices", "text"]
 _MOST_TEXT = 10_000
 NONE = "none"
@@ -60,25 +62,20 @@ class Configuration:
         return next(field for field in self.fields if field.name == name)
 
 
-def names() -> list[str]:
-    """Return the names of the configurations that ship."""
-    folder = files("goldpan.annotation.studio").joinpath("configs")
-    return sorted(file.name[:-4] for file in folder.iterdir() if file.name.endswith(".xml"))
+CONFIGURATIONS = Registry("configuration", lambda: files_in(_FOLDER, ".xml"))
+"""Those that ship."""
+names = CONFIGURATIONS.names
 
 
 @cache
 def load(name: str) -> Configuration:
     """Return a configuration that ships; raises `UsageError` that lists those there are."""
-    if name not in names():
-        raise UsageError(f"There is no configuration {name!r}", f"Choose {', '.join(names())}")
-    folder = files("goldpan.annotation.studio").joinpath("configs")
-    return complete(name, folder.joinpath(f"{name}.xml").read_text(encoding="utf-8"))
+    return complete(name, CONFIGURATIONS.find(name).read_text(encoding="utf-8"))
 
 
 def complete(name: str, xml: str) -> Configuration:
     """Return a configuration with the style and the definitions of choices put in."""
-    folder = files("goldpan.annotation.studio").joinpath("configs")
-    style = folder.joinpath("style.css").read_text(encoding="utf-8")
+    style = _FOLDER.joinpath("style.css").read_text(encoding="utf-8")
     xml = xml.replace("<Style/>", f"<Style>\n{style}</Style>")
     return parse(name, xml.replace("<Definitions/>", _definitions(xml)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -13,7 +13,7 @@ from goldpan.annotation.agreement import agree
 from goldpan.annotation.studio.agreement_input import read_ratings
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.decisions import Decision, decide
-from goldpan.annotation.studio.forms import Form, choice_of
+from goldpan.annotation.studio.forms import OF_TASK, Form, choice_of
 from goldpan.annotation.studio.project import Project, open_project
 from goldpan.annotation.studio.suspects import Selection, read_selection
 from goldpan.annotation.studio.task_forms import form_of
@@ -61,6 +61,27 @@ def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> 
                     )
         projects[name] = _described(workspace, project, form, decisions, selection)
     return Corrections(decided, projects)
+
+
+def projects_by_task(
+    workspace: Workspace, names: Sequence[str], tasks: Sequence[Task]
+) -> Mapping[str, list[str]]:
+    """Return the projects that correct each task: those whose form was made of it.
+
+    Raises `UsageError` for a project that corrects none of the tasks.
+    """
+    forms = {name: open_project(workspace, name).facts.form for name in names}
+    task_forms = {task.name: f"{OF_TASK}{task.name}" for task in tasks}
+    for name, form in forms.items():
+        if form not in task_forms.values():
+            raise UsageError(
+                f"The project {name} asks {form}, and no task that is imported here",
+                "Give projects that were pushed with --task, or use goldpan tasks import",
+            )
+    return {
+        task: [name for name, form in forms.items() if form == task_form]
+        for task, task_form in task_forms.items()
+    }
 
 
 def _labels_by_choice(form: Form, project: Project, task: Task) -> dict[str, str]:

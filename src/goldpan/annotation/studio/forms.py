@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from goldpan.annotation.studio import rows
 from goldpan.annotation.studio.configuration import NONE, Configuration, load
 from goldpan.annotation.studio.rows import Reading, Row, SubjectKind
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError
+from goldpan.core.registry import Registry
 from goldpan.datasets.provenance import shard_paths
 
 TASK_FIELD = "label"
@@ -142,9 +143,7 @@ def find_form(name: str) -> Form:
     """
     if name.startswith(OF_TASK):
         return Form(name, TASK_READINGS, TASK_FIELD)
-    if name not in FORMS:
-        raise UsageError(f"There is no form {name!r}", f"Choose {', '.join(FORMS)}")
-    return FORMS[name]
+    return Registry("form", lambda: FORMS).find(name)
 
 
 def make_task(form: Form, row: Row) -> Task:

@@ -29,6 +29,7 @@ from goldpan.builders.code_comments.rules import RULES
 from goldpan.builders.code_comments.tasks import task_language, task_row
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.corrections import corrected_batches, corrected_family
 from goldpan.datasets.files import write_dataset
@@ -84,8 +85,8 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class CommentsResult:
-    """What building gave."""
+class CommentsResult(Result):
+    """The result of building a dataset of sentences of class comments."""
 
     written: Written
     commits: tuple[Commit, ...]
@@ -96,6 +97,49 @@ class CommentsResult:
     def incomplete(self) -> bool:
         """Tell whether files were not there, or a machine could not read them this time."""
         return any(self.tally.left_out[reason] for reason in ("absent", "timeout", "crash"))
+
+    @property
+    def exit_code(self) -> int:
+        """3 where files were not there or could not be read, else 0."""
+        return 3 if self.incomplete else 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was built as plain data."""
+        written, tally = self.written.plain(), self.tally
+        return {
+            "sentences": written.pop("examples"),
+            **written,
+            "commits": {commit.repo: commit.id for commit in self.commits},
+            "files": tally.files,
+            "files_read": tally.read,
+            "comments": tally.comments,
+            "languages": dict(sorted(tally.languages.items())),
+            "labelled": tally.labelled,
+            "left_out": dict(sorted(tally.left_out.items())),
+            "redacted": dict(sorted(tally.redacted.items())),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what the dataset holds, and what became of the rest."""
+        written, tally = self.written, self.tally
+        yield Title(
+            written.family.name,
+            f": {written.rows:,} sentences of {tally.comments:,} comments in {self.seconds:.1f} s",
+        )
+        for commit in self.commits:
+            yield Line(f"{commit.repo} at {commit.id} of {commit.at:%Y-%m-%d}")
+        yield written.table("sentences")
+        spoken = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.languages.items()))
+        yield Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
+        if tally.labelled:
+            yield Line(f"{tally.labelled:,} sentences have labels")
+        for reason, count in sorted(tally.left_out.items()):
+            yield Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
+        yield from written.dropped_blocks("their comment is a near duplicate of one")
+        for kind, count in sorted(tally.redacted.items()):
+            yield Line(f"  {count:,} redacted in comments and code: {kind}")
+        yield Line(f"Written to {written.directory}")
 
 
 def build_code_comments(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from goldpan.builders.crosscode.described import (
     Sides,
@@ -25,6 +26,7 @@ from goldpan.builders.crosscode.splits import Assigned
 from goldpan.builders.crosscode.spool import TaskCount, TaskFiles, spool_side
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import Extras
@@ -38,8 +40,8 @@ TASKS = "tasks"
 
 
 @dataclass(frozen=True, slots=True)
-class CrossCodeResult:
-    """What building a split gave."""
+class CrossCodeResult(Result):
+    """The result of building a split."""
 
     directory: Path
     assigned: Assigned
@@ -52,6 +54,47 @@ class CrossCodeResult:
     inputs_cut: int
     """Prompts whose input lacks its end."""
     seconds: float
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was built as plain data."""
+        return {
+            "directory": str(self.directory),
+            "split": self.assigned.name,
+            "train": [asdict(task_count) for task_count in self.train],
+            "evaluation": [asdict(task_count) for task_count in self.evaluation],
+            "left_out": [asdict(left_out) for left_out in self.assigned.left_out],
+            "leaking": self.leaks,
+            "examples_cut": self.examples_cut,
+            "inputs_cut": self.inputs_cut,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what the split holds, and what was left out of it."""
+        cells = []
+        for side, counts in (("train", self.train), ("evaluation", self.evaluation)):
+            prompts = sum(count.drawn - count.leaking for count in counts)
+            available = sum(count.available for count in counts)
+            cells.append((side, len(counts), prompts, available))
+        training, evaluating = (prompts for _, _, prompts, _ in cells)
+        yield Title(
+            self.assigned.name,
+            f": {training:,} prompts to train on, {evaluating:,} to evaluate on"
+            f" in {self.seconds:.1f} s",
+        )
+        yield Table(("side", "tasks", "prompts", "instances available"), cells)
+        for task in self.assigned.left_out:
+            yield Line(str(task))
+        yield Line(
+            f"{sum(self.leaks.values()):,} training instances dropped, as they also occur in the "
+            f"evaluation: {self.leaks['exact']:,} exactly, {self.leaks['near']:,} nearly"
+        )
+        if self.examples_cut or self.inputs_cut:
+            yield Line(
+                f"{self.examples_cut:,} prompts lack examples for their length, "
+                f"{self.inputs_cut:,} the end of the input"
+            )
+        yield Line(f"Written to {self.directory}")
 
 
 def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
@@ -95,8 +138,8 @@ def build_split(
     if assigned.empty:
         raise DatasetError(
             f"The split {assigned.name} has no task for {assigned.empty}",
-            f"It evaluates on {assigned.split.evaluate}: add tasks with --from, or choose another "
-            "of goldpan build crosscode splits",
+            f"It evaluates on {assigned.split.evaluate}: add tasks with --source, or choose "
+            "another of goldpan build crosscode splits",
         )
     stored_provenance(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from goldpan.builders.crosscode.importing import count_problem
 from goldpan.builders.crosscode.instance import INSTANCES, instance_of
@@ -15,14 +16,15 @@ from goldpan.builders.crosscode.problems import FieldError, Problem
 from goldpan.builders.crosscode.read_meta import examine_meta, list_metas, meta_warnings
 from goldpan.builders.crosscode.task_instances import RowReader
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result
 
 _MOST = 20
 """Problems of one file that are listed; further ones are counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """What a check found."""
+class Checked(Result):
+    """The result of checking task files."""
 
     tasks: int
     instances: int
@@ -35,6 +37,26 @@ class Checked:
     def passed(self) -> bool:
         """Say whether nothing but warnings was found."""
         return not self.unlisted and all(problem.kind == "warning" for problem in self.problems)
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something is wrong, else 0."""
+        return 0 if self.passed else 1
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was found as plain data."""
+        return {**asdict(self), "passed": self.passed}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what is wrong with the files."""
+        for problem in self.problems:
+            yield Line(f"{problem.kind}: {problem}")
+        if self.unlisted:
+            yield Line(f"and {self.unlisted:,} more")
+        state = ""
+        if self.passed:
+            state = " No errors, but see the warnings" if self.problems else " All is well"
+        yield Line(f"{self.tasks:,} tasks, {self.instances:,} instances.{state}")
 
 
 def check_task_files(directory: Path, reporter: Reporter) -> Checked:

@@ -18,6 +18,7 @@ from goldpan.builders.crosscode.task_instances import task_instances
 from goldpan.builders.crosscode.task_settings import task_settings
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE, Provenance, digest, write_provenance
 from goldpan.datasets.task import Task
@@ -37,16 +38,39 @@ class TaskDataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """What was written."""
+class Exported(Result):
+    """The task files that were written."""
 
     directory: Path
     metas: tuple[Meta, ...]
+    without_rows: tuple[str, ...] = ()
+    """Tasks of the registry that the workspace has no rows of."""
 
     @property
     def instances(self) -> int:
         """The instances of all tasks."""
         return sum(meta.counts["total"] for meta in self.metas)
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was written as plain data."""
+        return {
+            "directory": str(self.directory),
+            "instances": self.instances,
+            "tasks": {
+                meta.stem: {"task": meta.name, "type": meta.kind.names, "instances": meta.counts}
+                for meta in self.metas
+            },
+            "without_rows": list(self.without_rows),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the written tasks."""
+        for meta in self.metas:
+            total = meta.counts["total"]
+            yield Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
+        if self.without_rows:
+            yield Line(f"Without rows in the workspace: {', '.join(self.without_rows)}")
+        yield Line(f"{self.instances:,} instances written to {self.directory}")
 
 
 def export_tasks(

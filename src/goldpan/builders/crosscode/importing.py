@@ -19,6 +19,7 @@ from goldpan.builders.crosscode.read_meta import read_meta
 from goldpan.builders.crosscode.task_instances import task_rows
 from goldpan.builders.crosscode.task_toml import task_toml
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import Workspace, make_directory
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
@@ -42,6 +43,34 @@ class Imported:
     """Rows by split."""
     task_file: Path | None
     """Where the task was written down, if the registry did not know it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedTasks(Result):
+    """The tasks whose files were read."""
+
+    tasks: tuple[Imported, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was read, by task, as plain data."""
+        return {
+            imported.task.name: {
+                "directory": str(imported.directory),
+                "type": imported.task.type,
+                "splits": dict(imported.splits),
+                "task_file": str(imported.task_file) if imported.task_file else None,
+            }
+            for imported in self.tasks
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows of each task, and which tasks are new."""
+        for imported in self.tasks:
+            counts = sorted(imported.splits.items())
+            rows = ", ".join(f"{count:,} {split}" for split, count in counts)
+            yield Line(f"{imported.task.name}: {imported.task.type}, {rows}")
+            if imported.task_file:
+                yield Line(f"  a new task, which {imported.task_file} describes")
 
 
 def import_task(workspace: Workspace, meta_path: Path, directory: Path | None = None) -> Imported:

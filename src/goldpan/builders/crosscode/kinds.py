@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from goldpan.builders.crosscode.task_settings import task_settings
 from goldpan.core.errors import UsageError
+from goldpan.core.settings_file import read_toml
 from goldpan.datasets.task import Task
 
 
@@ -37,14 +37,13 @@ class _Entry:
 
 @cache
 def _entries() -> tuple[_Entry, ...]:
-    text = files(__package__).joinpath("types.toml").read_text(encoding="utf-8")
     return tuple(
         _Entry(
             Kind(entry["type"], entry.get("subtype", "")),
             frozenset(entry.get("task_types", ())),
             frozenset(map(plain_name, entry.get("categories", ()))),
         )
-        for entry in tomllib.loads(text)["kind"]
+        for entry in read_toml(files(__package__) / "types.toml").values["kind"]
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from goldpan.builders.crosscode.meta import Example, Meta
-from goldpan.core.errors import UsageError
+from goldpan.core.registry import Registry
 from goldpan.text.markers import escaped
 
 
@@ -103,8 +103,4 @@ LAYOUTS: dict[str, Layout] = {"lines": Lines(), "authors": OneLine()}
 """All layouts by name, the usual one first."""
 
 
-def find_layout(name: str) -> Layout:
-    """Return the layout of that name; raises `UsageError` that lists them."""
-    if name not in LAYOUTS:
-        raise UsageError(f"There is no layout {name!r}", f"Choose {', '.join(LAYOUTS)}")
-    return LAYOUTS[name]
+find_layout = Registry("layout", lambda: LAYOUTS).find

@@ -6,12 +6,12 @@ directory it is written to, and gets the next free one at first.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
 from goldpan.builders.crosscode.task_settings import task_settings
+from goldpan.core.settings_file import read_toml
 from goldpan.datasets.task import Task
 
 _FREE = 100
@@ -21,8 +21,7 @@ _FREE = 100
 @cache
 def shipped_numbers() -> Mapping[str, int]:
     """Return the number of each shipped task by name."""
-    text = files(__package__).joinpath("numbering.toml").read_text(encoding="utf-8")
-    values = tomllib.loads(text)
+    values = read_toml(files(__package__) / "numbering.toml").values
     return {name: number for number, name in enumerate(values["tasks"], values["first"])}
 
 

@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 from goldpan.builders.crosscode.build import FAMILY, read_tasks
 from goldpan.builders.crosscode.meta import Meta
 from goldpan.builders.crosscode.prompt_table import SHARDS
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError
+from goldpan.core.registry import Registry
+from goldpan.core.result import Block, Line, Result
 from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.provenance import read_provenance, shard_paths
 
@@ -40,11 +42,26 @@ class ShortcutAnswer:
     """None where the task has no positive example to copy from."""
 
 
-def find_shortcut(name: str) -> Shortcut:
-    """Return the shortcut of that name; raises `UsageError` that lists both."""
-    if name not in SHORTCUTS:
-        raise UsageError(f"There is no shortcut {name!r}", f"Choose {' or '.join(SHORTCUTS)}")
-    return SHORTCUTS[name]
+@dataclass(frozen=True, slots=True)
+class ShortcutScores(Result):
+    """What a shortcut scores on the evaluation side, in percent; None without instances."""
+
+    shortcut: str
+    seed: int
+    instances: int
+    exact_match: float | None
+    bleu: float | None
+    rouge_l: float | None
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield each score."""
+        yield Line(f"{self.shortcut} on {self.instances:,} instances")
+        for name in ("exact_match", "bleu", "rouge_l"):
+            score = getattr(self, name)
+            yield Line(f"  {name}: " + ("none" if score is None else f"{score:.2f}"))
+
+
+find_shortcut = Registry("shortcut", lambda: SHORTCUTS).find
 
 
 def copied_example(meta: Meta, name: str, seed: int) -> str | None:

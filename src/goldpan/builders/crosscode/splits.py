@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal
-
-from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from typing import Any, Literal
 
 from goldpan.builders.crosscode.kinds import (
     find_kind,
@@ -20,14 +18,15 @@ from goldpan.builders.crosscode.kinds import (
     same_category,
 )
 from goldpan.builders.crosscode.meta import Meta
-from goldpan.core.errors import UsageError, cause_of
-from goldpan.core.suggest import question
+from goldpan.core.errors import UsageError
+from goldpan.core.registry import unknown_name
+from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.settings_file import read_toml
 
 Level = Literal["category", "subtype", "type"]
 Scope = Literal["intra", "inter"]
 
 
-@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True)
 class TaskSplit:
     """A split of tasks, as one table of a TOML file says it."""
@@ -50,6 +49,12 @@ class LeftOut:
     shared_with: str
     source: str
 
+    def __str__(self) -> str:
+        """Return a sentence for people."""
+        return (
+            f"{self.task} is left out of training: {self.shared_with} has the same source dataset"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
@@ -68,33 +73,57 @@ class Assigned:
         return " and ".join(side for side, metas in sides.items() if not metas)
 
 
+@dataclass(frozen=True, slots=True)
+class SplitList(Result):
+    """Splits with the tasks that are available for them."""
+
+    splits: tuple[Assigned, ...]
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return the splits and their tasks as plain data."""
+        return [
+            {
+                "name": assigned.name,
+                **asdict(assigned.split),
+                "train": [meta.name for meta in assigned.train],
+                "evaluation": [meta.name for meta in assigned.evaluation],
+                "left_out": [asdict(task) for task in assigned.left_out],
+                "empty": assigned.empty,
+            }
+            for assigned in self.splits
+        ]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how many tasks each split has."""
+        cells = []
+        for assigned in self.splits:
+            paper = "/".join(map(str, assigned.split.paper)) if assigned.split.paper else ""
+            empty = f"no task for {assigned.empty}" if assigned.empty else ""
+            counts = (len(assigned.train), len(assigned.evaluation))
+            cells.append((assigned.name, *counts, paper, empty))
+        yield Table(("split", "train", "evaluation", "paper", ""), cells)
+        for assigned in self.splits:
+            for task in assigned.left_out:
+                yield Line(f"{assigned.name}: {task}")
+
+
 @cache
 def shipped_splits() -> Mapping[str, TaskSplit]:
     """Return the ten splits of the paper by name."""
-    text = files(__package__).joinpath("splits.toml").read_text(encoding="utf-8")
-    return _splits_in(text, "splits.toml")
+    return _splits_in(files(__package__) / "splits.toml")
 
 
 def load_splits(path: Path | None = None) -> Mapping[str, TaskSplit]:
     """Return the splits of a TOML file, or those of the paper; raises `UsageError`."""
-    if path is None:
-        return shipped_splits()
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{path} cannot be read: {cause_of(error)}", "Give a TOML file of splits"
-        ) from None
-    return _splits_in(text, str(path))
+    return shipped_splits() if path is None else _splits_in(path)
 
 
 def find_split(name: str, splits: Mapping[str, TaskSplit]) -> str:
     """Return the name of a split as it is written, whatever the case it is asked for in."""
     by_name = {split.casefold(): split for split in splits}
-    if name.casefold() in by_name:
-        return by_name[name.casefold()]
-    remedy = f"{question(name, splits, 3)} Choose {', '.join(splits)}"
-    raise UsageError(f"There is no split {name!r}", remedy.lstrip())
+    if name.casefold() not in by_name:
+        raise unknown_name("split", name, splits)
+    return by_name[name.casefold()]
 
 
 def assign_tasks(name: str, split: TaskSplit, metas: Iterable[Meta]) -> Assigned:
@@ -141,20 +170,13 @@ def _names(path: str) -> list[str]:
     return [name.strip() for name in path.split("->")]
 
 
-def _splits_in(text: str, file: str) -> Mapping[str, TaskSplit]:
-    remedy = "docs/crosscode.md shows what a split holds"
-    try:
-        splits = TypeAdapter(dict[str, TaskSplit]).validate_python(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} is not valid TOML: {error}", "Correct it") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{file}: {where}: {first['msg']}", remedy) from None
+def _splits_in(path: Path | Traversable) -> Mapping[str, TaskSplit]:
+    source = read_toml(path, "docs/crosscode.md")
+    splits = source.read(dict[str, TaskSplit])
     for name, split in splits.items():
-        wrong = _unknown(split)
-        if wrong:
-            raise UsageError(f"{file}: {name}.evaluate: {wrong}", remedy)
+        if wrong := _unknown(split):
+            where = source.place(name, "evaluate")
+            raise UsageError(f"{where}: {name}.evaluate: {wrong}", f"Correct it. {source.see}")
     return splits
 
 

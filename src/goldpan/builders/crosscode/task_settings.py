@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import Field
 
-from goldpan.core.errors import UsageError
+from goldpan.core.settings_file import Source
 from goldpan.datasets.task import Task
 
 
-@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True)
 class TaskSettings:
     """Where the files of a task differ from what follows from the registry."""
@@ -29,11 +28,6 @@ class TaskSettings:
 
 def task_settings(task: Task) -> TaskSettings:
     """Return what a task says for CrossCodeBench; raises `UsageError` where it makes no sense."""
-    try:
-        return TypeAdapter(TaskSettings).validate_python(task.settings.get("crosscode", {}))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(("settings.crosscode", *map(str, first["loc"])))
-        raise UsageError(
-            f"{task.name}: {where}: {first['msg']}", "Correct it; docs/crosscode.md shows the keys"
-        ) from None
+    values = task.settings.get("crosscode", {})
+    source = Source(task.name, values, "docs/crosscode.md")
+    return source.read(TaskSettings, at=("settings", "crosscode"))

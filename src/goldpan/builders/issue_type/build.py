@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from goldpan import __version__
 from goldpan.annotation.studio.corrections import read_corrections
@@ -25,6 +26,7 @@ from goldpan.core.engine import Engine
 from goldpan.core.engine_units import EngineError
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import UNPAIRED
 from goldpan.datasets.corrections import corrected_batches, corrected_family
 from goldpan.datasets.files import write_dataset
@@ -69,8 +71,8 @@ class BuildRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class IssueTypeResult:
-    """What building gave."""
+class IssueTypeResult(Result):
+    """The result of building issue-type datasets."""
 
     written: tuple[Written, ...]
     """One dataset, or one a project."""
@@ -87,6 +89,36 @@ class IssueTypeResult:
     redacted: Mapping[str, int]
     """Redactions in texts, by kind."""
     seconds: float
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was built as plain data."""
+        return {
+            "datasets": [written.plain() for written in self.written],
+            "units": self.units,
+            "gaps": dict(self.gaps),
+            "closings": self.closings,
+            "dropped": dict(self.dropped),
+            "labels": dict(self.labels),
+            "redacted": dict(self.redacted),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what became of the closings, and what the datasets hold."""
+        yield Line(f"{self.closings:,} closings of issues in {self.seconds:.1f} s")
+        for state, count in self.gaps.items():
+            yield Line(f"  {count:,} hours of the archive are {state}")
+        for reason, count in self.dropped.items():
+            yield Line(f"  {count:,} without an example: {EXPLAINED[reason]}")
+        for label, count in self.labels.items():
+            yield Line(f"  {count:,} with the label {label}")
+        for kind, count in sorted(self.redacted.items()):
+            yield Line(f"  {count:,} redacted in texts: {kind}")
+        for written in self.written:
+            yield Title(written.family.name, f": {written.rows:,} examples")
+            yield written.table()
+            yield from written.dropped_blocks()
+            yield Line(f"Written to {written.directory}")
 
 
 def make_request(

@@ -102,7 +102,7 @@ class EventSource:
                 raise WorkspaceError(
                     f"{directory} holds no hours of GH Archive",
                     "Run goldpan mine gharchive, or build from mined repositories with "
-                    "--from mined",
+                    "--source mined",
                 )
         return [Unit(name, path, number) for number, (name, path) in enumerate(paths.items())]
 

@@ -11,24 +11,18 @@ bug = ["t: bug"]
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from difflib import get_close_matches
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.builders.issue_type.balance import Balance
-from goldpan.core.errors import UsageError, cause_of
+from goldpan.core.errors import UsageError
+from goldpan.core.registry import Registry, files_in
+from goldpan.core.settings_file import Source, read_toml
 from goldpan.datasets.splits import SplitPlan
-
-_SHIPPED = files("goldpan.builders.issue_type") / "profiles"
-_CHOICES = {
-    "detector": ("text", "prose"),
-    "repeated_closings": ("keep", "last"),
-    "near_duplicates": ("keep", "together", "first"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +30,11 @@ class IssueTypeProfile:
     """What makes a row of an issue-type dataset."""
 
     name: str
-    description: str
     task: str
     """The task of the registry whose rows come out."""
     labels: Mapping[str, tuple[str, ...]]
     """By class: the labels that mean it, in lower case."""
+    description: str = ""
     other_labels: tuple[str, ...] = ()
     """Labels of none of the classes; beside one of a class they make the issue ambiguous."""
     language: str = "en"
@@ -78,21 +72,13 @@ class IssueTypeProfile:
         return plain
 
 
-_SETTINGS = {setting.name for setting in fields(IssueTypeProfile)} - {
-    "name",
-    "labels",
-    "other_labels",
-    "synonyms",
-}
-
-
-def shipped_profiles() -> list[str]:
-    """Return the names of the profiles that come with Goldpan."""
-    return sorted(
-        path.name.removesuffix(".toml")
-        for path in _SHIPPED.iterdir()
-        if path.name.endswith(".toml")
-    )
+PROFILES = Registry(
+    "profile",
+    partial(files_in, files("goldpan.builders.issue_type") / "profiles"),
+    remedy="Choose {names}, or give a path that ends in .toml",
+)
+"""Those that come with Goldpan."""
+shipped_profiles = PROFILES.names
 
 
 def load_profile(name: str) -> IssueTypeProfile:
@@ -100,113 +86,41 @@ def load_profile(name: str) -> IssueTypeProfile:
 
     Raises `UsageError` for an unknown profile or setting, or a value that makes no sense.
     """
-    if name.endswith(".toml"):
-        label = Path(name).stem
-        if label in shipped_profiles():
-            raise UsageError(
-                f"The profile {name} has the name of one that ships with Goldpan",
-                "Give the file another name",
-            )
-        try:
-            text = Path(name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"The profile {name} cannot be read: {cause_of(error)}", "Check it"
-            ) from None
-        values = _parsed(label, text)
-    else:
-        label, values = name, _shipped(name)
-    if "extends" in values:
-        values = _extended(label, values)
-    return _read(label, values)
-
-
-def _shipped(name: str) -> dict[str, Any]:
-    profiles = shipped_profiles()
-    if name not in profiles:
+    label = Path(name).stem if name.endswith(".toml") else name
+    if label != name and label in shipped_profiles():
         raise UsageError(
-            f"There is no profile {name!r}{_near(name, profiles)}",
-            f"Choose {' or '.join(profiles)}, or give a path that ends in .toml",
+            f"The profile {name} has the name of one that ships with Goldpan",
+            "Give the file another name",
         )
-    return _parsed(name, (_SHIPPED / f"{name}.toml").read_text(encoding="utf-8"))
+    source = read_toml(PROFILES.find(name) if label == name else Path(name), "docs/issue-types.md")
+    profile = source.read(IssueTypeProfile, _extended(source.named(label), source))
+    labels = {key: _lower(labels) for key, labels in profile.labels.items()}
+    if len(labels) < 2 or "" in labels or not all(labels.values()):
+        raise UsageError(
+            f"{source.place('labels')}: [labels] is not a list of labels for each of two classes "
+            "or more",
+            'Write [labels] with lines such as bug = ["bug", "type: bug"]',
+        )
+    SplitPlan.parse(profile.split)
+    Balance.parse(profile.balance)
+    return replace(profile, labels=labels, other_labels=_lower(profile.other_labels))
 
 
-def _parsed(label: str, text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"The profile {label} is not valid TOML: {error}", "Correct it") from None
-
-
-def _extended(label: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return a profile's values over those of the shipped one that it builds on."""
-    below = _shipped(str(values.pop("extends")))
-    if "extends" in below:
-        below = _extended(label, below)
+def _extended(values: dict[str, Any], source: Source) -> dict[str, Any]:
+    """Return a profile's values over those of the shipped one that it builds on, if any."""
+    if "extends" not in values:
+        return values
+    base = source.read(str, values.pop("extends"), ("extends",))
+    shipped = read_toml(PROFILES.find(base, where=source.place("extends")))
+    below = _extended(dict(shipped.values), shipped)
     added = values.get("labels", {})
     if isinstance(added, dict):
         labels = {name: list(names) for name, names in below["labels"].items()}
         for name, names in added.items():
-            more = names if isinstance(names, list) else [None]  # which `_labels` refuses
-            labels[name] = [*labels.get(name, ()), *more]
+            labels[name] = [*labels.get(name, ()), *names] if isinstance(names, list) else names
         values = {**values, "labels": labels}
     return {**below, **values}
 
 
-def _read(label: str, values: dict[str, Any]) -> IssueTypeProfile:
-    keys = [*sorted(_SETTINGS), "labels", "other_labels", "extends"]
-    settings = dict(values)
-    labels = _labels(label, settings.pop("labels", None))
-    others = settings.pop("other_labels", [])
-    if not _are_texts(others):
-        raise UsageError(
-            f"Profile {label}: other_labels is not a list of texts", "Correct the profile"
-        )
-    for key, value in settings.items():
-        setting = f"Profile {label}: {key} = {value!r}"
-        if key not in _SETTINGS:
-            raise UsageError(
-                f"Profile {label} has no setting {key!r}{_near(key, keys)}",
-                f"It has {', '.join(keys)}",
-            )
-        if not isinstance(value, bool if key == "redact" else str):
-            raise UsageError(f"{setting} is of the wrong type", "Correct the profile")
-        if key in _CHOICES and value not in _CHOICES[key]:
-            raise UsageError(f"{setting} is not a choice", f"Write {' or '.join(_CHOICES[key])}")
-    if "task" not in settings:
-        raise UsageError(f"Profile {label} names no task", 'Write task = "issue_type"')
-    profile = IssueTypeProfile(
-        name=label,
-        labels=labels,
-        other_labels=_lower(others),
-        description=settings.pop("description", ""),
-        **settings,
-    )
-    SplitPlan.parse(profile.split)
-    Balance.parse(profile.balance)
-    return profile
-
-
-def _labels(label: str, aliases: object) -> dict[str, tuple[str, ...]]:
-    right = isinstance(aliases, dict) and all(
-        item and _are_texts(item) for item in aliases.values()
-    )
-    if not isinstance(aliases, dict) or not right or len(aliases) < 2 or "" in aliases:
-        raise UsageError(
-            f"Profile {label}: [labels] is not a list of labels for each of two classes or more",
-            'Write [labels] with lines such as bug = ["bug", "type: bug"]',
-        )
-    return {name: _lower(labels) for name, labels in aliases.items()}
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
 def _lower(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label.lower() for label in labels))
-
-
-def _near(name: str, names: list[str]) -> str:
-    close = get_close_matches(name, names, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""

@@ -18,6 +18,7 @@ from goldpan.code.edits.lines import Forgiveness
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.edits.unified import apply_hunks, is_unified, parse_unified, refuse_binary
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Block, Line, Result
 from goldpan.git.paths import path_text
 from goldpan.git.unified import FileDiff
 
@@ -37,11 +38,24 @@ class AppliedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Result):
     """What a patch did to files, or would do where nothing was written."""
 
     files: tuple[AppliedFile, ...]
     written: bool
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield which files were changed, and what was ignored for that."""
+        for file in self.files:
+            yield Line(f"{file.action} {file.path} ({_count(file.blocks, 'block')})")
+            for forgiven in file.forgiven:
+                yield Line(f"  ignored: {forgiven}")
+        verb = "changed" if self.written else "would change"
+        yield Line(f"{_count(len(self.files), 'file')} {verb}")
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun if count == 1 else f'{noun}s'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from goldpan.core.remote.mirror_state import MirrorState, load_state, save_state
 from goldpan.core.remote.names import FILES
 from goldpan.core.remote.store import ObjectStore, UnchangedError
 from goldpan.core.remote.transfer import MissingPieceError, download, read_stored, upload
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.terminal import Terminal
 
 _SECONDS_BETWEEN = 300.0
@@ -34,11 +35,15 @@ _BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Result):
     """What was deleted from a store."""
 
     pieces: int
     bytes: int
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how much it was."""
+        yield Line(f"{self.pieces:,} pieces deleted, {self.bytes / 1e6:,.1f} MB")
 
 
 class Mirror:

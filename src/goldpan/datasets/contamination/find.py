@@ -99,7 +99,7 @@ def find_contamination(
     shown = set(named[:most])
     return ContaminationResult(
         dataset=str(dataset),
-        rows=len(side.ids),
+        total=len(side.ids),
         columns=rows.columns,
         contaminated=len(named),
         share=len(named) / len(side.ids),

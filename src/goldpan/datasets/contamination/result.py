@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from goldpan.core.result import Block, Line, Result, Title
 
 Kind = Literal["pull", "issue", "commit", "exact", "near", "ngram"]
 KINDS: tuple[Kind, ...] = ("pull", "issue", "commit", "exact", "near", "ngram")
@@ -48,11 +50,12 @@ class AgainstResult:
 
 
 @dataclass(frozen=True, slots=True)
-class ContaminationResult:
+class ContaminationResult(Result):
     """Which rows of a dataset stand in other data."""
 
     dataset: str
-    rows: int
+    total: int
+    """Rows of the dataset."""
     columns: tuple[str, ...]
     """Whose texts were compared."""
     contaminated: int
@@ -63,3 +66,36 @@ class ContaminationResult:
     """Of the first rows that have any."""
     unseen: tuple[str, ...]
     """What such a search cannot see."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was found as plain data."""
+        plain = asdict(self)
+        return {"rows": plain.pop("total"), **plain}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield which rows stand in other data."""
+        yield Line(
+            f"{self.dataset}: {self.contaminated:,} of {self.total:,} rows ({self.share:.1%}) also "
+            "occur in what it was compared with"
+        )
+        yield Line(f"  compared: {', '.join(self.columns)}")
+        for other in self.against:
+            yield Title(other.against, f": {other.rows:,} rows, {other.items:,} items")
+            yield Line(f"  compared: {', '.join(other.columns)}")
+            for kind, rows in other.kinds.items():
+                yield Line(f"  {rows:,} by {kind}")
+            if other.same_repository is not None:
+                yield Line(
+                    f"  {other.same_repository:,} are of a repository that occurs there, which "
+                    "alone is no evidence"
+                )
+            if other.common:
+                yield Line(f"  {other.common:,} n-grams left out as common")
+        if self.evidence:
+            yield Title("Rows, by which evidence and with which item:")
+        for item in self.evidence:
+            shared = f" ({item.shared:,})" if item.shared else ""
+            yield Line(f"  {item.id}: {item.kind} {item.value:.2f}{shared}, {item.item}")
+        yield Title("Not seen:")
+        for line in self.unseen:
+            yield Line(f"  {line}")

@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from goldpan.code.edits.edit import EditError
 from goldpan.core.errors import DatasetError, UsageError
@@ -31,7 +31,6 @@ from goldpan.datasets.export.text_to_text import TEXT_TO_TEXT
 from goldpan.datasets.export.writing import Writer, read_rows, replacing
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 
-ExportName = Literal["swe-bench", "harbor", "inspect", "lm-eval", "alpaca", "chat"]
 _PROVED = ("swe-bench", "harbor")
 """The forms of `issue-resolution`, whose rows running their tests has to have proved."""
 _SPLIT = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -45,7 +44,7 @@ def export_dataset(
     dataset: Path,
     family: str,
     splits: list[str],
-    to: ExportName,
+    to: str,
     output: Path,
     *,
     name: str,
@@ -94,7 +93,7 @@ def export_dataset(
     return ExportResult(to, output, rows, dict(sorted(writer.left_out.items())), following)
 
 
-def _families(to: ExportName) -> tuple[str, ...]:
+def _families(to: str) -> tuple[str, ...]:
     if to in _PROVED:
         return (ISSUE_RESOLUTION.name,)
     return (*HARNESSED, ISSUE_RESOLUTION.name) if to in TEXT_TO_TEXT else HARNESSED
@@ -102,7 +101,7 @@ def _families(to: ExportName) -> tuple[str, ...]:
 
 def _converter(
     family: str,
-    to: ExportName,
+    to: str,
     left_out: Counter[str],
     labelling: Labelling | None,
     *,
@@ -153,7 +152,7 @@ def _write_tasks(writer: Writer, dataset: Path, split: str) -> int:
 
 
 def _write_harness(
-    writer: Writer, task: str, kind: str, to: ExportName, splits: list[str], scored: str
+    writer: Writer, task: str, kind: str, to: str, splits: list[str], scored: str
 ) -> None:
     if to == "inspect":
         writer.text("task.py", inspect_task(task, kind, scored))
@@ -163,7 +162,7 @@ def _write_harness(
         writer.text("lm_eval_scoring.py", lm_eval_scoring(kind, splits))
 
 
-def _nothing_left(dataset: Path, to: ExportName, left_out: Counter[str]) -> DatasetError:
+def _nothing_left(dataset: Path, to: str, left_out: Counter[str]) -> DatasetError:
     reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(left_out.items()))
     if to not in _PROVED:
         return DatasetError(
@@ -178,7 +177,7 @@ def _nothing_left(dataset: Path, to: ExportName, left_out: Counter[str]) -> Data
     if "not-run" in left_out:
         remedy = (
             "Run goldpan verify with this dataset, then goldpan build issue-resolution with the "
-            "same options and --verified: rows tell what was proved before they were built"
+            "same options and --require verified: rows tell what was proved before they were built"
         )
     else:
         remedy = "See goldpan verify for what its verdicts mean"
@@ -188,7 +187,7 @@ def _nothing_left(dataset: Path, to: ExportName, left_out: Counter[str]) -> Data
     )
 
 
-def _next(to: ExportName, task: str, directory: Path, split: str) -> str:
+def _next(to: str, task: str, directory: Path, split: str) -> str:
     """Return the command or the code that takes an export."""
 
     def path(*names: str) -> str:

@@ -15,6 +15,7 @@ import orjson
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError
+from goldpan.core.resources import check_folder
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.datasets.provenance import shard_paths
@@ -70,11 +71,11 @@ def replacing(directory: Path, to: str) -> Iterator[Writer]:
     """Give a writer whose files take the place of `directory` when the block ends well.
 
     Raises `DatasetError` where the directory holds something else than an export, or where it
-    cannot be written.
+    cannot be written, and `UsageError` where it would lie in a folder that is not there.
     """
     _refuse_foreign(directory)
+    check_folder(directory)
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".goldpan-export-", dir=directory.parent))
     except OSError as error:
         raise _unwritable(directory, error) from None

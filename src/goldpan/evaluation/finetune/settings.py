@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from goldpan.core.errors import UsageError
+from goldpan.core.registry import Registry
 
 AS_LONG_AS_THE_MODEL = 1 << 20
 """A number of tokens that no model takes, so that its own limit holds."""
@@ -144,11 +145,7 @@ def with_enough_steps(
     return replace(enough, word_epochs=epochs) if words else replace(enough, epochs=epochs)
 
 
-def recipe(name: str) -> Mapping[str, Any]:
-    """Return what a recipe changes; raises `UsageError` that lists those there are."""
-    if name not in RECIPES:
-        raise UsageError(f"There is no recipe {name!r}", f"Choose {', '.join(RECIPES)}")
-    return RECIPES[name]
+recipe = Registry("recipe", lambda: RECIPES).find
 
 
 def check(settings: Settings) -> Settings:

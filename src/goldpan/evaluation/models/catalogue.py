@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from goldpan.core.errors import UnknownNameError, UsageError
-from goldpan.core.plugins import blamed, with_plugins
-from goldpan.core.suggest import question, suggested
+from goldpan.core.errors import UsageError
+from goldpan.core.plugins import blamed
+from goldpan.core.registry import Registry
+from goldpan.core.settings_file import unknown_key
 from goldpan.evaluation.dates import CUTOFF, read_cutoff
 from goldpan.evaluation.model import Model
 
@@ -41,13 +42,13 @@ class Entry:
     """Takes settings that override its own; raises `UsageError` for one that it does not know."""
 
 
-def catalogue() -> dict[str, Entry]:
-    """Return all models by name."""
-    entries: dict[str, Entry] = {}
-    for family in _FAMILIES:
-        module = import_module(f"goldpan.evaluation.models.{family}")
-        entries |= {entry.name: entry for entry in module.MODELS}
-    return dict(sorted(with_plugins(entries, "model").items()))
+def _own() -> dict[str, Entry]:
+    modules = (import_module(f"goldpan.evaluation.models.{family}") for family in _FAMILIES)
+    return {entry.name: entry for module in modules for entry in module.MODELS}
+
+
+MODELS: Registry[Entry] = Registry("model", _own, "model", order=lambda item: item[0])
+catalogue = MODELS.entries
 
 
 def find_model(name: str, settings: Mapping[str, Any]) -> Model:
@@ -55,12 +56,9 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
 
     The setting `cutoff`, the last day of its training data, is any model's.
     """
-    entries = catalogue()
-    if name not in entries:
-        remedy = f"{question(name, entries, 3)} Choose {', '.join(entries)}"
-        raise UnknownNameError(f"There is no model {name!r}", remedy.lstrip())
+    entry = MODELS.find(name)
     with blamed("model", name):
-        model = entries[name].make({key: settings[key] for key in settings if key != CUTOFF})
+        model = entry.make({key: settings[key] for key in settings if key != CUTOFF})
     if CUTOFF not in settings:
         return model
     return replace(model, settings={**model.settings, CUTOFF: read_cutoff(settings[CUTOFF])})
@@ -74,11 +72,8 @@ def settled(name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]
     settings = dict(defaults)
     for key, value in overrides.items():
         if key not in defaults:
-            names = ", ".join(defaults) or "none"
-            raise UsageError(
-                f"The model {name} has no setting {key!r}{suggested(key, defaults)}",
-                f"It has {names}",
-            )
+            cause, remedy = unknown_key(key, list(defaults))
+            raise UsageError(f"The model {name}: {cause}", remedy)
         kind = type(defaults[key])
         try:
             settings[key] = _boolean(value) if kind is bool else kind(value)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.repo_view import RepoView
-from goldpan.filters.settings import require
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +17,12 @@ class Settings:
 
     maximum: int = 10
     """The most events; the paper's value."""
-    count: str = "timeline"
+    count: Literal["timeline", "discussion"] = "timeline"
     """timeline: all items of GitHub's timeline, comments and subscriptions included.
     discussion: the opening, each comment, and the closing, which are the events of GH Archive
     that StarCoder counted."""
     bots: bool = True
     """Whether bots' openings and comments count; the actors of other items are unknown."""
-
-    def __post_init__(self) -> None:
-        require("event-count.count", self.count, ("timeline", "discussion"))
 
 
 _QUERY = """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.repo_view import RepoView
-from goldpan.filters.settings import require
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Settings:
     hosts: tuple[str, ...] = ("github.com", "githubusercontent.com", "githubassets.com")
     """GitHub's own hosts, each with its subdomains; add that of a GitHub Enterprise Server.
     Pages on `github.io` and short links on `git.io` are other people's."""
-    media: str = "internal"
+    media: Literal["internal", "external", "ignored"] = "internal"
     """What images and videos on these hosts are: internal or external links, or ignored."""
     code: bool = True
     """Whether links in code count: in fences, in backticks, in `pre` and `code` elements."""
@@ -29,9 +29,6 @@ class Settings:
     """Whether an issue must have an internal link."""
     bots: bool = True
     """Whether links in bots' texts count; the paper removes bots only after this check."""
-
-    def __post_init__(self) -> None:
-        require("external-check.media", self.media, ("internal", "external", "ignored"))
 
 
 # An address with a scheme that GitHub links, one that begins with "www.", or one without a scheme

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Literal
 
 import pyarrow as pa
 
 from goldpan.code.languages import CODE_SUFFIXES
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.repo_view import RepoView
-from goldpan.filters.settings import require
 
 # "Test" as a word in camel case, or "test" at the start of a word in lower or upper case, so that
 # "latest", "contest" and "attestation" are none; and compounds that end in "test".
@@ -33,12 +33,9 @@ class Settings:
     """Suffixes that count as well, such as `.sql`."""
     fewer: tuple[str, ...] = ()
     """Suffixes that do not count, such as `.sh`."""
-    tests: str = "words"
+    tests: Literal["words", "contains", "kept"] = "words"
     """words: `test` as a word of the path, and spec files. contains: the letters anywhere.
     kept: tests count as code."""
-
-    def __post_init__(self) -> None:
-        require("suffix.tests", self.tests, ("words", "contains", "kept"))
 
 
 # Git tells what was merged; without it, GitHub's own list stands for it.

@@ -6,12 +6,12 @@ how it went. A null says that the event does not tell the value, never that it i
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
+from goldpan.core.registry import unknown_name
 from goldpan.core.schemas import Table
 
 _TEXT = pa.string()
@@ -111,9 +111,8 @@ def event_types(names: Iterable[str]) -> tuple[str, ...]:
     """Return the named types, each once and sorted; raises `UsageError` for unknown ones."""
     types = sorted({name.strip() for name in names if name.strip()})
     if not types:
-        raise UsageError("--events names no type of event", f"Give --events {ISSUES}")
+        raise UsageError("--event names no type of event", f"Give --event {ISSUES}")
     for name in types:
         if name not in TYPES:
-            near = difflib.get_close_matches(name, TYPES, 3, 0.5) or list(TYPES)
-            raise UsageError(f"There is no event {name!r}", f"Choose from {', '.join(near)}")
+            raise unknown_name("event", name, TYPES)
     return tuple(types)

@@ -13,13 +13,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from goldpan.core.config import Settings
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.gharchive.fetch import GH_ARCHIVE
 from goldpan.miners.gharchive.hours import file_name
@@ -35,6 +38,8 @@ from goldpan.miners.gharchive.report import (
 from goldpan.miners.gharchive.sources import Downloads, is_address, units_of_folder
 from goldpan.miners.gharchive.store import ArchiveStore
 from goldpan.miners.github.limits import Pace
+
+_MOST_RUNS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +58,8 @@ class ArchiveRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveResult:
-    """What a run brought."""
+class ArchiveResult(Result):
+    """The result of mining hours of GH Archive."""
 
     source: str
     types: tuple[str, ...]
@@ -73,6 +78,76 @@ class ArchiveResult:
     def complete(self) -> bool:
         """Whether every hour is whole."""
         return all(report.state == "whole" for report in self.reports)
+
+    @property
+    def exit_code(self) -> int:
+        """3 where an hour is missing or damaged."""
+        return 0 if self.complete else 3
+
+    def plain(self) -> dict[str, Any]:
+        """Return the result as plain data; `not_whole` names every hour that is not."""
+        return {
+            "source": self.source,
+            "types": list(self.types),
+            "hours": len(self.reports),
+            "states": dict(sorted(self.states.items())),
+            "reused": self.reused,
+            "bytes": sum(report.bytes or 0 for report in self.reports),
+            "lines": sum(report.lines for report in self.reports),
+            "events": sum(report.events for report in self.reports),
+            "corrupt": sum(report.corrupt for report in self.reports),
+            "seconds": round(self.seconds, 3),
+            "not_whole": [
+                {"hour": _name(report), "state": report.state, "reason": report.reason}
+                for report in self.reports
+                if report.state != "whole"
+            ],
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what was mined, and which hours are not whole."""
+        data = self.plain()
+        yield Title(
+            "GH Archive",
+            f": {len(self.reports):,} hours, {self.reused:,} of them there before, "
+            f"in {self.seconds:.1f} s",
+        )
+        cells = [(f"hours {state}", count) for state, count in data["states"].items()]
+        cells += [(name, data[name]) for name in ("bytes", "lines", "corrupt")]
+        cells.append((f"events kept ({', '.join(self.types)})", data["events"]))
+        yield Table(("", "count"), cells)
+        if data["corrupt"]:
+            yield Line("Corrupt lines are in gharchive/corrupt/, one file per hour.")
+        runs = list(_runs([report for report in self.reports if report.state != "whole"]))
+        for first, last in islice(runs, _MOST_RUNS):
+            hours = _name(first) if first is last else f"{_name(first)} to {_name(last)}"
+            yield Line(f"  {hours} {first.state}: {first.reason or ''}")
+        if len(runs) > _MOST_RUNS:
+            yield Line(f"  and {len(runs) - _MOST_RUNS:,} more: see gharchive/hours.parquet")
+        if self.complete:
+            yield Line("Every hour is complete.")
+
+
+def _runs(reports: Sequence[HourReport]) -> Iterator[tuple[HourReport, HourReport]]:
+    """Yield the first and the last of hours that follow each other with the same state."""
+    first = last = None
+    for report in reports:
+        if (
+            first is None
+            or last is None
+            or report.hour - last.hour != timedelta(hours=1)
+            or (report.state, report.reason) != (first.state, first.reason)
+        ):
+            if first is not None and last is not None:
+                yield first, last
+            first = report
+        last = report
+    if first is not None and last is not None:
+        yield first, last
+
+
+def _name(report: HourReport) -> str:
+    return report.file.removesuffix(".json.gz")
 
 
 def mine_archive(

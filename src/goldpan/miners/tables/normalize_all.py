@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +11,7 @@ from goldpan.core.archive import Archive, run_files
 from goldpan.core.dealing import deal
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Result, Table
 from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.chunks import do_without_pandas
@@ -18,6 +19,31 @@ from goldpan.miners.tables.inputs import check_replies
 from goldpan.miners.tables.normalize import normalize
 
 _WORTH_PROCESSES = 8 << 20  # bytes of replies; starting processes takes as long as reading them
+
+
+class TableCounts(Result, Mapping[str, Mapping[str, int]]):
+    """How many rows each table of each repository has."""
+
+    def __init__(self, counts: Mapping[str, Mapping[str, int]]) -> None:
+        self._counts = dict(counts)
+
+    def __getitem__(self, repo: str) -> Mapping[str, int]:
+        return self._counts[repo]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def plain(self) -> dict[str, dict[str, int]]:
+        """Return the counts by repository and table."""
+        return {repo: dict(rows) for repo, rows in self._counts.items()}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield one table of all."""
+        cells = [(repo, *row) for repo, rows in self._counts.items() for row in rows.items()]
+        yield Table(("repository", "table", "rows"), cells)
 
 
 def normalize_all(
@@ -28,7 +54,7 @@ def normalize_all(
     license: str | None,
     engine: EngineName = "local",
     address: str = "",
-) -> dict[str, dict[str, int]]:
+) -> TableCounts:
     """Make the tables of repositories and return their row counts, in the order given.
 
     On a cluster, or in as many processes as there are `workers`: each works on a repository of
@@ -55,7 +81,7 @@ def normalize_all(
             for repo, rows in zip(dealt, row_counts, strict=True):
                 counts[repo] = rows
                 task.advance()
-    return {repo: counts[repo] for repo in repos}
+    return TableCounts({repo: counts[repo] for repo in repos})
 
 
 def _archive_size(workspace: Workspace, repo: str) -> int:

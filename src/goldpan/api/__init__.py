@@ -1,1 +1,0 @@
-"""What `import goldpan` offers: the stages as methods of a workspace, datasets and evaluations."""

@@ -1,1 +1,0 @@
-"""The commands: arguments in, one call a stage, output for people or machines."""

@@ -1,0 +1,173 @@
+"""Results that show themselves: on a terminal, in a notebook, and as plain data.
+
+An operation returns a `Result`. What people see of it is a document of three kinds of blocks;
+`core.show` prints the blocks, and a notebook shows the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from goldpan.core.errors import GoldpanError
+
+Style = Literal["", "bold", "dim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text; line ends within it are shown as spaces."""
+
+    text: str
+    style: Style = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A blank line, then one that begins with a name in bold."""
+
+    name: str
+    rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; numbers stand on the right, with their thousands separated."""
+
+    columns: tuple[str, ...]
+    cells: Sequence[Sequence[object]]
+    title: str = ""
+    dim: frozenset[int] = frozenset()
+    """The rows that count less, by number."""
+    wide: frozenset[str] = frozenset()
+    """Columns that are left out where the terminal is narrow."""
+    repeated: int = 0
+    """Where not 0, a table wider than the terminal is shown in parts that fit, each with so many
+    of the first columns."""
+
+
+Block = Line | Title | Table
+
+
+class Result:
+    """A typed result of an operation; a frozen dataclass derives from it and gives `blocks`."""
+
+    __slots__ = ()
+
+    schema: int = 1
+    """The version of what `plain` returns, raised when a field goes or changes its meaning."""
+
+    def plain(self) -> Any:
+        """Return the result as plain data, which ``--json`` prints."""
+        assert is_dataclass(self) and not isinstance(self, type)
+        return asdict(self)
+
+    def blocks(self) -> Iterable[Block]:
+        """Yield what people see."""
+        raise NotImplementedError
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return the first table that people see, one dictionary a row."""
+        tables = (block for block in self.blocks() if isinstance(block, Table))
+        table = next(tables, Table((), ()))
+        return [dict(zip(table.columns, cells, strict=True)) for cells in table.cells]
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command: 0, 1 where it failed, or 3 where something is missing."""
+        return 0
+
+    @property
+    def errors(self) -> Sequence[GoldpanError]:
+        """What failed, which the command says on standard error."""
+        return ()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return "".join(map(html_of, self.blocks()))
+
+
+R = TypeVar("R", bound=Result)
+
+
+class Results(Result, Sequence[R], Generic[R]):
+    """The results of one operation on several repositories, runs or the like, in their order."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Iterable[R]) -> None:
+        self._items = tuple(items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self._items)
+
+    def __repr__(self) -> str:
+        return f"Results({list(self._items)!r})"
+
+    def plain(self) -> Any:
+        """Return the plain data of each."""
+        return [item.plain() for item in self._items]
+
+    def blocks(self) -> Iterable[Block]:
+        """Yield what people see of each."""
+        for item in self._items:
+            yield from item.blocks()
+
+    @property
+    def exit_code(self) -> int:
+        """1 where one failed, else 3 where something of one is missing."""
+        return min((code for item in self._items if (code := item.exit_code)), default=0)
+
+    @property
+    def errors(self) -> Sequence[GoldpanError]:
+        """What failed of each."""
+        return [error for item in self._items for error in item.errors]
+
+
+def cell_text(value: object) -> str:
+    """Return a table's cell as text."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.4f}"
+        case _:
+            return str(value)
+
+
+def is_numeric(table: Table, column: int) -> bool:
+    """Tell whether a column holds numbers alone."""
+    values = [row[column] for row in table.cells if row[column] not in (None, "")]
+    return bool(values) and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
+    )
+
+
+def html_of(block: Block) -> str:
+    """Return a block as HTML, in which no text of a repository is markup."""
+    match block:
+        case Line():
+            return f"<div>{escape(block.text)}</div>"
+        case Title():
+            return f"<p><b>{escape(block.name)}</b>{escape(block.rest)}</p>"
+        case Table():
+            head = "".join(f"<th>{escape(name)}</th>" for name in block.columns)
+            body = "".join(
+                "<tr>" + "".join(f"<td>{escape(cell_text(cell))}</td>" for cell in row) + "</tr>"
+                for row in block.cells
+            )
+            caption = f"<caption>{escape(block.title)}</caption>" if block.title else ""
+            return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,233 @@
+"""Settings that users write, mostly in TOML: one reader, and one form of message.
+
+A message names the file, the line and the key, the cause and the remedy; where several keys are
+wrong it names them all.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from types import GenericAlias, NoneType, UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from goldpan.core.errors import UsageError, cause_of
+from goldpan.core.suggest import question
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from pydantic import TypeAdapter, ValidationError
+
+T = TypeVar("T")
+Location = tuple[int | str, ...]
+"""Where a value stands: keys of tables, and numbers in arrays."""
+_NO_TABLE = ("dataclass_type", "dict_type", "mapping_type", "model_type", "model_attributes_type")
+"""What pydantic calls a value that should be a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Settings as somebody wrote them, and what messages call their place."""
+
+    name: str
+    """The path of a file, or whose settings they are where they lie in none."""
+    values: Mapping[str, Any]
+    page: str = ""
+    """The page of the documentation that describes every key."""
+    text: str = field(default="", repr=False)
+    """The TOML, in which messages count lines."""
+
+    @property
+    def see(self) -> str:
+        """The sentence that points to the page."""
+        return f"{self.page} describes every key" if self.page else ""
+
+    def place(self, *location: int | str) -> str:
+        """Return what messages call the place of a key, with its line where that is known."""
+        line = _line(self.text, location)
+        return f"{self.name}, line {line}" if line else self.name
+
+    def named(self, name: str) -> dict[str, Any]:
+        """Return the settings with the name of their file, which they must not say themselves."""
+        if "name" in self.values:
+            raise UsageError(
+                f"{self.place('name')}: name is given twice", "Remove it; the file's name says it"
+            )
+        return {**self.values, "name": name}
+
+    def read(self, kind: type[T], values: object = None, at: Location = ()) -> T:
+        """Return the settings as a type, or those `values` that stand `at` a place of them.
+
+        A dataclass is read strictly, a model as it says itself. Raises `UsageError`.
+        """
+        from pydantic import ValidationError
+        from pydantic_core import to_json
+
+        values = self.values if values is None else values
+        adapter = _adapter(cast("Any", kind))
+        try:
+            if hasattr(kind, "model_fields"):
+                read = adapter.validate_python((values,))
+            else:  # JSON has arrays where strict Python asks for tuples
+                read = adapter.validate_json(to_json((values,), fallback=str))
+        except ValidationError as error:
+            raise self._refusal(list(_problems(kind, values, at, error))) from None
+        return cast("T", read[0])
+
+    def _refusal(self, found: Sequence[_Problem]) -> UsageError:
+        meant = {problem.remedy for problem in found}  # a mistyped key is missing, too
+        problems = [one for one in found if question(one.missing, [one.missing]) not in meant]
+        if len(problems) == 1:
+            (problem,) = problems
+            remedy = problem.remedy or f"{'Add' if problem.missing else 'Correct'} it. {self.see}"
+            return UsageError(f"{self.place(*problem.line_of)}: {problem.cause}", remedy.strip())
+        lines = [_line(self.text, one.line_of) for one in problems]
+        causes = [
+            f"line {line}: {one}" if line else str(one)
+            for line, one in zip(lines, problems, strict=True)
+        ]
+        return UsageError(
+            f"{self.name}: {len(problems)} things are missing or wrong: {'; '.join(causes)}",
+            f"Correct them all. {self.see}".strip(),
+        )
+
+
+def read_toml(path: Path | Traversable, page: str = "") -> Source:
+    """Read a file; raises `UsageError` where that cannot be, or it is not TOML."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {cause_of(error)}", "Check the file") from None
+    return parse_toml(str(path), content, page)
+
+
+def parse_toml(name: str, content: bytes | str, page: str = "") -> Source:
+    """Return the settings of a text; raises `UsageError` where it is not TOML."""
+    try:
+        text = content.decode() if isinstance(content, bytes) else content
+        return Source(name, tomllib.loads(text), page, text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{name} is not valid TOML: {error}", "Correct it") from None
+
+
+def unknown_key(key: str, known: Sequence[str]) -> tuple[str, str]:
+    """Return the cause and the remedy for a key that nothing reads."""
+    others = f"It may hold {', '.join(known)}" if known else "Leave it out"
+    return f"the key {key} is unknown", question(key.rpartition(".")[2], known) or others
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """What is wrong with a key."""
+
+    cause: str
+    remedy: str
+    line_of: Location
+    missing: str = ""
+    """The key, where it is one that must be there."""
+
+    def __str__(self) -> str:
+        remedy = f" ({self.remedy[:1].lower()}{self.remedy[1:]})" if self.remedy else ""
+        return f"{self.cause}{remedy}"
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[tuple[Any]]:
+    from pydantic import ConfigDict, TypeAdapter
+
+    # In a tuple, as pydantic takes no configuration for a dataclass alone.
+    one: Any = GenericAlias(tuple, (kind,))
+    return TypeAdapter(one, config=ConfigDict(extra="forbid", strict=True))
+
+
+def _problems(
+    kind: object, values: object, at: Location, error: ValidationError
+) -> Iterator[_Problem]:
+    """Yield what is wrong, once for each key, of which a union may have several opinions."""
+    seen = set()
+    for part in error.errors(include_url=False):
+        location = part["loc"][1:]
+        is_missing = part["type"] in ("missing", "missing_argument")
+        table = _written(values, location[:-1])
+        place = (*table, location[-1]) if is_missing else _written(values, location)
+        if place in seen:
+            continue
+        seen.add(place)
+        key = _key((*at, *place))
+        if is_missing:
+            yield _Problem(f"{key} is missing", "", (*at, *table), str(place[-1]))
+        elif part["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+            yield _Problem(*unknown_key(key, _known(kind, table)), (*at, *place))
+        else:
+            cause = part["msg"].removeprefix("Value error, ").removesuffix(".")
+            if part["type"] in _NO_TABLE:
+                cause = "it is not a table"
+            remedy = str(part.get("ctx", {}).get("remedy", ""))
+            yield _Problem(f"{key}: {cause}" if key else cause, remedy, (*at, *place))
+
+
+def _written(values: object, location: Location) -> Location:
+    """Return as much of a location as a user wrote: pydantic adds the branches of unions."""
+    for number, part in enumerate(location):
+        values = _inside(values, part)
+        if values is None:
+            return location[:number]
+    return location
+
+
+def _inside(values: object, part: int | str) -> object:
+    if isinstance(values, Mapping):
+        return values.get(part, values.get(str(part).replace("_", "-")))
+    has_part = isinstance(values, list | tuple) and isinstance(part, int) and part < len(values)
+    return values[part] if has_part else None  # type: ignore[index]
+
+
+def _key(location: Location) -> str:
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in location]
+    return "".join(parts).removeprefix(".")
+
+
+def _known(kind: Any, location: Location) -> list[str]:
+    """Return the keys that the table at a location of a type may have."""
+    if names := _fields(kind):
+        return _known(names.get(str(location[0])), location[1:]) if location else list(names)
+    inner = [part for part in get_args(kind) if part not in (NoneType, ...)]
+    if get_origin(kind) in (Union, UnionType):
+        return next(filter(None, (_known(part, location) for part in inner)), [])
+    return _known(inner[-1], location[1:]) if inner else []
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    """Return the types of a dataclass' or a model's fields, by the names that files use."""
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return {one.name: hints[one.name] for one in fields(kind) if one.init}
+    model = getattr(kind, "model_fields", {})
+    return {one.alias or name: one.annotation for name, one in model.items()}
+
+
+def _line(text: str, location: Location) -> int:
+    """Return the line on which a key is set; 0 where the text does not set it.
+
+    What whole statements begin a text with is TOML: the shortest that has the key ends with it.
+    """
+    lines = text.split("\n")
+
+    @cache
+    def statements(end: int) -> dict[str, Any] | None:
+        with suppress(tomllib.TOMLDecodeError):
+            return tomllib.loads("\n".join(lines[:end]))
+        return None
+
+    def is_set(count: int) -> bool:
+        whole = map(statements, range(count, len(lines) + 1))
+        return _written(next(one for one in whole if one is not None), location) == location
+
+    known = bool(location) and is_set(len(lines))
+    return bisect_left(range(len(lines)), True, key=is_set) if known else 0

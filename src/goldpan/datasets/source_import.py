@@ -1,0 +1,96 @@
+"""All tasks of one published source, imported together from its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goldpan.core.errors import UsageError
+from goldpan.core.result import Block, Line, Result, Table
+from goldpan.datasets.import_files import stem_of
+from goldpan.datasets.importing import ImportResult
+from goldpan.datasets.task import Task
+
+_ANY_TABLE = "table"
+"""The reader of all sources that need none of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceImport(Result):
+    """The imports of a source's tasks."""
+
+    imports: tuple[ImportResult, ...]
+    left: tuple[str, ...]
+    """Tasks whose files were not given."""
+
+    @property
+    def exit_code(self) -> int:
+        """3 where a count differs from the published one, or files are missing."""
+        return max((3 if self.left else 0, *(result.exit_code for result in self.imports)))
+
+    def plain(self) -> dict[str, Any]:
+        """Return the imports and the tasks whose files were not given."""
+        return {
+            "tasks": [result.plain() for result in self.imports],
+            "not_given": list(self.left),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield a table of the imports, and what differs from the source's counts."""
+        cells = []
+        for result in self.imports:
+            rows = {split.name: split.rows for split in result.written.splits}
+            wrong = [check.what for check in result.checks if not check.exact]
+            text = "differ: " + ", ".join(wrong) if wrong else f"all {len(result.checks)} match"
+            sides = (rows.get("train", 0), rows.get("test", 0))
+            cells.append((result.task.name, result.written.rows, *sides, text))
+        yield Table(("task", "rows", "train", "test", "counts"), cells)
+        for result in self.imports:
+            yield from (Line(f"{result.task.name}: {text}") for text in result.warnings())
+        if self.left:
+            yield Line(f"Files not given: {', '.join(self.left)}")
+
+
+def tasks_of_source(source: str, tasks: Mapping[str, Task]) -> list[Task]:
+    """Return the tasks of a source, named after its reader or its data.
+
+    Raises `UsageError` that lists all sources.
+    """
+    names: dict[str, list[Task]] = {}
+    for task in tasks.values():
+        reader = task.source.reader.replace("_", "-")
+        for name in {reader, task.source.dataset} - {"", _ANY_TABLE}:
+            if reader:
+                names.setdefault(name, []).append(task)
+    if source not in names:
+        raise UsageError(
+            f"There is no source {source!r} that can be imported",
+            f"Choose {', '.join(sorted(names))}",
+        )
+    return names[source]
+
+
+def files_by_task(
+    source: str, tasks: Sequence[Task], files: Sequence[Path]
+) -> dict[str, list[Path]]:
+    """Return the files that each task wants, by their names without endings.
+
+    Raises `UsageError` where no task wants any.
+    """
+    chosen = {task.name: _files_for(task, files, alone=len(tasks) == 1) for task in tasks}
+    if not any(chosen.values()):
+        file_names = sorted({Path(name).name for task in tasks for name in task.source.files})
+        raise UsageError(
+            f"None of the files is one of {source}",
+            f"Give {', '.join(file_names)}, plain or as .gz or .xz, under these names",
+        )
+    return chosen
+
+
+def _files_for(task: Task, files: Sequence[Path], *, alone: bool) -> list[Path]:
+    stems = {stem_of(Path(name)).casefold() for name in task.source.files}
+    if alone or not stems:
+        return list(files)
+    return [file for file in files if stem_of(file).casefold() in stems]

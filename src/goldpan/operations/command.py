@@ -1,0 +1,256 @@
+"""Makes the command of an operation: options in, one call, its result printed.
+
+cyclopts parses what the signature says; nothing about an option is written here or elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+import cyclopts
+import orjson
+from annotated_types import Ge, Gt, Le, Lt
+from cyclopts.validators import Number
+
+from goldpan.core.errors import StoppedError, UsageError
+from goldpan.core.log import is_json
+from goldpan.core.result import Result
+from goldpan.core.sanitize import for_json
+from goldpan.core.secrets import mask
+from goldpan.core.show import show
+from goldpan.operations.group import Group
+from goldpan.operations.help import JSON_HELP, OPEN, opening_parameters, returns_result
+from goldpan.operations.messages import complain
+from goldpan.operations.signature import (
+    DATASET,
+    Operation,
+    Parameter,
+    fields_of,
+)
+
+if TYPE_CHECKING:
+    from goldpan.operations.workspace import Workspace
+
+PROGRAM = "goldpan"
+
+
+def make_command(operation: Operation, name: str) -> cyclopts.App:
+    """Return the command of an operation."""
+    app = make_group(name, operation.summary)
+    app.default(command_function(operation))
+    return app
+
+
+def make_group(name: str, about: str) -> cyclopts.App:
+    """Return a group of commands, or the program."""
+    return cyclopts.App(
+        name=name,
+        help=about,
+        help_flags=[],  # `help.py` prints it
+        version_flags=[],
+        default_parameter=cyclopts.Parameter(negative=()),
+    )
+
+
+def command_function(operation: Operation) -> Callable[..., int]:
+    """Return a function whose signature is what the command line takes."""
+    opening = [parameter for parameter, _ in opening_parameters(operation)]
+    named = [item for item in (*opening, *operation.parameters) if item.kind == "argument"]
+
+    def command(*arguments: Any, **values: Any) -> int:
+        for number, parameter in enumerate(named[: len(arguments)]):
+            is_rest = _takes_the_rest(parameter)
+            values[parameter.name] = arguments[number:] if is_rest else arguments[number]
+        return _run(operation, values)
+
+    parameters = sorted(_parameters(operation), key=lambda item: item.kind)
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {item.name: item.annotation for item in parameters}
+    return command
+
+
+def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
+    for parameter in operation.parameters:
+        if parameter.kind == "group":
+            for field in fields_of(parameter.type):
+                yield _keyword(field.name, Annotated[field.type, _described(field)], field.default)
+            continue
+        annotation: Any = Annotated[parameter.type, _described(parameter)]
+        if parameter.kind == "argument" and _takes_the_rest(parameter):
+            (of_each, _) = get_args(parameter.type)
+            yield inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.VAR_POSITIONAL,
+                annotation=Annotated[of_each, _described(parameter)],
+            )
+        elif parameter.kind == "argument":
+            yield inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.POSITIONAL_ONLY,
+                default=parameter.default,
+                annotation=annotation,
+            )
+        else:
+            yield _keyword(parameter.name, annotation, parameter.default)
+    for parameter, _ in opening_parameters(operation):
+        described: Any = Annotated[parameter.type, _described(parameter)]
+        if parameter.kind == "argument":  # which cyclopts also takes as an option
+            yield inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=parameter.default,
+                annotation=described,
+            )
+        else:
+            yield _keyword(parameter.name, described, parameter.default)
+    if returns_result(operation):
+        about = cyclopts.Parameter(name="--json", help=JSON_HELP)
+        yield _keyword("json", Annotated[bool, about], False)
+
+
+def _takes_the_rest(parameter: Parameter) -> bool:
+    """Tell whether an argument, which is then the last, takes words wherever options stand."""
+    return get_origin(parameter.type) is tuple
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+def _described(parameter: Parameter) -> cyclopts.Parameter:
+    settings: dict[str, Any] = {"help": parameter.help}
+    if parameter.kind == "argument":
+        settings["required"] = parameter.is_required
+    else:
+        settings["name"] = f"--{parameter.option}"
+    if parameter.is_flag and parameter.default is not False:
+        settings["negative"] = f"--no-{parameter.option}"
+    if limits := _limits(parameter):
+        settings["validator"] = Number(**limits)
+    return cyclopts.Parameter(**settings)
+
+
+def _limits(parameter: Parameter) -> dict[str, Any]:
+    names = {Ge: "gte", Gt: "gt", Le: "lte", Lt: "lt"}
+    return {
+        names[type(limit)]: getattr(limit, type(limit).__name__.lower())
+        for limit in parameter.metadata
+        if type(limit) in names
+    }
+
+
+def _run(operation: Operation, values: dict[str, Any]) -> int:
+    """Call an operation on what the command line names, print its result, return the exit code."""
+    as_json = values.pop("json", False)
+    names = ("workspace", "tasks", *operation.opening) if operation.owner else ()
+    opening = {name: values.pop(name) for name in names if name in values}
+    if "workspace" in opening:
+        opening[OPEN] = opening.pop("workspace")
+    try:
+        owner = _owner(operation, opening, as_json) if operation.owner else None
+        if operation.shows_progress:
+            values["progress"] = not is_silent(as_json)
+        result = operation.call(owner, typed_values(operation, values))
+    except KeyboardInterrupt:
+        raise StoppedError("Stopped", "Run the same command again to resume") from None
+    if result is None:
+        return 0
+    print_result(result, as_json)
+    for error in result.errors:
+        complain(error)
+    return int(result.exit_code)
+
+
+def typed_values(operation: Operation, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an operation takes of values by name: groups of options as one value each."""
+    typed = dict(values)
+    for parameter in operation.parameters:
+        if parameter.kind == "group":
+            names = [field.name for field in fields_of(parameter.type)]
+            given = {name: typed.pop(name) for name in names if name in typed}
+            if given:
+                typed[parameter.name] = parameter.type(**given)
+        elif parameter.is_mapping and isinstance(typed.get(parameter.name), tuple):
+            typed[parameter.name] = settings_from(typed[parameter.name])
+    return typed
+
+
+def _owner(operation: Operation, opening: Mapping[str, Any], is_json: bool) -> object:
+    from goldpan.operations.workspace import Workspace
+
+    return owner_of(operation, Workspace(progress=not is_silent(is_json), **opening))
+
+
+def owner_of(operation: Operation, lab: Workspace) -> object:
+    """Return the workspace, or the group of it that has the operation as a method.
+
+    A method of `Dataset` has the workspace, too: it opens the dataset.
+    """
+    if operation.owner in ("Workspace", DATASET):
+        return lab
+    (kind,) = (kind for kind in every_group() if kind.__name__ == operation.owner)
+    return kind(lab)
+
+
+def is_silent(as_json: bool) -> bool:
+    """Tell whether progress is not to be printed."""
+    return as_json or is_json() or "--quiet" in sys.argv[1:]
+
+
+def every_group(kind: type[Group] = Group) -> Iterator[type[Group]]:
+    """Yield the groups of operations that are loaded."""
+    yield kind
+    for below in kind.__subclasses__():
+        yield from every_group(below)
+
+
+def print_result(result: Result, as_json: bool) -> None:
+    """Print a result as JSON, or show it to people."""
+    if as_json:
+        text = orjson.dumps(result.plain(), option=orjson.OPT_INDENT_2, default=str).decode()
+        sys.stdout.write(for_json(mask(text)) + "\n")
+    else:
+        show(result.blocks())
+
+
+def run_command(app: cyclopts.App, words: Sequence[str]) -> int:
+    """Run what a command line names and return its exit code; raises `UsageError` for misuse."""
+    try:
+        code = app(
+            list(words),
+            exit_on_error=False,
+            print_error=False,
+            help_on_error=False,
+            result_action="return_value",
+        )
+    except cyclopts.CycloptsError as error:
+        raise misuse(error) from None
+    return code if isinstance(code, int) else 0
+
+
+def misuse(error: cyclopts.CycloptsError) -> UsageError:
+    """Return what is wrong with a command line, and the command that helps."""
+    path = " ".join(error.command_chain or ())
+    problem = str(error).rstrip(".")
+    if isinstance(error, cyclopts.MissingArgumentError) and error.argument is not None:
+        lacks = "requires an argument" if error.keyword else "is missing"
+        problem = f"{error.keyword or error.argument.name} {lacks}"
+    return UsageError(problem, f"Run {f'goldpan {path}'.strip()} -h for help")
+
+
+def settings_from(values: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return settings of ``KEY=VALUE``; a value that is JSON is read as such."""
+    settings = {}
+    for text in values:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"--set {text!r} has no value", "Write name=value")
+        try:
+            settings[name] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            settings[name] = value
+    return settings

@@ -1,0 +1,336 @@
+"""A finished dataset: its rows for pandas, Arrow, DuckDB and `datasets`, and where they came from.
+
+Its files are verified by the digests in their provenance before they are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.remote import is_address, open_address
+from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.operations.values import ExportName, several
+
+if TYPE_CHECKING:  # these are optional, or take long to import
+    import datasets
+    import pandas as pd
+    import pyarrow as pa
+
+    from goldpan.builders.build import BuildResult
+    from goldpan.builders.code_comments.build import CommentsResult
+    from goldpan.builders.crosscode.build import CrossCodeResult
+    from goldpan.builders.issue_type.build import IssueTypeResult
+    from goldpan.datasets.export.result import ExportResult
+    from goldpan.datasets.gold import GoldScore
+    from goldpan.datasets.hub import PublishResult
+    from goldpan.operations.workspace import Workspace
+
+    Built: TypeAlias = BuildResult | CommentsResult | CrossCodeResult | IssueTypeResult
+
+_ORDER = ("train", "validation", "test")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+"""The name of a folder in the Hub's cache."""
+_HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
+
+
+class Dataset(Result):
+    """A directory of Parquet files with a card and provenance, as `goldpan build` writes it."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        built: Built | None = None,
+        workspace: Workspace | None = None,
+    ) -> None:
+        """Open the dataset in a directory; raises `DatasetError` where it holds none."""
+        from goldpan.datasets.provenance import read_provenance
+
+        self.path = Path(path)
+        self.provenance: Mapping[str, Any] = read_provenance(self.path)
+        """The content of `provenance.json`: sources, settings, versions, digests of the files."""
+        self.built = built
+        """The result of building it, if this program built it; `plain` and `blocks` give it."""
+        self.workspace = workspace
+        """The workspace that it comes from, if any."""
+
+    def __repr__(self) -> str:
+        splits = ", ".join(f"{name}: {rows:,}" for name, rows in self.splits.items())
+        return f"Dataset({str(self.path)!r}, {self.family}, {splits})"
+
+    def __len__(self) -> int:
+        return sum(self.splits.values())
+
+    @property
+    def family(self) -> str:
+        """The kind of dataset, such as ``qa``, or the task that it was made for."""
+        return str(self.provenance["family"])
+
+    @cached_property
+    def splits(self) -> Mapping[str, int]:
+        """The number of rows of each split."""
+        import pyarrow.parquet as pq
+
+        names = {path.name.rpartition("-of-")[0].rpartition("-")[0] for path in self._paths()}
+        ordered = [name for name in _ORDER if name in names]
+        ordered += sorted(names - set(_ORDER))
+        return {
+            name: sum(pq.read_metadata(path).num_rows for path in self._paths(name))
+            for name in ordered
+        }
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        import pyarrow.parquet as pq
+
+        return [str(name) for name in pq.read_schema(self._paths()[0]).names]
+
+    @property
+    def card(self) -> str:
+        """The card for people, in Markdown."""
+        from goldpan.datasets.card import CARD
+
+        return (self.path / CARD).read_text(encoding="utf-8")
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was built, or else what there is, as plain data."""
+        if self.built is not None:
+            return self.built.plain()
+        return {
+            "directory": str(self.path),
+            "family": self.family,
+            "examples": len(self),
+            "splits": dict(self.splits),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what was built, or else what there is."""
+        if self.built is not None:
+            yield from self.built.blocks()
+            return
+        yield Title(self.family, f": {len(self):,} examples")
+        yield Table(("split", "examples"), tuple(self.splits.items()))
+        yield Line(f"In {self.path}")
+
+    @property
+    def exit_code(self) -> int:
+        """3 where building it lacked something, else 0."""
+        return 0 if self.built is None else self.built.exit_code
+
+    def to_arrow(self, split: str | None = None) -> pa.Table:
+        """Return the rows of a split, by default of all, as an Arrow table."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        names = list(self.splits) if split is None else [self._checked_split(split)]
+        return pa.concat_tables(
+            pq.read_table(path, page_checksum_verification=True, partitioning=None)
+            for name in names
+            for path in self._paths(name)
+        )
+
+    def to_pandas(self, split: str | None = None) -> pd.DataFrame:
+        """Return the rows of a split, by default of all, as a data frame."""
+        _optional("pandas")
+        frame: pd.DataFrame = self.to_arrow(split).to_pandas()
+        return frame
+
+    def to_datasets(self) -> datasets.DatasetDict:
+        """Return the splits as Hugging Face `datasets` has them."""
+        module = _optional("datasets")
+        splits: datasets.DatasetDict = module.DatasetDict(
+            {name: module.Dataset(self.to_arrow(name)) for name in self.splits}
+        )
+        return splits
+
+    def sql(self, query: str, **values: object) -> pa.Table:
+        """Return the result of a DuckDB SQL query; `data` has all rows and their `split`.
+
+        Each split is also a table of that name. `values` are the query's ``$name`` parameters.
+        """
+        import duckdb
+        import pyarrow as pa
+
+        from goldpan.core.query import connect_alone
+
+        with connect_alone() as connection:
+            tables = {name: self.to_arrow(name) for name in self.splits}
+            for name, rows in tables.items():
+                connection.register(name, rows)
+            if "split" not in self.columns:
+                tables = {
+                    name: rows.append_column("split", pa.repeat(name, len(rows)))
+                    for name, rows in tables.items()
+                }
+            connection.register("data", pa.concat_tables(tables.values()))
+            try:
+                return connection.sql(query, params=values or None).to_arrow_table()
+            except duckdb.Error as error:
+                message = str(error).splitlines()[0].rstrip("!.")
+                raise UsageError(
+                    f"The query cannot be answered: {message}",
+                    f"The table data has the columns {', '.join(self.columns)}",
+                ) from None
+
+    def score_labels(self, gold: str | Path, half: str | None = None) -> GoldScore:
+        """Score the rows against a gold set: a CSV file of answers or pairs labelled by reading.
+
+        `half` takes the part ``dev`` or ``test`` of a gold set that has halves.
+        """
+        from goldpan.datasets.gold import read_gold, score_labels
+
+        return score_labels(self._paths(), read_gold(Path(gold), half))
+
+    def export(
+        self,
+        *,
+        to: ExportName,
+        output: Path | str | None = None,
+        unverified: bool = False,
+    ) -> ExportResult:
+        """Write a dataset in the format that SWE-bench, Inspect, lm-eval or a trainer reads.
+
+        Each split becomes a JSON Lines file; harnesses also get a task file with a scorer. Harbor
+        gets a folder of tasks. SWE-bench and Harbor take only rows that goldpan verify proved;
+        others are left out and counted.
+
+        Args:
+            to (FORM): swe-bench, harbor, inspect, lm-eval, alpaca or chat.
+            output: The directory to write; an earlier export there is replaced. (default:
+                NAME-FORM)
+            unverified: With swe-bench: also rows that no test run proved.
+        """
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.export.export import export_dataset
+
+        path = self.path.absolute()
+        name = self.family if _COMMIT.fullmatch(path.name) else path.name
+        return export_dataset(
+            self.path,
+            self.family,
+            list(self.splits),
+            to,
+            Path(output or f"{name}-{to}"),
+            name=name,
+            tasks=tasks_directory(path.parent.parent),
+            unverified=unverified,
+        )
+
+    def publish(
+        self,
+        *,
+        repo_id: str,
+        private: bool = False,
+        tag: str | None = None,
+        allow_license: str | Sequence[str] = (),
+        overwrite: bool = False,
+        dry_run: bool = False,
+    ) -> PublishResult:
+        """Publish a dataset on the Hugging Face Hub in one commit.
+
+        The token comes from HF_TOKEN or `hf auth login`. Nothing leaves the machine if a check of
+        the card, the licenses or secrets fails.
+
+        Args:
+            repo_id (OWNER/NAME): The repository on the Hub.
+            private: Make a new repository private.
+            tag (NAME): Tag this version, for example v1.
+            allow_license (SPDX): Publish only under these licenses; may be given several times.
+            overwrite: Replace what the Hub has under that name.
+            dry_run: Only check, and say what would be sent.
+        """
+        from goldpan.core.progress import Reporter
+        from goldpan.datasets.hub import publish
+
+        reporter = Reporter(quiet=True) if self.workspace is None else self.workspace.reporting()
+        with reporter:
+            return publish(
+                self.path,
+                repo_id,
+                private=private,
+                tag=tag,
+                overwrite=overwrite,
+                dry_run=dry_run,
+                reporter=reporter,
+                allowed_licenses=several(allow_license) or None,
+            )
+
+    def _paths(self, split: str = "*") -> list[Path]:
+        from goldpan.datasets.provenance import shard_paths
+
+        return shard_paths(self.path, split)
+
+    def _checked_split(self, split: str) -> str:
+        if split not in self.splits:
+            raise UsageError(
+                f"{self.path} has no split {split!r}", f"It has {', '.join(self.splits)}"
+            )
+        return split
+
+
+def load(source: str | Path) -> Dataset:
+    """Open a dataset: its directory, or the ``OWNER/NAME`` of one on the Hugging Face Hub.
+
+    One of a workspace in a store is ``s3://BUCKET/NAME/datasets/DATASET``.
+    One on the Hub is fetched into the Hub's cache, and every file is verified by its digest.
+    """
+    return Dataset(find_directory(source))
+
+
+def find_directory(source: str | Path) -> Path:
+    """Return the directory of a dataset as `load` finds it; one on the Hub is fetched."""
+    if is_address(source):
+        workspace, _, name = str(source).rpartition("/datasets/")
+        return open_address(workspace or source) / "datasets" / name
+    if Path(source).exists() or not _HUB_ID.fullmatch(str(source)):
+        return Path(source)
+    return _fetch(str(source))
+
+
+def _fetch(repo_id: str) -> Path:
+    # The Hub's client takes long to import.
+    from huggingface_hub import get_token
+    from huggingface_hub.errors import EntryNotFoundError
+
+    from goldpan.datasets.hub_client import endpoint, open_hub, quiet
+    from goldpan.datasets.hub_errors import HubCall, explained
+    from goldpan.datasets.provenance import PROVENANCE, read_provenance
+
+    call = HubCall(repo_id, endpoint(), get_token())
+    api = open_hub(call.token)
+    again = "Check the network, or give the directory of a dataset on this machine"
+
+    def fetch(name: str) -> Path:
+        with explained(call, f"fetching {name}", again), quiet():
+            return Path(api.hf_hub_download(repo_id, name, repo_type="dataset", revision=commit))
+
+    with explained(call, f"looking for the dataset {repo_id}", again):
+        commit = api.dataset_info(repo_id).sha
+        try:
+            with quiet():
+                api.hf_hub_download(repo_id, PROVENANCE, repo_type="dataset", revision=commit)
+        except EntryNotFoundError:
+            raise DatasetError(
+                f"{repo_id} on {call.host} holds no {PROVENANCE}",
+                "Give a dataset that goldpan publish sent, or load it with datasets.load_dataset",
+            ) from None
+    directory = fetch(PROVENANCE).parent
+    for name in read_provenance(directory)["files"]:
+        fetch(str(name))
+    return directory
+
+
+def _optional(name: str) -> ModuleType:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UsageError(f"{name} is not installed", f"Run pip install {name}") from None

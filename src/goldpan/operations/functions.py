@@ -1,0 +1,144 @@
+"""Operations that need no workspace: functions of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldpan.core.errors import DatasetError
+from goldpan.operations.dataset import Dataset, find_directory
+from goldpan.operations.repositories import find_dataset
+from goldpan.operations.values import Count, several
+
+if TYPE_CHECKING:
+    from goldpan.code.edits.files import Applied
+    from goldpan.datasets.contamination.result import ContaminationResult
+    from goldpan.datasets.diff.result import DiffResult
+    from goldpan.operations.workspace import Workspace
+
+
+def diff(
+    old: str | Path | Dataset,
+    new: str | Path | Dataset,
+    *,
+    limit: Count = 20,
+    output: Path | str | None = None,
+    changelog: Path | str | None = None,
+    workspace: Path | str | None = None,
+) -> DiffResult:
+    """Compare two versions of a dataset: rows added, removed and changed, and why.
+
+    Rows are compared by id and column. The provenance of both versions shows which settings, rules
+    and dates differ. If the workspace still has the verdicts of a version, they show which
+    criterion drops or keeps a row.
+
+    Args:
+        old (DATASET): The older version: a name in the workspace, a directory, or one on the Hub.
+        new (DATASET): The newer version.
+        limit: How many rows of each kind to name.
+        output: Write every row that differs to this .parquet, .jsonl or .csv file.
+        changelog: Write to this file the section that build --since adds to the card.
+        workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
+    """
+    from goldpan.datasets.diff.compare import compare_versions
+
+    lab = _opened(workspace, new)
+    result = compare_versions(
+        find_dataset(lab, old).path,
+        find_dataset(lab, new).path,
+        lab.layout,
+        most=limit,
+        output=None if output is None else Path(output),
+    )
+    if changelog is not None:
+        _write_changelog(Path(changelog), result)
+    return result
+
+
+def contamination(
+    dataset: str | Path | Dataset,
+    *,
+    against: str | Path | Dataset | Sequence[str | Path | Dataset],
+    column: str | Sequence[str] = (),
+    ngram: int = 13,
+    common: int = 10,
+    limit: Count = 20,
+    output: Path | str | None = None,
+    workspace: Path | str | None = None,
+) -> ContaminationResult:
+    """Find the rows of a dataset that also occur in other data, such as a benchmark.
+
+    Evidence is an equal or nearly equal text, a shared n-gram of words, or the same pull request,
+    issue or commit. The result says what this cannot detect.
+
+    Args:
+        dataset (DATASET): A name in the workspace, a directory, one on the Hub, or a table's file.
+        against (DATASET): A table (Parquet, JSON lines, CSV) or a dataset, such as SWE-bench's; may
+            be given several times.
+        column (NAME): A text column of the dataset to compare; may be given several times.
+            (default: the columns that people wrote)
+        ngram: How many words an n-gram has.
+        common: Ignore n-grams that occur in more rows or items than this.
+        limit: Show the evidence for at most this many rows.
+        output: Write the evidence for all rows to this .parquet, .jsonl or .csv file.
+        workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
+    """
+    from goldpan.datasets.contamination.find import find_contamination
+
+    lab = _opened(workspace, dataset)
+    others = [against] if isinstance(against, (str, Path, Dataset)) else against
+    return find_contamination(
+        _table(lab, dataset),
+        [_table(lab, other) for other in others],
+        columns=several(column),
+        ngram=ngram,
+        common=common,
+        most=limit,
+        output=None if output is None else Path(output),
+    )
+
+
+def apply_edit(
+    patch: Path | str, *, root: Path | str = Path(), check: bool = False, lenient: bool = False
+) -> Applied:
+    """Apply SEARCH/REPLACE blocks or a unified diff to files: all changes or none.
+
+    The patch may use other line endings than the file; the file's are kept. The output says for
+    each block which differences were ignored.
+
+    Args:
+        patch (FILE): A file with SEARCH/REPLACE blocks, or a unified diff.
+        root: The directory of the files.
+        check: Only check; change nothing.
+        lenient: Accept different white space at the ends of lines.
+    """
+    from goldpan.code.edits.files import apply_patch
+
+    return apply_patch(Path(patch), Path(root), write=not check, lenient=lenient)
+
+
+def _opened(workspace: Path | str | None, dataset: str | Path | Dataset) -> Workspace:
+    """Return the workspace that is named, else the dataset's own."""
+    from goldpan.operations.workspace import Workspace
+
+    own = dataset.workspace if isinstance(dataset, Dataset) else None
+    return Workspace(workspace) if own is None or workspace is not None else own
+
+
+def _table(lab: Workspace, source: str | Path | Dataset) -> Path:
+    """Return a table's file, or the directory of a dataset."""
+    if isinstance(source, Dataset):
+        return source.path
+    named = lab.layout.dataset(str(source))
+    is_name = not Path(source).exists() and named.is_dir()
+    return named if is_name else find_directory(source)
+
+
+def _write_changelog(path: Path, result: DiffResult) -> None:
+    from goldpan.datasets.diff.changelog import changelog
+
+    try:
+        path.write_text(f"## Changes\n\n{changelog(result)}\n", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be written: {error}", "Choose another file") from None

@@ -1,0 +1,178 @@
+"""The program `goldpan`: its own options, then the command that the words name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldpan import __version__
+from goldpan.core.errors import UnknownNameError, UsageError
+from goldpan.core.log import LogFormat, start_log
+from goldpan.core.plugins import use
+from goldpan.core.suggest import choices, question, suggested
+from goldpan.operations.help import command_help, named_workspace, program_help
+from goldpan.operations.signature import read_operation
+from goldpan.operations.table import (
+    BUILD_GROUP,
+    COMMANDS,
+    GROUPS,
+    OPERATIONS,
+    children,
+    function_of,
+    summary_of,
+)
+
+if TYPE_CHECKING:
+    import cyclopts
+
+_WITH_VALUE = ("--log-file", "--log-format", "--plugin")
+_HELP = ("-h", "--help")
+GLOBAL_OPTIONS = (
+    *_WITH_VALUE,
+    "--install-completion",
+    "--quiet",
+    "--show-completion",
+    "--verbose",
+    "--version",
+)
+"""The options of `goldpan` itself, which stand before or after the command."""
+
+
+def program(
+    *,
+    version: bool = False,
+    verbose: bool = False,
+    quiet: bool = False,
+    log_format: LogFormat = "plain",
+    log_file: Path | None = None,
+    plugin: tuple[Path, ...] = (),
+    install_completion: bool = False,
+    show_completion: bool = False,
+) -> None:
+    """Turn GitHub history into curated, published, evaluated datasets.
+
+    Args:
+        version: Print the version and stop.
+        verbose: Also print each request with its status.
+        quiet: Print no progress.
+        log_format: Progress and errors as plain lines, or as one JSON object per line.
+        log_file: Append messages and requests to this file, with secrets masked.
+        plugin: A Python file that registers criteria, models and the like (docs/plugins.md); may be
+            given several times.
+        install_completion: Install completion for the current shell, and stop.
+        show_completion: Print the script that completes in the current shell, and stop.
+    """
+    if version:
+        sys.stdout.write(f"goldpan {__version__}\n")
+    elif install_completion:
+        sys.stdout.write(f"Installed in {whole().install_completion()}\n")
+    elif show_completion:
+        sys.stdout.write(whole().generate_completion())
+    if version or install_completion or show_completion:
+        raise SystemExit
+    start_log(log_file, verbose=verbose, as_json=log_format == "json")
+    for file in plugin:
+        use(file)
+
+
+def run_words(words: Sequence[str]) -> int:
+    """Run what a command line names and return its exit code; raises what it raises."""
+    first, others = split_words(words)
+    if first:
+        from goldpan.operations.command import PROGRAM, make_command, run_command
+
+        run_command(make_command(read_operation(program), PROGRAM), first)
+    if not others or others[0] in _HELP:
+        sys.stdout.write(program_help(read_operation(program)))
+        return 0
+    _check_names(others)
+    before_end = others[: others.index("--")] if "--" in others else others
+    is_group = (name := " ".join(others)) in GROUPS and name not in OPERATIONS
+    if is_group or any(word in before_end for word in _HELP):
+        sys.stdout.write(command_help(others))
+        return 0
+    from goldpan.operations.command import run_command
+
+    return run_command(branch(others), others)
+
+
+def whole() -> cyclopts.App:
+    """Return the program with all its commands."""
+    from goldpan.core.config import use_plugins
+    from goldpan.operations.command import PROGRAM, make_group
+
+    app = make_group(PROGRAM, read_operation(program).summary)
+    use_plugins(None)
+    for name in COMMANDS:
+        _add(app, name)
+    return app
+
+
+def branch(words: Sequence[str]) -> cyclopts.App:
+    """Return the program with the commands that the first words lead to, and only names besides."""
+    from goldpan.operations.command import PROGRAM, make_group
+
+    app = make_group(PROGRAM, read_operation(program).summary)
+    _add(app, words[0], list(words[1:]))
+    return app
+
+
+def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None:
+    """Add a command or a group; those of its commands that no word leads to are only names.
+
+    Without words, all commands are added whole.
+    """
+    from goldpan.operations.command import make_command, make_group
+
+    last = name.rpartition(" ")[2]
+    if name in GROUPS and name not in OPERATIONS:
+        app = make_group(last, summary_of(name))
+    else:
+        app = make_command(read_operation(function_of(name)), last)
+    above.command(app)
+    for other in children(name):
+        last = other.rpartition(" ")[2]
+        if words is None or words[:1] == [last]:
+            _add(app, other, words and words[1:])
+        else:
+            app.command(make_group(last, summary_of(other)))
+
+
+def _check_names(words: Sequence[str]) -> None:
+    """Load the plugins that may bring a command; raises `UsageError` where none has such a name."""
+    if words[0] not in COMMANDS:
+        remedy = question(words[0], COMMANDS) or "Run goldpan -h for help"
+        raise UsageError(f"There is no command {words[0]!r}", remedy)
+    if words[0] != BUILD_GROUP:
+        return
+    from goldpan.core.config import use_plugins
+
+    use_plugins(named_workspace(words))
+    known = [name.rpartition(" ")[2] for name in children(BUILD_GROUP)]
+    if len(words) > 1 and not words[1].startswith("-") and words[1] not in known:
+        raise UnknownNameError(
+            f"There is no dataset {words[1]!r}{suggested(words[1], known)}",
+            f"Choose {choices(known)}",
+        )
+
+
+def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the options of `goldpan` itself, which people write anywhere, and the other words.
+
+    What follows `--` stays.
+    """
+    end = words.index("--") if "--" in words else len(words)
+    first: list[str] = []
+    others: list[str] = []
+    left = iter(words[:end])
+    for word in left:
+        name, has_value, _ = word.partition("=")
+        if name not in GLOBAL_OPTIONS:
+            others.append(word)
+            continue
+        first.append(word)
+        if name in _WITH_VALUE and not has_value:
+            first += [value for value in [next(left, None)] if value is not None]
+    return first, [*others, *words[end:]]

@@ -1,0 +1,99 @@
+"""Reports on repositories and runs, and where a published example comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import existing
+from goldpan.operations.filtering import choose_profile
+from goldpan.operations.repositories import dataset_directories
+
+if TYPE_CHECKING:
+    from goldpan.core.workspace import Workspace as Layout
+    from goldpan.operations.workspace import Workspace
+    from goldpan.report.compared import Compared
+    from goldpan.report.page import ReportFacts
+    from goldpan.trace import Trace
+
+
+def report(
+    self: Workspace,
+    *repos: str,
+    profile: str | Path = "default",
+    rules: str = "default",
+    dataset: str | Path | Sequence[str | Path] = (),
+    runs: bool = False,
+    output: Path | str = Path("goldpan-report.html"),
+) -> ReportFacts | Compared:
+    """Write an HTML page with the funnel, distributions, and examples with their evidence.
+
+    With --runs, or if the workspace holds only evaluation runs, the page says which models differ.
+
+    Args:
+        profile (NAME): The profile whose verdicts to report on.
+        rules (NAME): The rules whose pairs to report on: default, unconfirmed, faun-eval,
+            with-branches, or a plugin's.
+        dataset (DATASET): A dataset to show examples of: its name in the workspace, or its
+            directory; may be given several times. (default: all of the workspace)
+        runs: Report on stored evaluation runs instead; see goldpan evaluate compare.
+        output: The HTML file.
+
+    """
+    from goldpan.datasets.provenance import finished_datasets
+    from goldpan.report.page import write_report
+
+    page = Path(output)
+    if page.suffix != ".html":
+        raise UsageError(f"--output {page} is not an HTML file", "End it in .html")
+    if runs and (repos or dataset):
+        raise UsageError(
+            "--runs reports on all stored runs, not on repositories and datasets",
+            "Leave out --repo and --dataset, or use goldpan evaluate compare --task",
+        )
+    has_runs = any(self.path.glob("runs/*/*/*/result.json"))
+    if runs or (has_runs and not repos and not self.repositories()):
+        return _report_runs(self.layout, page)
+    layout, names, chosen = choose_profile(self, repos, profile, rules)
+    directories = dataset_directories(layout, dataset) or finished_datasets(layout)
+    return write_report(layout, names, chosen, directories, page)
+
+
+def trace(
+    self: Workspace,
+    example_id: str,
+    *,
+    dataset: str | Path | Sequence[str | Path] = (),
+    verify: bool = False,
+) -> Trace:
+    """Trace a published example back to raw replies and git objects.
+
+    Exits with 3 if a source is no longer in the workspace, and with 1 if --verify finds that
+    something is not what it was made of.
+
+    Args:
+        example_id (ID): An id from the dataset, such as qa:OWNER/NAME#NUMBER.
+        dataset (DATASET): A dataset to look in: its name in the workspace, or its directory; may be
+            given several times. (default: all of the workspace)
+        verify: Recompute everything from the raw replies and git objects to the example.
+
+    """
+    from goldpan.trace import trace
+
+    layout = existing(self.layout)
+    return trace(layout, example_id, dataset_directories(layout, dataset), verify=verify)
+
+
+def _report_runs(layout: Layout, page: Path) -> Compared:
+    """Write the page on all stored runs."""
+    from goldpan.datasets.registry import load_tasks, tasks_directory
+    from goldpan.evaluation.comparing import compare_stored
+    from goldpan.evaluation.comparison_result import Question
+    from goldpan.report.compared import report_comparison
+    from goldpan.report.evaluation import EvaluationFiles
+
+    tasks = load_tasks(tasks_directory(layout.root))
+    compared = compare_stored(layout, tasks, (), Question())
+    return report_comparison(layout, compared, tasks, EvaluationFiles(page))

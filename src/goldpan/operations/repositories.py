@@ -1,0 +1,115 @@
+"""Which workspace, and which of its repositories, a stage is to work on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from goldpan.core.config import repository_name
+from goldpan.core.errors import UsageError, WorkspaceError, cause_of
+from goldpan.core.suggest import question
+from goldpan.core.workspace import Workspace as Layout
+from goldpan.core.workspace import existing
+
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.core.engine import EngineName
+    from goldpan.operations.dataset import Dataset
+    from goldpan.operations.workspace import Workspace
+
+R = TypeVar("R")
+
+
+def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) -> list[str]:
+    """Return the named repositories, else all of the workspace; `below` is raw or tables.
+
+    Raises `UsageError` for a name that is none and a workspace that is missing, `WorkspaceError`
+    for a repository that is not there.
+    """
+    held = existing(layout).repositories(below)
+    names = list(dict.fromkeys(map(repository_name, repos or ()))) or held
+    if not names:
+        raise WorkspaceError(
+            f"{layout.root} holds no repository", "Run goldpan mine --repo OWNER/NAME"
+        )
+    for name in names:
+        if name.lower() not in held:
+            raise WorkspaceError(f"{layout.root} does not hold {name}", _how_to_get(name, held))
+    return names
+
+
+def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[str]:
+    """Return the repositories that are named here and in the lines of a file, each once."""
+    names = [repository_name(repo) for repo in repos]
+    if file is not None:
+        try:
+            lines = Path(file).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{file} cannot be read: {cause_of(error)}",
+                "Give a text file with one OWNER/NAME per line",
+            ) from None
+        for number, line in enumerate(lines, 1):
+            if text := line.partition("#")[0].strip():
+                try:
+                    names.append(repository_name(text))
+                except UsageError as error:
+                    raise UsageError(f"{file}:{number}: {error.problem}", error.remedy) from None
+    first: dict[str, str] = {}
+    for name in names:
+        first.setdefault(name.lower(), name)
+    return list(first.values())
+
+
+def dataset_directory(layout: Layout, dataset: str | Path) -> Path:
+    """Return the directory of a dataset that is given by its path or its name in the workspace."""
+    named = layout.dataset(str(dataset))
+    return named if named.is_dir() and not Path(dataset).is_dir() else Path(dataset)
+
+
+def dataset_directories(layout: Layout, datasets: str | Path | Iterable[str | Path]) -> list[Path]:
+    """Return the directories of datasets, each given as `dataset_directory` takes it."""
+    given = [datasets] if isinstance(datasets, (str, Path)) else datasets
+    return [dataset_directory(layout, dataset) for dataset in given]
+
+
+def absolute_layout(layout: Layout) -> Layout:
+    """Return the layout by its absolute path, which machines that see the same files share."""
+    return replace(layout, root=layout.root.absolute())
+
+
+def map_repositories(
+    work: Callable[[str], R], repos: Sequence[str], engine: EngineName, address: str
+) -> list[R]:
+    """Return what work gives of each repository: here, one after the other, or on a cluster.
+
+    `work` can be pickled. Raises as `open_engine` does.
+    """
+    if engine == "local" and not address:
+        return [work(repo) for repo in repos]
+    if not repos:
+        return []
+    from goldpan.core.engine import open_engine
+
+    with open_engine(engine, os.cpu_count() or 1, address) as machines:
+        return list(machines.map(work, repos))
+
+
+def _how_to_get(name: str, held: list[str]) -> str:
+    return question(name, held) or f"Run goldpan mine --repo {name}"
+
+
+def find_dataset(self: Workspace, dataset: Path | str | Dataset) -> Dataset:
+    """Return a dataset by its name in the workspace, else as `load` does; an open one stays so.
+
+    A directory that is there comes before a name.
+    """
+    from goldpan.operations.dataset import Dataset, find_directory
+
+    if isinstance(dataset, Dataset):
+        return dataset
+    is_name = len(Path(dataset).parts) == 1 and not Path(dataset).is_dir()
+    directory = self.layout.dataset(str(dataset)) if is_name else find_directory(dataset)
+    return Dataset(directory, workspace=self)

@@ -1,0 +1,135 @@
+"""Tables of papers, repeated and shown beside the printed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Ge, Le
+
+from goldpan.core.errors import UsageError
+from goldpan.core.result import Result, Results
+
+if TYPE_CHECKING:
+    from goldpan.operations.workspace import Workspace
+    from goldpan.reproduce.context import Context
+    from goldpan.reproduce.recipe import Recipe, TableRecipe
+
+_METHODS_OF_RUNS = ("by-repository", "comment-competition", "requirement-sets", "runs")
+
+
+def reproduce(
+    self: Workspace,
+    paper: str | Path | None = None,
+    *,
+    table: Sequence[str] = (),
+    data: Path | str | None = None,
+    model: Sequence[str] = (),
+    task: Sequence[str] = (),
+    no_run: bool = False,
+    quick: bool = False,
+    limit: Annotated[int, Ge(10)] | None = None,
+    slurm: bool = False,
+    list: bool = False,
+    download: bool = False,
+    seed: Annotated[int, Ge(0), Le(2**32 - 1)] | None = None,
+    output: Path | str | None = None,
+) -> Result:
+    """Repeat the tables of a paper, and show each cell beside the printed one.
+
+    Every cell is marked as run, in part, recomputed from published scores, or untested. Nothing is
+    fetched without `--download`. Exits with 3 if a file is missing or is not the authors'.
+
+    Args:
+        paper (PAPER): A recipe's name, or a TOML file; without it, the recipes are listed.
+        table: Tables, such as 3 or 3,4; may be given several times. (default: all)
+        data: The folder with the authors' files. (default: WORKSPACE/reproduce/PAPER/sources)
+        model (NAME): Models to run, as NAME, NAME@COMMIT, or all. (default: the baselines)
+        task (NAME): Tasks to run, such as incivility,sentiment. (default: all)
+        no_run: Train nothing; finished runs still count.
+        quick: Run small grids; cells are marked as in part.
+        limit: At most this many rows per task; cells are marked as in part.
+        slurm: Write a job for each model and task, and run nothing.
+        list: List tables, files, tasks and models, and compute nothing.
+        download: Download missing files and weights, where possible.
+        seed: Seed of the runs. (default: the protocol's)
+        output: A directory for results. (default: WORKSPACE/reproduce/PAPER)
+    """
+    from goldpan.evaluation.protocol import find_protocol
+    from goldpan.reproduce.catalogue import find_recipe, find_tables, find_tasks, recipe_names
+    from goldpan.reproduce.context import Context, Effort
+    from goldpan.reproduce.data import DataFolder
+    from goldpan.reproduce.names import split_names
+    from goldpan.reproduce.overview import RecipeDescription, RecipeSummary
+
+    if paper is None:
+        return Results(RecipeSummary(find_recipe(name)) for name in recipe_names())
+    recipe = find_recipe(str(paper))
+    chosen = find_tables(recipe, split_names(table))
+    chosen_tasks = find_tasks(recipe, split_names(task)) if task else ()
+    running = tuple(filter(_can_run, chosen))
+    narrowed = bool(model or task or quick) or limit is not None
+    if narrowed and not running and (model or not table):
+        raise UsageError(
+            f"No {'named table' if table else 'table'} of {recipe.name} runs models by itself",
+            "Leave out --model, --task, --limit and --quick: its cells come from finished runs of"
+            " goldpan evaluate (docs/papers.md has the commands)",
+        )
+    if model or task:
+        chosen = chosen if table else running
+    default = self.path / "reproduce" / recipe.name
+    if data is not None and not Path(data).is_dir():
+        raise UsageError(f"{data} is not a folder", "Give the folder with the authors' files")
+    directory = None if output is None else Path(output)
+    with self.reporting() as reporter:
+        context = Context(
+            recipe,
+            DataFolder(default / "sources" if data is None else Path(data)),
+            self.layout,
+            reporter,
+            argument=str(paper),
+            seed=find_protocol(recipe.protocol).seed if seed is None else seed,
+            effort=Effort(
+                run=not no_run,
+                models=_models(recipe, split_names(model)),
+                tasks=tuple(chosen_task.task for chosen_task in chosen_tasks),
+                limit=limit,
+                quick=quick,
+            ),
+            download=download,
+        )
+        if list:
+            return RecipeDescription(context)
+        if slurm:
+            return _write_jobs(context, directory or default / "slurm")
+        from goldpan.reproduce.engine import reproduce as compute
+        from goldpan.reproduce.report import write_files
+        from goldpan.reproduce.shown import Reproduced
+
+        result = compute(context, chosen)
+    return Reproduced(result, write_files(result, directory or default))
+
+
+def _can_run(table: TableRecipe) -> bool:
+    return any(computation.method in _METHODS_OF_RUNS for computation in table.compute)
+
+
+def _models(recipe: Recipe, names: tuple[str, ...]) -> tuple[str, ...]:
+    from goldpan.reproduce.models import find_models
+
+    named = tuple(name for name in names if name != "all")
+    find_models(recipe, named)  # a wrong name is refused before any work
+    return named if named == names else tuple(model.name for model in recipe.models)
+
+
+def _write_jobs(context: Context, directory: Path) -> Result:
+    from goldpan.reproduce.jobs import plan_jobs, write_jobs
+
+    plan = plan_jobs(context, context.effort.models)
+    if not plan.jobs:
+        raise UsageError(
+            f"No job can be written: {plan.skipped[0] if plan.skipped else 'nothing was named'}",
+            "Name --model and --task that the paper has, with the data of those tasks",
+        )
+    return write_jobs(plan, directory)

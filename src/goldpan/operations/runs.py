@@ -1,0 +1,264 @@
+"""Evaluations: which runs they take, and what those scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.result import Block, Line, Result, Results
+from goldpan.datasets.registry import find_task, load_tasks, tasks_directory, tasks_of_family
+from goldpan.datasets.task_data import TaskData, task_directory
+from goldpan.evaluation.columns import with_columns
+from goldpan.evaluation.held_out import held_out_column
+from goldpan.evaluation.held_out import hold_out as hold_groups_out
+from goldpan.evaluation.model import Model
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.prompting.errors import UnansweredError
+from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
+from goldpan.evaluation.run import RunResult
+from goldpan.evaluation.run import estimate as estimate_run
+from goldpan.evaluation.run import run as run_once
+from goldpan.evaluation.task_input import TaskInput, read_task_input
+from goldpan.llm.budget import Estimate
+from goldpan.operations.dataset import Dataset
+
+if TYPE_CHECKING:
+    import pandas as pd  # it is optional
+
+    from goldpan.operations.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A run's main score, by which models are ranked."""
+
+    task: str
+    model: str
+    seed: int
+    metric: str
+    value: float | None
+    """None where it is not defined."""
+    low: float | None
+    """Of the 95 % bootstrap interval."""
+    high: float | None
+    examples: int
+    directory: Path
+    """The directory of the run's predictions and other scores."""
+
+
+class Evaluation(Results[RunResult]):
+    """The finished runs of some models on some tasks, in the order in which they were done."""
+
+    __slots__ = ("failures",)
+
+    def __init__(self, runs: Iterable[RunResult], failures: Iterable[GoldpanError] = ()) -> None:
+        super().__init__(runs)
+        self.failures = tuple(failures)
+        """Why other runs did not finish."""
+
+    def __repr__(self) -> str:
+        head = ("task", "model", "seed", "metric", "value", "95 % interval")
+        lines = [head, *(_line(score) for score in self.scores)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        rows = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+        title = f"Evaluation of {len(self)} run{'' if len(self) == 1 else 's'}"
+        return "\n".join([title, *rows, *map(str, self.failures)])
+
+    @property
+    def errors(self) -> Sequence[GoldpanError]:
+        """Why other runs did not finish."""
+        return self.failures
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a run failed, 3 where a model has not answered everything yet."""
+        if not self.failures:
+            return 0
+        open_ones = all(isinstance(failure, UnansweredError) for failure in self.failures)
+        return 3 if open_ones else 1
+
+    @property
+    def runs(self) -> tuple[RunResult, ...]:
+        """The runs."""
+        return tuple(self)
+
+    @property
+    def scores(self) -> list[Score]:
+        """Each run's main score, by which models are ranked."""
+        return [_score(run) for run in self.runs]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the scores as a data frame, one row per run."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise UsageError("pandas is not installed", "Run pip install pandas") from None
+        return pd.DataFrame([asdict(score) for score in self.scores])
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate(Result):
+    """What a run would cost in money; None of a model that costs none."""
+
+    task: str
+    model: str
+    seed: int
+    estimate: Estimate | None
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the requests, where they go and the cost."""
+        text, estimate = f"{self.task} by {self.model}, seed {self.seed}: ", self.estimate
+        if estimate is None:
+            yield Line(f"{text}it costs no money")
+            return
+        yield Line(
+            f"{text}{estimate.requests:,} requests to send, about {estimate.input_tokens:,} "
+            f"tokens; {estimate.answered:,} are answered already"
+        )
+        yield Line(f"  They go to {estimate.host}, with OPENAI_API_KEY if that is set")
+        if estimate.cost is None:
+            yield Line("  The cost is unknown: give --set prices=FILE")
+            return
+        most = "" if estimate.cost_at_most is None else f", at most {estimate.cost_at_most:,.2f}"
+        yield Line(f"  Cost: about {estimate.cost:,.2f}{most}; {estimate.cost_before:,.2f} before")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A planned run: a task, a model and a seed."""
+
+    workspace: Workspace
+    task: str
+    model: Model
+    protocol: Protocol
+    seed: int
+    data: TaskData
+    task_input: TaskInput
+    by: tuple[str, ...] = ()
+    """Columns to score by, beside the project."""
+
+    def run(self) -> RunResult:
+        """Do it, or return the finished run with the same settings."""
+        with self.workspace.reporting() as reporter:
+            return run_once(
+                self.workspace.layout,
+                self.data,
+                self.model,
+                self.protocol,
+                self.seed,
+                reporter,
+                files=self.task_input.files,
+                ablated=self.task_input.ablated,
+                by=self.by,
+            )
+
+    def estimate(self) -> Estimate | None:
+        """Return what it would cost in money, None of models that cost none; nothing is sent."""
+        with self.workspace.reporting() as reporter:
+            return estimate_run(
+                self.workspace.layout, self.data, self.model, self.protocol, self.seed, reporter
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """Planned runs; the rows of a task are read when its first run starts."""
+
+    workspace: Workspace
+    tasks: tuple[tuple[str, Path | None], ...]
+    """With the directory of the rows, None for that of the workspace."""
+    models: tuple[Model, ...]
+    seeds: tuple[int, ...]
+    protocol: Protocol
+    ablate: tuple[str, ...] = ()
+    hold_out: str | None = None
+    by: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.tasks) * len(self.models) * len(self.seeds)
+
+    def __iter__(self) -> Iterator[PlannedRun]:
+        layout = self.workspace.layout
+        for name, directory in self.tasks:
+            task = find_task(name, tasks_directory(layout.root))
+            folder = directory or task_directory(layout, task)
+            task_input = read_task_input(folder, task, self.ablate)
+            held_out = () if self.hold_out is None else (held_out_column(self.hold_out),)
+            data = with_columns(task_input.data, folder, (*self.by, *held_out))
+            protocol = self.protocol
+            if self.hold_out is not None:
+                data, protocol = hold_groups_out(data, protocol, self.hold_out)
+            for model, seed in product(self.models, self.seeds):
+                yield PlannedRun(
+                    self.workspace, name, model, protocol, seed, data, task_input, self.by
+                )
+
+
+def plan_runs(
+    workspace: Workspace,
+    data: Sequence[str | Dataset],
+    directory: Path | None,
+    *,
+    models: Sequence[str],
+    seeds: tuple[int, ...],
+    settings: Mapping[str, Any],
+    protocol: str,
+    **inputs: Any,
+) -> RunPlan:
+    """Find what an evaluation names; raises `UsageError` for what there is not.
+
+    Without seeds, the protocol's is taken; `inputs` are the last fields of a `RunPlan`.
+    """
+    chosen = find_protocol(protocol)
+    found = tuple(find_model(name, settings_for(chosen, name, settings)) for name in models)
+    tasks = (
+        (_task_of(workspace, source), source.path)
+        if isinstance(source, Dataset)
+        else (source, directory)
+        for source in data
+    )
+    return RunPlan(
+        workspace, tuple(dict.fromkeys(tasks)), found, seeds or (chosen.seed,), chosen, **inputs
+    )
+
+
+def _task_of(workspace: Workspace, data: Dataset) -> str:
+    """Return the task whose rows a dataset holds."""
+    names = tasks_of_family(data.family, load_tasks(tasks_directory(workspace.path)))
+    if len(names) == 1:
+        return names[0]
+    raise UsageError(
+        f"No task is that of {data.path}"
+        if not names
+        else f"{data.path} is of several tasks: {', '.join(names)}",
+        "Name one of goldpan tasks list, with the rows in the workspace",
+    )
+
+
+def _line(score: Score) -> tuple[str, ...]:
+    value = "not defined" if score.value is None else f"{score.value:.4f}"
+    has_interval = score.low is not None and score.high is not None
+    interval = f"[{score.low:.4f}, {score.high:.4f}]" if has_interval else ""
+    return score.task, score.model, str(score.seed), score.metric, value, interval
+
+
+def _score(run: RunResult) -> Score:
+    record = run.record
+    scores = record.scores
+    metric = scores.metric(scores.main)
+    interval = metric.interval
+    return Score(
+        record.task,
+        record.model,
+        record.seed,
+        metric.name,
+        metric.value,
+        None if interval is None else interval.low,
+        None if interval is None else interval.high,
+        scores.examples,
+        run.directory,
+    )

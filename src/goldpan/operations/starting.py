@@ -1,0 +1,240 @@
+"""How work with a workspace begins, and how its settings and results are looked at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from goldpan.core.config import (
+    CONFIG_FILE,
+    DEFAULT_WORKSPACE,
+    FILE_SETTINGS,
+    Settings,
+    find_trust,
+)
+from goldpan.core.errors import UsageError
+from goldpan.core.resources import named
+from goldpan.core.result import Block, Line, Result, Results
+from goldpan.core.trust import record_trust
+from goldpan.core.workspace import existing
+from goldpan.operations.group import Group
+from goldpan.operations.signature import Parameter, fields_of, opens_with, read_operation
+
+if TYPE_CHECKING:
+    from goldpan.doctor import Finding
+    from goldpan.operations.workspace import Workspace
+
+_REPORTS = ("goldpan-report.html", "*.html")
+_EXAMPLES = {"since": "2024-08-01", "plugins": ()}
+"""Values of settings whose default TOML cannot say, or that help nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewWorkspace(Result):
+    """A workspace that was created, and the files in it to be edited."""
+
+    workspace: Path
+    files: tuple[Path, ...]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the files and what comes next."""
+        for file in self.files:
+            yield Line(f"{file} lists all settings with their defaults.")
+        yield Line(f"Next: goldpan mine --workspace {self.workspace} --repo OWNER/NAME")
+
+
+@opens_with("path")
+def init(self: Workspace) -> NewWorkspace:
+    """Create a workspace with a commented settings file and a commented plan."""
+    from goldpan.plan.template import commented_plan
+
+    file, plan = self.path / CONFIG_FILE, self.path / "plan.toml"
+    for path in (file, plan):
+        if path.exists():
+            raise UsageError(f"{path} already exists", "Edit it, or name another directory")
+    with named(file):
+        self.path.mkdir(parents=True, exist_ok=True)
+        opening = read_operation(type(self).__init__).parameters
+        file.write_text(settings_template(opening), encoding="utf-8")
+        plan.write_text(f'workspace = "."\n\n{commented_plan()}', encoding="utf-8")
+    record_trust(self.path, [file], os.environ)
+    return NewWorkspace(self.path, (file, plan))
+
+
+def settings_template(opening: Sequence[Parameter]) -> str:
+    """Return a settings file in which every setting is explained and commented out.
+
+    `opening` are the parameters of `Workspace`.
+    """
+    declared = (*fields_of(Settings), *opening)
+    about = {parameter.name: parameter.help for parameter in declared}
+    defaults = Settings()
+    lines = [
+        "# Settings of this workspace. The environment and options of commands override them.",
+        "# Never put tokens in a file: set GITHUB_TOKEN.",
+        "",
+    ]
+    for name in FILE_SETTINGS:
+        value = orjson.dumps(_EXAMPLES.get(name, getattr(defaults, name))).decode()
+        lines += [f"# {about[name]}", f"# {name} = {value}", ""]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted(Result):
+    """What a workspace's settings file may do from now on."""
+
+    workspace: Path
+    trusted: tuple[str, ...]
+    file: Path
+    """Where that is remembered."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what is trusted."""
+        for text in self.trusted or ("nothing that takes your consent",):
+            yield Line(f"Trusted: {text}")
+        yield Line(f"{self.file} remembers {self.workspace} as it is now.")
+
+
+@opens_with("path")
+def trust(self: Workspace) -> Trusted:
+    """Let the plugins and the server count that a workspace's goldpan.toml names.
+
+    Plugins are programs, and a server gets your tokens. Both count as they are now: where the file
+    or a plugin beside it changes, they wait until you trust the workspace again. They take effect
+    where the workspace is opened next.
+    """
+    found, files = find_trust(self.path)
+    if not self.path.is_dir():
+        raise UsageError(f"There is no workspace {self.path}", "Give its directory")
+    return Trusted(self.path, found.asks, record_trust(self.path, files, os.environ))
+
+
+def doctor(self: Workspace) -> Results[Finding]:
+    """Check git, disk space, tokens and their limits, extras and servers before a long run.
+
+    Exits with 1 if something will not work.
+    """
+    from goldpan.doctor import examine
+
+    return Results(examine(self.settings))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPage(Result):
+    """A page to look at."""
+
+    address: str
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield its address."""
+        yield Line(self.address)
+
+
+def open_page(self: Workspace, *, project: str | None = None, browser: bool = True) -> OpenedPage:
+    """Open the newest report, or an annotation project in Label Studio, in the browser.
+
+    Args:
+        project (NAME): Open this annotation project in Label Studio.
+        browser: Open a browser; otherwise the address alone is printed.
+    """
+    if self.path != DEFAULT_WORKSPACE:  # where none was named, this directory will do
+        existing(self.layout)
+    if project is None:
+        address = _newest_report(self.path).as_uri()
+    else:
+        from goldpan.annotation.studio.project import open_project
+
+        address = open_project(self.layout, project).page
+    if browser:
+        import webbrowser
+
+        webbrowser.open(address)
+    return OpenedPage(address)
+
+
+def _newest_report(root: Path) -> Path:
+    paths = [
+        path.absolute()
+        for folder in (root, Path.cwd())
+        for pattern in _REPORTS
+        for path in folder.glob(pattern)
+    ]
+    if not paths:
+        raise UsageError(
+            f"Neither {root} nor this directory holds an HTML report", "Run goldpan report first"
+        )
+    return max(paths, key=lambda path: path.stat().st_mtime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The value of a setting, and where it is from."""
+
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsInEffect(Result):
+    """Every setting by name; tokens are only counted."""
+
+    settings: Mapping[str, Setting]
+
+    def plain(self) -> dict[str, dict[str, str]]:
+        """Return value and source of each."""
+        return {
+            name: {"value": setting.value, "source": setting.source}
+            for name, setting in self.settings.items()
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield a line for each."""
+        for name, setting in self.settings.items():
+            yield Line(f"{name:<14} {setting.value or 'none'}  ({setting.source})")
+
+
+class Config(Group):
+    """Show the settings in effect."""
+
+    def show(self) -> SettingsInEffect:
+        """Print every setting with its value and its source; tokens are only counted."""
+        from goldpan.core.config import read_settings_file
+
+        settings = self.lab.settings
+        file = read_settings_file(settings.workspace)
+        names = [field.name for field in fields(Settings) if field.repr]
+        found = {name: Setting(_shown(settings, name), self._source(name, file)) for name in names}
+        count = len(settings.tokens)
+        found["tokens"] = Setting(
+            f"{count} token{'s' if count != 1 else ''}",
+            settings.withheld or "the environment, GOLDPAN_TOKEN_COMMAND or gh",
+        )
+        return SettingsInEffect(found)
+
+    def _source(self, name: str, file: Mapping[str, Any]) -> str:
+        settings = self.lab.settings
+        if name == "workspace":
+            is_default = settings.workspace == Settings().workspace
+            return "default" if is_default else "--workspace or GOLDPAN_WORKSPACE"
+        if name in self.lab.given:
+            return "argument"
+        if name == "api_url" and (
+            os.environ.get("GOLDPAN_API_URL") or os.environ.get("GITHUB_API_URL")
+        ):
+            return "environment"
+        source = str(settings.workspace / CONFIG_FILE) if name in file else "default"
+        is_withheld = name == "plugins" and not settings.trust.given
+        return f"{source}, not trusted" if is_withheld else source
+
+
+def _shown(settings: Settings, name: str) -> str:
+    value = getattr(settings, name)
+    if name == "plugins":
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)

@@ -1,0 +1,69 @@
+"""Values that several operations take: options that always go together, and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from annotated_types import Ge
+
+Positive = Annotated[int, Ge(1)]
+"""A whole number of 1 or more."""
+Count = Annotated[int, Ge(0)]
+"""A whole number of 0 or more."""
+EngineName = Literal["local", "ray"]
+IsolationName = Literal["auto", "docker", "podman", "bubblewrap", "none"]
+NetworkName = Literal["index", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Where work is done.
+
+    Args:
+        engine: This machine, or a Ray cluster.
+        address (ADDRESS): The address of a Ray cluster, HOST:PORT or auto.
+        workers (N): How many processes work at once; 0 is one per core.
+    """
+
+    engine: EngineName = "local"
+    address: str = ""
+    workers: Count = 0
+
+
+LOCAL = Execution()
+ExportName = Literal["swe-bench", "harbor", "inspect", "lm-eval", "alpaca", "chat"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """How tests of repositories run.
+
+    Args:
+        isolation: How to isolate the repositories' code; none runs it with your own rights.
+        image (IMAGE): The image for docker or podman, with what the tests need.
+        recipe: A TOML file that says how to run tests, tried before the shipped ones; may be given
+            several times.
+        network: What building reaches: the package index, or all that this machine reaches.
+        timeout (SECONDS): The time limit of one run.
+        memory (GIB): The memory limit of one run.
+        disk (GIB): The most that one run may write.
+    """
+
+    isolation: IsolationName = "auto"
+    image: str = ""
+    recipe: Sequence[Path | str] = ()
+    network: NetworkName = "index"
+    timeout: Annotated[float, Ge(1)] = 1_800.0
+    memory: Positive = 8
+    disk: Positive = 16
+
+
+SANDBOX = Sandbox()
+
+
+def several(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return what may be given several times: one text, or some."""
+    return (value,) if isinstance(value, str) else tuple(value)

@@ -1,0 +1,153 @@
+"""Tests of a dataset's rows, run before and after fixes and patches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import existing
+from goldpan.operations.group import Group
+from goldpan.operations.repositories import find_dataset
+from goldpan.operations.values import LOCAL, SANDBOX, Execution, Positive, Sandbox
+
+if TYPE_CHECKING:
+    from goldpan.evaluation.resolved import ResolvedResult
+    from goldpan.execution.records import Settings
+    from goldpan.execution.verify_all import Verification
+    from goldpan.operations.dataset import Dataset
+    from goldpan.operations.workspace import Workspace
+
+
+def verify(
+    self: Workspace,
+    dataset: Path | str | Dataset,
+    *,
+    repeats: Positive = 3,
+    again: bool = False,
+    sandbox: Sandbox = SANDBOX,
+    execution: Execution = LOCAL,
+) -> Verification:
+    """Prove fixes by running their tests, in isolation, before and after each fix.
+
+    A row is `verified` if tests fail with the test patch alone and pass with the fix, each time.
+    Environments are built from what the repository declared at the time. Records and logs are kept
+    in WORKSPACE/verification; a second run continues where the first stopped. Build with
+    `--require verified` afterwards.
+
+    Args:
+        dataset (DATASET): A dataset of the family issue-resolution, by its name or directory.
+        repeats: How often tests run in each state, to detect flaky ones.
+        again: Run all rows again.
+        sandbox: How tests run.
+        execution: Where rows are worked on; without workers, one after the other.
+    """
+    from goldpan.datasets.earlier_build import read_choice, read_made
+    from goldpan.execution.records import instance_of
+    from goldpan.execution.verify_all import verify_all
+
+    _check_uv(sandbox)
+    opened = find_dataset(self, dataset)
+    with self.reporting() as reporter:
+        proved = verify_all(
+            existing(self.layout),
+            [instance_of(row) for row in _rows(opened)],
+            _settings(sandbox, repeats),
+            reporter,
+            recipes=_recipes(sandbox),
+            workers=execution.workers or 1,
+            engine=execution.engine,
+            address=execution.address,
+            again=again,
+        )
+    made = read_made(opened.path)
+    return replace(
+        proved,
+        dataset=f"{opened.path}: {made}" if made else "",
+        choice=read_choice(opened.path),
+    )
+
+
+def resolved(
+    self: Group,
+    dataset: Path | str | Dataset,
+    *,
+    predictions: Path | str,
+    sandbox: Sandbox = SANDBOX,
+    execution: Execution = LOCAL,
+) -> ResolvedResult:
+    """Score a model's patches by running tests: an issue is resolved if all of them pass.
+
+    Patches are git diffs or SEARCH/REPLACE blocks; their changes to the fix's tests are undone. The
+    result gives the share of issues resolved, and how similar the patches are to the merged fix.
+
+    Args:
+        dataset (DATASET): A dataset built with --require verified, by its name or directory.
+        predictions: JSON Lines with instance_id and model_patch, or a run's predictions; a row
+            without one scores 0.
+        sandbox: How tests run.
+        execution: Where rows are worked on; without workers, one after the other.
+    """
+    from goldpan.evaluation.resolved import patches_of, read_patches, summarize
+    from goldpan.evaluation.resolved_files import write_resolved
+    from goldpan.execution.records import instance_of
+    from goldpan.execution.resolve import resolve_all
+
+    _check_uv(sandbox)
+    file, rows = Path(predictions), _rows(find_dataset(self.lab, dataset))
+    patches = patches_of(rows, read_patches(file))
+    with self.lab.reporting() as reporter:
+        resolutions = resolve_all(
+            existing(self.lab.layout),
+            [instance_of(row) for row in rows],
+            patches,
+            _settings(sandbox, 1),
+            reporter,
+            recipes=_recipes(sandbox),
+            workers=execution.workers or 1,
+            engine=execution.engine,
+            address=execution.address,
+        )
+    result = summarize(resolutions, patches)
+    write_resolved(file, result)
+    return result
+
+
+def _settings(sandbox: Sandbox, repeats: int) -> Settings:
+    from goldpan.execution.records import Settings
+
+    return Settings(
+        repeats,
+        sandbox.timeout,
+        sandbox.memory << 30,
+        disk=sandbox.disk << 30,
+        isolation=sandbox.isolation,
+        image=sandbox.image,
+        network=sandbox.network,
+    )
+
+
+def _recipes(sandbox: Sandbox) -> list[Path]:
+    return [Path(path) for path in sandbox.recipe]
+
+
+def _check_uv(sandbox: Sandbox) -> None:
+    """Stop before anything is read where uv is missing, unless recipes of one's own may do."""
+    from goldpan.execution.python_env import find_uv
+
+    if not sandbox.recipe:
+        find_uv()
+
+
+def _rows(dataset: Dataset) -> list[Mapping[str, Any]]:
+    from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+
+    if dataset.family != ISSUE_RESOLUTION.name:
+        raise UsageError(
+            f"{dataset.path} is of the family {dataset.family}, whose rows have no tests",
+            f"Run goldpan build {ISSUE_RESOLUTION.name} --profile verified",
+        )
+    rows: list[Mapping[str, Any]] = dataset.to_arrow().to_pylist()
+    return rows

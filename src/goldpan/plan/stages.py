@@ -1,0 +1,271 @@
+"""The stages that are an operation and no more: what each reads, writes and depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from goldpan.core.errors import GoldpanError
+from goldpan.plan.context import (
+    HISTORY,
+    Context,
+    files_below,
+    profile_settings,
+    rules_settings,
+)
+from goldpan.plan.record import digest_of, digests_of
+from goldpan.plan.step import Files, OperationStep
+from goldpan.plan.unit import Cost, Outcome, Step, Unit
+
+
+def _history(step: OperationStep, *_: object) -> list[Path]:
+    layout = step.context.lab.layout
+    return [layout.table(step.repo, name) for name in HISTORY]
+
+
+def _tables_and_pairs(step: OperationStep) -> dict[str, str]:
+    return {**step.context.tables(step.repo), **step.context.pair_digests(step.repo)}
+
+
+def _filter_inputs(step: OperationStep) -> Mapping[str, str]:
+    """Return the digests of all tables that criteria read.
+
+    Near duplicates are found over all repositories of the workspace, so that their issues count.
+    """
+    history = {path.stem: digest_of(path) for path in _history(step)}
+    return {**_tables_and_pairs(step), **history, **step.context.issues()}
+
+
+def _verdicts(step: OperationStep, *_: object) -> Iterator[Path]:
+    for rules in step.context.file.rules:
+        for profile in step.context.profiles.values():
+            yield step.context.layout(rules).verdicts(step.repo, profile.name)
+
+
+def _kept_line(result: Any, rules: str) -> str:
+    issues, pairs = result.issues, result.pairs
+    return (
+        f"{result.profile} keeps {issues.kept:,} of {issues.rows:,} issues, "
+        f"{pairs.kept:,} of {pairs.rows:,} pairs by {rules}"
+    )
+
+
+def _asks_github(step: OperationStep) -> bool:
+    """Tell whether GitHub is asked for what git does not tell, which takes tokens."""
+    from goldpan.git.remote import find_remote
+
+    if (network := step.section.get("network")) is not None:
+        return bool(network)
+    host = step.context.lab.settings.git_host
+    return not find_remote(step.unit.subject, step.fixed.get("source"), None, host).is_local
+
+
+def clone_source(context: Context, repo: str) -> dict[str, str]:
+    """Return where the history of a repository comes from, by name; nothing for GitHub."""
+    from goldpan.git.remote import source_of
+
+    source = context.file.plan.clone.source
+    if source is None:
+        return {}
+    return {"source": context.file.source(source_of(source, context.repository(repo)))}
+
+
+def _review_inputs(step: OperationStep) -> dict[str, str]:
+    context, file = step.context, step.section.get("settings_file")
+    digests = context.filtered(step.repos, step.section.get("profile"), context.file.rules[0])
+    return digests | (
+        {} if file is None else {f"file {file}": digest_of(context.file.resolve(file))}
+    )
+
+
+def _review_verdicts(step: OperationStep) -> list[Path]:
+    name = step.context.profile(step.section.get("profile")).name
+    repos = map(step.context.repository, step.repos)
+    paths = [step.context.layout().verdicts(repo, f"{name}.llm") for repo in repos]
+    return [path for path in paths if path.exists()]
+
+
+def _dataset_files(step: OperationStep) -> dict[str, str]:
+    directory = step.context.lab.layout.dataset(step.section.get("dataset"))
+    return digests_of(directory, files_below(directory))
+
+
+def _recipes(step: OperationStep) -> dict[str, str]:
+    paths = map(step.context.file.resolve, step.section.get("recipe") or ())
+    return {f"recipe {path.name}": digest_of(path) for path in paths}
+
+
+def _proofs(step: OperationStep, results: Sequence[Any]) -> Iterator[Path]:
+    from goldpan.execution.records import record_directory
+
+    for result in results:
+        for record in result.records:
+            one = record.instance
+            directory = record_directory(step.context.lab.layout, one.repo, one.issue, one.pull)
+            yield directory / "record.json"
+
+
+def _runs(step: OperationStep) -> dict[str, str]:
+    root = step.context.lab.path
+    return digests_of(root, (root / "runs").rglob("result.json"))
+
+
+def _given_files(step: OperationStep) -> dict[str, str]:
+    paths = map(step.context.file.resolve, step.section.get("files") or ())
+    projects = step.context.decisions(step.section.get("corrections") or ())
+    return {**{f"file {path.name}": digest_of(path) for path in paths}, **projects}
+
+
+NOTHING = Files(inputs=lambda _: {})
+"""Of a step that says itself what it reads."""
+NORMALIZE = Files(
+    inputs=lambda step: {
+        path.name: f"{path.stat().st_size} bytes"
+        for path in sorted(step.context.lab.layout.raw(step.unit.subject).glob("*.zst"))
+    },
+    outputs=lambda step, _: [step.context.lab.layout.table(step.repo, "entries")],
+    settings=lambda step: {
+        "license": step.context.file.plan.mine.licenses.get(step.unit.subject.lower())
+    },
+)
+PAIR = Files(
+    inputs=lambda step: step.context.tables(step.repo),
+    outputs=lambda step, _: step.context.pairs(step.repo).values(),
+    settings=lambda step: rules_settings(step.context.file.rules),
+    line=lambda result, _: f"{result[0].pairs:,} fix pairs by {result[0].rules}",
+)
+CLONE = Files(
+    inputs=_tables_and_pairs,
+    outputs=_history,
+    kept=lambda step: [step.context.lab.layout.clone(step.repo), *_history(step)],
+    settings=lambda step: {"source": step.context.file.plan.clone.source},
+    stays=_asks_github,
+)
+FILTER = Files(
+    inputs=_filter_inputs,
+    outputs=_verdicts,
+    settings=lambda step: {
+        "rules": list(step.context.file.rules),
+        "profile": [profile.name for profile in step.context.profiles.values()],
+        **profile_settings(step.context.profiles.values()),
+    },
+    line=lambda result, values: _kept_line(result[0], values["rules"]),
+)
+REVIEW = Files(
+    inputs=_review_inputs,
+    outputs=lambda step, _: _review_verdicts(step),
+)
+IMPORT = Files(
+    inputs=_given_files,
+    outputs=lambda _, results: files_below(*(result.written.directory for result in results)),
+)
+VERIFY = Files(
+    inputs=lambda step: {**_dataset_files(step), **_recipes(step)},
+    outputs=_proofs,
+    settings=lambda step: {"recipe": None},
+)
+COMPARE = Files(
+    inputs=_runs,
+    outputs=lambda step, _: [
+        Path(value)
+        for name, value in step.values().items()
+        if name in ("output", "markdown", "latex")
+    ],
+)
+PUSH = Files(inputs=lambda step: step.context.data_digests(step.section))
+EXPORT = Files(
+    inputs=_dataset_files,
+    outputs=lambda _, results: files_below(*(result.directory for result in results)),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuplicatesStep(Step):
+    """Finds near duplicates among the issues of all repositories, which filters and builds use."""
+
+    unit: Unit
+    context: Context
+    profile: str
+    """One of `Context.profiles`."""
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return what counts as a near duplicate."""
+        return asdict(self.context.profiles[self.profile].settings["near-duplicates"])
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digest of all issues of the workspace."""
+        return self.context.issues()
+
+    def run(self) -> Outcome:
+        """Find them; on a cluster with all its machines, which this task hands its portions."""
+        from goldpan.filters.clusters import duplicates_path, workspace_duplicates
+
+        lab = self.context.lab
+        settings = self.context.profiles[self.profile].settings["near-duplicates"]
+        with lab.reporting() as reporter:
+            found = workspace_duplicates(
+                lab.layout,
+                settings,
+                reporter,
+                workers=lab.settings.processes,
+                engine=self.context.engine,
+            )
+        paths = (duplicates_path(lab.layout, settings),)
+        return Outcome(f"{len(found):,} issues have duplicates", paths)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewStep(OperationStep):
+    """Has models judge what is kept of all repositories; nothing is asked twice."""
+
+    @property
+    def stays(self) -> bool:
+        """Tell that it needs a key, and that what it costs is counted in one place."""
+        return True
+
+    def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
+        """Return what was decided, and what it cost."""
+        (result,) = results
+        return replace(
+            super().outcome(results, lines),
+            spent={"calls": result.sent, "money": result.cost},
+            again=not result.complete,
+        )
+
+    def price(self) -> Cost:
+        """Count what would be sent, where the filters ran."""
+        try:
+            predicted = self.call({**self.values(), "dry_run": True})
+        except GoldpanError:
+            return Cost(note="model calls and money, as the filters have not run yet")
+        return Cost(money=predicted.cost, calls=predicted.requests)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushStep(OperationStep):
+    """Brings subjects to annotators, and waits until what they decided is pulled."""
+
+    owns = False
+
+    @property
+    def stays(self) -> bool:
+        """Tell that it needs a token of the server."""
+        return True
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digests of what is annotated, and of what people decided."""
+        return {**super().inputs(), **self.context.decisions([self.unit.subject])}
+
+    def run(self) -> Outcome:
+        """Push what is new, unless people have decided about all that was there before."""
+        outcome = super().run()
+        if self._is_pulled():
+            return outcome
+        waiting = f"people annotate; then run goldpan annotate pull --project {self.unit.subject}"
+        return replace(outcome, lacks=(waiting,), waits=True)
+
+    def _is_pulled(self) -> bool:
+        path = self.context.lab.path / "annotations" / self.unit.subject / "decisions.parquet"
+        return path.exists()

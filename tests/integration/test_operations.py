@@ -1,0 +1,159 @@
+"""Each command is one operation: the same function as a method, with the same names everywhere."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+import goldpan
+from docs.generate.commands import python_name
+from goldpan.core.result import Result, Results
+from goldpan.filters.profile import shipped_profiles
+from goldpan.miners.pairing import RULES
+from goldpan.operations.command import command_function
+from goldpan.operations.group import Group
+from goldpan.operations.program import branch
+from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
+from goldpan.operations.table import (
+    COMMANDS,
+    EXAMPLES,
+    GROUPS,
+    OPERATIONS,
+    children,
+    find_function,
+    summary_of,
+)
+from tests.invoking import invoke
+from tests.shared_names import find_pairs
+
+EXPLAINED = {
+    frozenset({"Pair", "Verdict"}): "what a test decides, and the row of a comparison with it",
+    frozenset({"resolve_all", "verify_all"}): "two steps on one machinery; their operations take "
+    "it as one Sandbox and one Execution",
+    frozenset({"Record", "UnitResult"}): "a unit as it is stored, and as a run tells of it",
+}
+"""Pairs of declarations that share many names, and why they are not one."""
+
+
+def operation(name: str) -> Operation:
+    return read_operation(find_function(OPERATIONS[name]))
+
+
+def options(name: str) -> list[Parameter]:
+    parameters = operation(name).parameters
+    groups = [fields_of(item.type) for item in parameters if item.kind == "group"]
+    return [item for item in parameters if item.kind != "group"] + [
+        field for group in groups for field in group
+    ]
+
+
+def test_every_command_is_in_the_tables() -> None:
+    for name in OPERATIONS:
+        assert name.split()[0] in COMMANDS
+        above = name.rpartition(" ")[0]
+        assert not above or above in GROUPS or above in OPERATIONS, name
+    assert set(COMMANDS) <= {*OPERATIONS, *GROUPS}
+    assert set(EXAMPLES) == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_command_is_the_method_of_its_words(name: str) -> None:
+    function = find_function(OPERATIONS[name])
+    found: object = {"Workspace": goldpan.Workspace, "Dataset": goldpan.Dataset}.get(
+        python_name(name).partition(".")[0], goldpan
+    )
+    for word in python_name(name).split(".")[1:]:
+        found = getattr(found, word)
+        if isinstance(found, cached_property):
+            found = inspect.get_annotations(found.func)["return"]
+            found = found_group(str(found))
+    if isinstance(found, type) and issubclass(found, Group):
+        found = found.__call__
+    assert found is function
+
+
+def found_group(name: str) -> type[Group]:
+    (group,) = (kind for kind in every_group(Group) if kind.__name__ == name)
+    return group
+
+
+def every_group(kind: type[Group]) -> list[type[Group]]:
+    return [kind, *(below for direct in kind.__subclasses__() for below in every_group(direct))]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_option_has_help_in_words(name: str) -> None:
+    assert operation(name).summary.endswith("."), name
+    for parameter in options(name):
+        assert parameter.help, f"{name} --{parameter.option}"
+        assert parameter.help[0].isupper() or parameter.help.partition(" ")[0].islower(), name
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_result_is_typed(name: str) -> None:
+    returned = operation(name).function.__annotations__["return"]
+    assert isinstance(returned, str)
+    assert returned != "Any"
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_help_and_the_example_parse(name: str) -> None:
+    words = shlex.split(EXAMPLES[name])
+    assert words[: 1 + len(name.split())] == ["goldpan", *name.split()]
+    app = branch(words[1:])
+    _, bound, ignored = app.parse_args(words[1:], exit_on_error=False, print_error=False)
+    assert not ignored
+    taken = inspect.signature(command_function(operation(name))).parameters
+    assert list(bound.signature.parameters) == list(taken)
+    done = invoke(*name.split(), "-h")
+    assert done.exit_code == 0
+    assert summary_of(name).split()[0] in done.stdout
+
+
+def test_every_group_lists_its_commands() -> None:
+    for name in GROUPS:
+        done = invoke(*name.split(), "--help")
+        assert done.exit_code == 0
+        for child in children(name):
+            assert child.rpartition(" ")[2] in done.stdout
+
+
+def test_help_of_the_program_names_every_command() -> None:
+    shown = invoke("-h").stdout
+    assert all(f" {name} " in shown for name in COMMANDS)
+
+
+def test_no_option_is_declared_twice() -> None:
+    unexplained = [
+        str(pair)
+        for pair in find_pairs()
+        if frozenset((pair.first.name, pair.second.name)) not in EXPLAINED
+    ]
+    assert unexplained == []
+
+
+def test_results_of_several_are_one_result() -> None:
+    assert issubclass(Results, Result)
+
+
+def test_help_names_the_profiles_of_the_workspace_and_the_rules_of_plugins(tmp_path: Path) -> None:
+    verdicts = tmp_path / "verdicts" / "octo" / "gem" / "mine" / "careful.parquet"
+    verdicts.parent.mkdir(parents=True)
+    verdicts.touch()
+    shown = invoke("filter", "-h", "--workspace", tmp_path).stdout
+    assert "Also here: careful." in " ".join(shown.split())
+    assert "Also here: mine." in " ".join(shown.split())
+    assert "Also here" not in invoke("filter", "-h", "--workspace", tmp_path / "new").stdout
+
+
+def test_help_names_the_profiles_and_rules_that_ship() -> None:
+    for name in OPERATIONS:
+        named = {parameter.name: parameter.help for parameter in operation(name).parameters}
+        if "rules" in named and "whose pairs to take" not in named["rules"]:
+            assert all(rules in named["rules"] for rules in RULES), name
+        if "own" in named.get("profile", "") and "rules" in named:
+            assert all(profile in named["profile"] for profile in shipped_profiles()), name
