@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NoReturn
 
+from goldpan.core.arrow import spare_pandas
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.remote import push_opened
 from goldpan.core.resources import explain
@@ -26,6 +27,7 @@ def mine_main() -> None:
 def _run(words: Sequence[str]) -> NoReturn:
     from goldpan.operations.program import run_words
 
+    spare_pandas()
     register_environment()
     exit_code = _exit_code(partial(run_words, words))
     pushed = _exit_code(push_opened)

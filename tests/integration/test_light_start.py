@@ -23,6 +23,22 @@ HEAVY = {
 }
 
 
+def test_pandas_is_loaded_for_data_frames_alone() -> None:
+    pytest.importorskip("pandas")
+    code = """
+import sys
+from goldpan.core.arrow import spare_pandas
+spare_pandas()
+import pyarrow as pa
+rows = pa.table({"a": pa.array([1, None])})
+print("pandas" in sys.modules, rows.to_pandas()["a"].sum())
+import pandas as pd
+print(pa.array(pd.Series([1.0, float("nan")])).null_count)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "1.0", "1"]
+
+
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["--version"], ["filter", "--help"], ["evaluate", "--help"]], ids=str
 )
