@@ -86,10 +86,11 @@ class DemoResult(Result):
                 continue
             for result in unit.results:
                 yield from result.blocks()
+            if unit.state not in ("done", "fresh"):
+                yield Line(f"{unit.unit.name} {unit.state}: {unit.trouble}")
             if unit.unit.stage == "filter" and not self.is_reviewed:
                 reviews = self.root / "reviews"
                 yield Line(f"No review: {reviews} has none of the demo's answers.")
-        yield from self.plan.troubles()
         yield Title("One issue explained")
         yield from self.explanation.blocks()
         yield Title("The report")

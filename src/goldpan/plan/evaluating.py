@@ -62,7 +62,8 @@ class EvaluateStep(OperationStep):
             (result,) = self.call({**self._common(), **values})
         except EvaluationError as error:
             name = values.get("dataset") or values["task"]
-            lack = f"{name} by {values['model']}, seed {values.get('seed')}: {error.problem}"
+            seed = f", seed {values['seed']}" if "seed" in values else ""
+            lack = f"{name} by {values['model']}{seed}: {error.problem}"
             return Outcome("", lacks=(lack,), facts={_REMEDY: error.remedy})
         return Outcome("", (result.directory / "result.json",), results=(result,))
 

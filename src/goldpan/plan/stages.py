@@ -52,6 +52,13 @@ def _kept_line(result: Any, rules: str) -> str:
     )
 
 
+def _reviewed_line(result: Any) -> str:
+    keep, drop, people = (
+        sum(counts.values()) for counts in (result.keep, result.drop, result.people)
+    )
+    return f"{keep:,} kept, {drop:,} dropped, {people:,} for people"
+
+
 def _asks_github(step: OperationStep) -> bool:
     """Tell whether GitHub is asked for what git does not tell, which takes tokens."""
     from goldpan.git.remote import find_remote
@@ -129,6 +136,10 @@ NORMALIZE = Files(
     settings=lambda step: {
         "license": step.context.file.plan.mine.licenses.get(step.unit.subject.lower())
     },
+    line=lambda result, _: "; ".join(
+        f"{counts['entries']:,} issues and pull requests from the raw replies"
+        for counts in result.values()
+    ),
 )
 PAIR = Files(
     inputs=lambda step: step.context.tables(step.repo),
@@ -156,6 +167,7 @@ FILTER = Files(
 REVIEW = Files(
     inputs=_review_inputs,
     outputs=lambda step, _: _review_verdicts(step),
+    line=lambda result, _: _reviewed_line(result),
 )
 IMPORT = Files(
     inputs=_given_files,
