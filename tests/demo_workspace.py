@@ -10,6 +10,8 @@ from tests import program
 from tests.program import Done
 from tests.shared_folder import made_once
 
+TASK, MODELS = "nlbse23_issue_type", ("majority", "tfidf-xgboost")
+"""What the demo's plan evaluates."""
 _WORKSPACE = "work space"
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from goldpan.demo import pipeline as demo
 from tests.chaos.clocks import turn_back
 from tests.chaos.commands import preload
 from tests.chaos.flips import damage
@@ -126,7 +125,7 @@ def _share(
     for number in range(campaign.processes):
         directory = scratch / f"trial-{number}"
         directory.mkdir()
-        for name in (demo.BUNDLE, "review.toml"):
+        for name in ("sluice.bundle", "review.toml"):
             shutil.copy(base.directory / name, directory)
         ours, theirs = context.Pipe(duplex=False)
         own = replace(base, directory=directory)

@@ -7,12 +7,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 from random import Random
 
-from goldpan.demo.pipeline import REPO, TASK
+from goldpan.demo.pipeline import REPO
 from tests.chaos.commands import Done, run
 from tests.chaos.outcomes import Outcome, Tally, defect, names, tail
 from tests.chaos.pictures import Picture, differing, picture_of
 from tests.chaos.stages import HOME, STAGES
 from tests.chaos.world import Base
+from tests.demo_workspace import TASK
 
 FLIPPED, CUT, CHECKED = "bit flipped", "cut off", "goldpan check"
 _CUTS = 0.3

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goldpan.demo.pipeline import MODELS, REPO, TASK
+from goldpan.demo.pipeline import REPO
+from tests.demo_workspace import MODELS, TASK
 
 HOME = "w"
 """The workspace of a trial, below its directory."""

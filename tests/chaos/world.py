@@ -75,7 +75,7 @@ def prepared(root: Path) -> Iterator[Base]:
     for path in (directory, original):
         path.mkdir()
     shipped = Path(str(files("goldpan.demo")))
-    shutil.copy(shipped / demo.BUNDLE, directory)
+    shutil.copy(shipped / "sluice.bundle", directory)
     world = history_world(root / "sluice.git")
     twins = [_serve(partial(_twin, world, skew)) for skew in _SKEWS]
     reviewer, endpoint = _serve(partial(OpenAIServer, judge))

@@ -54,7 +54,9 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     assert re.search(r"goldpan status --workspace '\S*/work space'", printed)
     assert "nlbse23_issue_type by tfidf-xgboost, seed 0, protocol default" in printed
     assert "cannot be told apart from" in " ".join(printed.split())
-    assert "The ten steps of ECSER" in (root / demo.COMPARISON).read_text(encoding="utf-8")
+    assert "The ten steps of ECSER" in (root / "comparisons" / "issue-types.html").read_text(
+        encoding="utf-8"
+    )
     return Workspace(root)
 
 
@@ -193,7 +195,7 @@ def test_shipped_files_are_what_ship_makes(tmp_path: Path) -> None:
         assert unpacked[0] == unpacked[1]
         assert {record.meta["at"] for record in shipped} == {"2024-08-01T00:00:00+00:00"}
         assert not any(b"127.0.0.1" in body for _, body in unpacked[1])
-    heads = [git("bundle", "list-heads", path / demo.BUNDLE) for path in (tmp_path, _SHIPPED)]
+    heads = [git("bundle", "list-heads", path / "sluice.bundle") for path in (tmp_path, _SHIPPED)]
     assert heads[0] == heads[1]
 
 

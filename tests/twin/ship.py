@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from goldpan import demo
 from goldpan.annotation.review.run import run_review
+from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.demo.pipeline import ANSWERS, BUNDLE, DEMO, REPLIES, REPO, REVIEW
+from goldpan.demo.pipeline import ANSWERS, DEMO, REPLIES, REPO
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.git.clone import clone
@@ -54,7 +55,7 @@ def ship(directory: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         repository = Path(scratch) / "sluice.git"
         world = history_world(repository)
-        bundle = directory / BUNDLE
+        bundle = directory / "sluice.bundle"
         bundle.unlink(missing_ok=True)
         git(
             f"--git-dir={repository}",
@@ -81,7 +82,9 @@ def _review(workspace: Workspace, bundle: Path) -> None:
     read_history(workspace, REPO, quiet)
     run_filters(workspace, [REPO], profile, quiet)
     with OpenAIServer(judge) as server:
-        settings = replace(REVIEW, base_url=server.url, api_key=KEY)
+        settings = ReviewSettings(
+            models=("demo-reviewer",), concurrency=1, base_url=server.url, api_key=KEY
+        )
         run_review(workspace, [REPO], profile, settings, quiet)
 
 

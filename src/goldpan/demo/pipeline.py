@@ -13,7 +13,6 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Block, Line, Result, Title
@@ -33,12 +32,7 @@ if TYPE_CHECKING:
 REPO = "prospector/sluice"
 REPLIES = "run-0001.zst"
 ANSWERS = "reviews/run-0001.zst"
-REVIEW = ReviewSettings(models=("demo-reviewer",), concurrency=1)
-BUNDLE = "sluice.bundle"
 REPORT = "report.html"
-COMPARISON = "comparisons/issue-types.html"
-TASK = "nlbse23_issue_type"
-MODELS = ("majority", "tfidf-xgboost")
 DEMO = "demo"
 """The key by which the first record of the shipped replies says that nobody mined them."""
 _EXAMPLE = f"{REPO}#1"
