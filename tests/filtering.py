@@ -99,9 +99,10 @@ def build(
 
 
 def judge(workspace: Workspace, criterion: str, **settings: Any) -> dict[Any, Row]:
-    """Return a criterion's verdicts, by issue or by (issue, pull); only what it rests on judges."""
+    """Return a criterion's verdicts, by issue or by (issue, pull); few others judge."""
     known = criteria()
-    names = {criterion, *known[criterion].uses}
+    # One that judges every issue tells those of pairs that there are such issues.
+    names = {criterion, "bots", *known[criterion].uses, *settings.get("criteria", ())}
     chosen = {name: each for name, each in known.items() if name in names}
     with patch.object(Profile, "criteria", lambda _: chosen):
         return judge_all(workspace, {criterion: settings})[criterion]
