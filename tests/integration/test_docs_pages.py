@@ -85,7 +85,7 @@ DEAR = {
     "docs/reports.md",
     "docs/statistics.md",
 }
-"""Pages of many commands, each of which is run by other tests too."""
+"""Pages of many commands, which `make nightly` follows; their options are checked daily."""
 
 
 def _marks(name: str) -> list[pytest.MarkDecorator]:
