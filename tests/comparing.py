@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import labelled, rows
+from tests.shared_folder import made_once
 
 QUIET = Reporter(quiet=True)
 SIX = ("bug_issue", "commit_intent", "incivility", "requirement_type", "sentiment", "tone_bearing")
@@ -158,6 +160,11 @@ def write_rows(workspace: Workspace, data: TaskData) -> Path:
 
 def six_tasks(workspace: Workspace) -> None:
     """Store runs of a good model, one that is nearly as good, and a bad one on six tasks."""
+    shutil.copytree(made_once("six-tasks", _run_six_tasks), workspace.root, dirs_exist_ok=True)
+
+
+def _run_six_tasks(folder: Path) -> None:
+    workspace = Workspace(folder)
     for name in SIX:
         data = two_labels(name)
         add_run(workspace, data, "good", 0.9)

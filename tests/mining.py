@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 from rich.console import Console
 
 from goldpan.core.archive import Archive
@@ -41,6 +42,12 @@ PACE = Pace(
 TOKEN = "ghp_twin0001"
 SLUICE = "prospector/sluice"
 BOTH: tuple[Via, ...] = ("graphql", "rest")
+graphql_daily = pytest.mark.parametrize(
+    "via", ["graphql", pytest.param("rest", marks=pytest.mark.nightly)]
+)
+rest_daily = pytest.mark.parametrize(
+    "via", ["rest", pytest.param("graphql", marks=pytest.mark.nightly)]
+)
 SOFT = Limits(retry_after=None)
 """Limits whose secondary refusals leave the wait to the miner."""
 

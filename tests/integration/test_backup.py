@@ -28,6 +28,7 @@ from goldpan.miners.coverage import Coverage
 from goldpan.miners.pairing import RULES, pair
 from goldpan.miners.tables import normalize as module
 from goldpan.miners.tables.normalize import normalize
+from tests.drawing import daily
 from tests.mining import Notes, Row, Tables, archive, rows, table_bytes
 
 GEM = "octo/gem"
@@ -382,7 +383,10 @@ def test_what_stands_before_a_cut_is_kept(
     assert len(read(tmp_path, "entries")) > 1_000
 
 
-@pytest.mark.parametrize(("suffix", "opener"), [("gz", gzip.open), ("xz", lzma.open)])
+@pytest.mark.parametrize(
+    ("suffix", "opener"),
+    [("gz", gzip.open), pytest.param("xz", lzma.open, marks=pytest.mark.nightly)],
+)
 def test_a_line_that_explodes_is_named_and_never_held(
     tmp_path: Path, suffix: str, opener: Callable[..., IO[bytes]]
 ) -> None:
@@ -469,7 +473,7 @@ def test_python_github_backup_is_read(tmp_path: Path) -> None:
     assert tables(same) == tables(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["Octo/Gem", "octo/GEM"])
+@pytest.mark.parametrize("name", daily(["octo/GEM"], ["Octo/Gem"]))
 def test_tables_made_while_reading_are_those_made_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -23,6 +23,7 @@ from goldpan.core import secrets
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import QA
 from tests.console import ENTRY
+from tests.drawing import daily
 from tests.examples import examples, write
 from tests.hostile import (
     ESCAPES,
@@ -179,7 +180,7 @@ def _download(lab: Place, url: str) -> list[Arguments]:
 
 def _review(lab: Place, url: str) -> list[Arguments]:
     if not (lab.workspace / "own.toml").exists():
-        reviewed_workspace(lab.workspace)
+        reviewed_workspace(lab.workspace, 1)
     settings = lab.root / "review.toml"
     settings.write_text("retries = 0\npoll_seconds = 0.0\n")
     arguments: Arguments = [
@@ -311,7 +312,7 @@ def test_a_redirect_takes_no_secret_along(tell: Tell, where: str) -> None:
             assert not finds(got.bytes, SECRETS), got
 
 
-@pytest.mark.parametrize("via", ["graphql", "rest"])
+@pytest.mark.parametrize("via", daily(["graphql"], ["rest"]))
 def test_what_github_tells_is_mined_without_the_token(
     lab: Place, via: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,6 +89,12 @@ def rows(built: CommentsResult, split: str | None = None) -> list[dict[str, Any]
     ]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Return the rows of `FILES`, whose names are the same wherever it is committed."""
+    return rows(Case(tmp_path_factory.mktemp("made"), FILES).build())
+
+
 def test_one_row_a_sentence(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     built = case.build()
@@ -263,10 +269,10 @@ def decide(workspace: Workspace, form: str, decisions: dict[str, tuple[str, list
         write(target, DECISIONS, "", table.sort_by("subject_id"))
 
 
-def test_decisions_of_people_become_labels(tmp_path: Path) -> None:
+def test_decisions_of_people_become_labels(made: list[dict[str, Any]], tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
-    first, second = [row["id"] for row in rows(case.build()) if row["language"] == "Java"]
-    (rim,) = [row["id"] for row in rows(case.build()) if row["class"] == "Rim"]
+    first, second = [row["id"] for row in made if row["language"] == "Java"]
+    (rim,) = [row["id"] for row in made if row["class"] == "Rim"]
     decisions = {
         first: ("agreed", ["usage", "expand"]),
         second: ("adjudicated", ["none"]),
@@ -288,9 +294,11 @@ def test_decisions_of_people_become_labels(tmp_path: Path) -> None:
     assert built.tally.left_out == {"decided-elsewhere": 1, "undecided": 4}
 
 
-def test_labelled_sentences_become_rows_of_tasks(tmp_path: Path) -> None:
+def test_labelled_sentences_become_rows_of_tasks(
+    made: list[dict[str, Any]], tmp_path: Path
+) -> None:
     case = Case(tmp_path, FILES)
-    first, second = [row["id"] for row in rows(case.build()) if row["language"] == "Java"]
+    first, second = [row["id"] for row in made if row["language"] == "Java"]
     decisions = {first: ("agreed", ["summary", "ownership"]), second: ("agreed", ["none"])}
     decide(case.workspace, "code-comment-java", decisions)
     strict = Annotations(required=("code-comment-java",))
@@ -318,9 +326,11 @@ def test_labelled_sentences_become_rows_of_tasks(tmp_path: Path) -> None:
         case.build(task=several)
 
 
-def test_annotations_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+def test_annotations_that_do_not_fit_are_refused(
+    made: list[dict[str, Any]], tmp_path: Path
+) -> None:
     case = Case(tmp_path, FILES)
-    first = rows(case.build())[3]["id"]
+    first = made[3]["id"]
     decide(case.workspace, "code-comment-java", {first: ("agreed", ["usage"])})
     decide(case.workspace, "code-comment-python", {first: ("agreed", ["summary"])})
     decide(case.workspace, "fix-pair", {})

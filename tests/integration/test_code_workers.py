@@ -14,6 +14,7 @@ from goldpan.code.lexer import strip
 from goldpan.code.substance import LARGEST, Pair, compare
 from goldpan.code.workers import compare_all
 from goldpan.core.sandbox import _AHEAD
+from tests.drawing import daily
 from tests.processes import kill_workers, workers
 
 EASY = Pair(b"a = 1\n", b"a = 2\n", "a.py")
@@ -177,9 +178,11 @@ def test_hostile_texts_are_survived() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    [b"/*", b"//\\\n", b'"', b"'", b'"\\', b'R"x(', b'R"', b'"""', b"`", b"import ", b"#include <",
-     b"# ", b"1'", b"\\\n", b"/", b"*/", b'""" "'],
-)  # fmt: skip
+    daily(
+        [b"/*", b"//\\\n", b'"', b'R"x(', b'"""', b"import ", b"1'", b"\\\n"],
+        [b"'", b'"\\', b'R"', b"`", b"#include <", b"# ", b"/", b"*/", b'""" "'],
+    ),
+)
 def test_hostile_texts_are_stripped_in_linear_time(piece: bytes) -> None:
     text = piece * (LARGEST // 4 // len(piece))
     start = time.process_time()

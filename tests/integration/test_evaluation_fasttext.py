@@ -14,6 +14,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.metrics.result import scores_of
+from goldpan.evaluation.models import fasttext
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.fasttext import TRAINER, Trainer, in_quotes, one_line
 from goldpan.evaluation.protocol import find_protocol
@@ -45,6 +46,7 @@ def test_learns_every_type_it_answers(
     tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(TRAINER.variable, str(environment))
+    monkeypatch.setitem(fasttext._GRIDS, "small", ((0.1, 1.0), (20,)))
     for data in (requirements(120, 40), _of("issue_type", types(), 120)):
         assert _value(_run(tmp_path, data), "macro_f1") > 0.8
     labels = _run(tmp_path, _of("comment_type_python", comments(), 120))
@@ -86,6 +88,7 @@ def test_hostile_texts_are_read(
     tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(TRAINER.variable, str(environment))
+    monkeypatch.setitem(fasttext._GRIDS, "small", ((1.0,), (5, 20)))
     texts = ["", "\0\n\r", "__label__1 __label__0", "x" * 200_000, "a\u2028b 🪙", "shall"]
     names = requirements().task.label_names
     pairs = [(f"{texts[index % 6]} {index}", names[index % 2]) for index in range(80)]

@@ -18,6 +18,7 @@ from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, ARCHIVE_HOURS
 from goldpan.miners.gharchive.hours import file_name
 from goldpan.operations.mining import Mine
 from goldpan.operations.signature import read_operation
+from tests.drawing import daily
 from tests.gharchive_hours import utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
 from tests.places import ROOT
@@ -108,7 +109,7 @@ def test_people_see_what_is_missing_as_ranges(source: Path, tmp_path: Path) -> N
     assert "Every hour is complete" not in done.out
 
 
-@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize("processes", daily(["2"], ["1"]))
 def test_killed_and_run_again(
     processes: str, source: Path, plain: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
+from tests.drawing import daily
 from tests.issue_hours import closing, made_up_hours, text, write_hours, write_mined
 
 Rows = list[dict[str, Any]]
@@ -79,7 +80,7 @@ def dropped(root: Path, profile: str, **changes: Any) -> Mapping[str, int]:
         ("other-language", {"title": "Das Fenster", "body": "Das Fenster geht nicht auf. " * 5}),
     ],
 )
-@pytest.mark.parametrize("profile", ["nlbse23", "default"])
+@pytest.mark.parametrize("profile", daily(["nlbse23"], ["default"]))
 def test_every_drop_is_counted_by_its_reason(
     tmp_path: Path, profile: str, reason: str, changes: dict[str, Any]
 ) -> None:

@@ -12,7 +12,16 @@ from goldpan.miners.announced import Path as Via
 from goldpan.miners.estimate import Pace as RequestPace
 from goldpan.miners.github.sample import Sample, graphql_requests, sweep_requests
 from goldpan.miners.mine import predict
-from tests.mining import BOTH, PACE, SLUICE, TOKEN, Notes, mine_twin, twin_settings
+from tests.mining import (
+    BOTH,
+    PACE,
+    SLUICE,
+    TOKEN,
+    Notes,
+    graphql_daily,
+    mine_twin,
+    twin_settings,
+)
 from tests.program import MINE, goldpan
 from tests.twin import Editor, Faults, Limits, Twin, synthetic_world, workload_world
 
@@ -96,7 +105,7 @@ def test_a_dry_run_asks_little_and_writes_nothing(via: Via, tmp_path: Path) -> N
         assert estimate.seconds > 0
 
 
-@pytest.mark.parametrize("via", BOTH)
+@graphql_daily
 def test_the_command_line_s_dry_run(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         options = ["--repo", SLUICE, "--workspace", str(tmp_path / "new"), "--via", via]
@@ -135,7 +144,7 @@ def test_an_update_is_priced_by_what_it_will_send(via: Via, tmp_path: Path) -> N
         assert twin.count < 0.6 * 270
 
 
-@pytest.mark.parametrize("via", BOTH)
+@graphql_daily
 def test_a_crawl_since_a_date_is_priced_by_what_it_will_send(via: Via, tmp_path: Path) -> None:
     world = workload_world(issues=150, pulls=120)
     Editor(world, start="2030-01-01T00:00:00Z").comment(7, "Still there.")

@@ -10,6 +10,7 @@ import pytest
 from goldpan.core.errors import AuthenticationError, RepositoryError, ServerError
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.mine import MineResult
+from tests.drawing import daily
 from tests.mining import (
     BOTH,
     PACE,
@@ -19,8 +20,10 @@ from tests.mining import (
     Watched,
     assert_current,
     assert_same,
+    graphql_daily,
     mine_twin,
     operations,
+    rest_daily,
     rows,
     table_bytes,
     undisturbed,
@@ -30,6 +33,8 @@ from tests.twin.asking import titled
 from tests.twin.faults import KINDS
 
 both = pytest.mark.parametrize("via", BOTH)
+DAILY_KINDS = ("504", "invalid_json", "reset", "resource_limits", "truncate")
+"""One fault each of the status, the body, the connection, the query and its length."""
 CLEAN_REQUESTS: dict[Via, int] = {"graphql": 13, "rest": 123}
 
 
@@ -52,7 +57,9 @@ def test_the_measure_of_what_follows(via: Via, tmp_path: Path) -> None:
 
 
 @both
-@pytest.mark.parametrize(("seed", "rate"), [(5, 0.1), (7, 0.3)])
+@pytest.mark.parametrize(
+    ("seed", "rate"), [pytest.param(5, 0.1, marks=pytest.mark.nightly), (7, 0.3)]
+)
 def test_faults_of_every_kind(via: Via, seed: int, rate: float, tmp_path: Path) -> None:
     faults = Faults(rate=rate, kinds=KINDS, seed=seed, slow_seconds=0.02)
     with Twin(synthetic_world(), faults, SOFT) as twin:
@@ -63,7 +70,9 @@ def test_faults_of_every_kind(via: Via, seed: int, rate: float, tmp_path: Path) 
     assert_same(table_bytes(tmp_path), undisturbed(via))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", daily(DAILY_KINDS, (kind for kind in KINDS if kind not in DAILY_KINDS))
+)
 def test_one_kind_of_fault_on_every_third_request(kind: str, tmp_path: Path) -> None:
     faults = Faults(rate=0.34, kinds=(kind,), seed=7, slow_seconds=0.02)
     with Twin(synthetic_world(), faults, SOFT) as twin:
@@ -73,7 +82,7 @@ def test_one_kind_of_fault_on_every_third_request(kind: str, tmp_path: Path) -> 
     assert_same(table_bytes(tmp_path), undisturbed("graphql"))
 
 
-@both
+@rest_daily
 def test_too_slow_is_asked_again(via: Via, tmp_path: Path) -> None:
     faults = Faults(
         rate=0.5, kinds=("slow",), slow_seconds=2.0, max_consecutive=1, only="Issues|/1"
@@ -121,8 +130,15 @@ def test_a_heavy_sweep_shrinks_too(tmp_path: Path) -> None:
     assert_same(table_bytes(tmp_path), undisturbed("graphql"))
 
 
-@pytest.mark.parametrize("how", ["poison", "poison_null"])
-@pytest.mark.parametrize("title", ["Crash on an empty stream", "Sort stably"])
+@pytest.mark.parametrize(
+    ("how", "title"),
+    [
+        ("poison", "Crash on an empty stream"),
+        ("poison_null", "Sort stably"),
+        pytest.param("poison", "Sort stably", marks=pytest.mark.nightly),
+        pytest.param("poison_null", "Crash on an empty stream", marks=pytest.mark.nightly),
+    ],
+)
 def test_an_entry_that_cannot_be_had(how: str, title: str, tmp_path: Path) -> None:
     world = synthetic_world()
     number = titled(world, title)
@@ -183,9 +199,14 @@ def test_an_entry_deleted_meanwhile(tmp_path: Path) -> None:
     assert gaps(mined) == []  # it is no more: nothing is missing
 
 
-@both
 @pytest.mark.parametrize(
-    ("graphql_status", "rest_status", "skew"), [(200, 403, -7_200), (403, 429, 86_400)]
+    ("via", "graphql_status", "rest_status", "skew"),
+    [
+        ("graphql", 200, 403, -7_200),
+        ("rest", 403, 429, 86_400),
+        pytest.param("graphql", 403, 429, 86_400, marks=pytest.mark.nightly),
+        pytest.param("rest", 200, 403, -7_200, marks=pytest.mark.nightly),
+    ],
 )
 def test_the_primary_limit_with_a_wrong_clock(
     via: Via, graphql_status: int, rest_status: int, skew: int, tmp_path: Path
@@ -220,7 +241,7 @@ def test_tokens_take_turns(via: Via, tmp_path: Path) -> None:
     assert min(used.values()) > 0
 
 
-@both
+@graphql_daily
 def test_tokens_share_the_load(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         mine_twin(twin, tmp_path, via, tokens=("first-token", "second-token"))
@@ -228,8 +249,15 @@ def test_tokens_share_the_load(via: Via, tmp_path: Path) -> None:
         assert 0.3 < len(first) / twin.count < 0.7
 
 
-@both
-@pytest.mark.parametrize(("status", "retry_after"), [(403, None), (429, 1)])
+@pytest.mark.parametrize(
+    ("via", "status", "retry_after"),
+    [
+        ("graphql", 403, None),
+        ("rest", 429, 1),
+        pytest.param("graphql", 429, 1, marks=pytest.mark.nightly),
+        pytest.param("rest", 403, None, marks=pytest.mark.nightly),
+    ],
+)
 def test_secondary_limits(via: Via, status: int, retry_after: int | None, tmp_path: Path) -> None:
     limits = Limits(retry_after=retry_after, secondary_status=status)
     with Twin(synthetic_world(), limits=limits) as twin:
@@ -268,7 +296,7 @@ def test_a_bad_token(via: Via, tmp_path: Path) -> None:
     assert not [path for path in tmp_path.rglob("*.zst") if b"good-token" in path.read_bytes()]
 
 
-@both
+@graphql_daily
 def test_a_renamed_repository(via: Via, tmp_path: Path) -> None:
     world, notes = synthetic_world(), Notes()
     Editor(world).rename("prospectors/sieve")
@@ -283,7 +311,7 @@ def test_a_renamed_repository(via: Via, tmp_path: Path) -> None:
     assert not (tmp_path / "tables" / "prospector").exists()
 
 
-@both
+@rest_daily
 def test_a_repository_renamed_after_it_was_mined(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
     with Twin(world) as twin:
@@ -313,7 +341,7 @@ def test_a_blocked_repository(tmp_path: Path) -> None:
         mine_twin(twin, tmp_path, "rest")
 
 
-@both
+@rest_daily
 def test_an_enterprise_server(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         mined = mine_twin(twin, tmp_path, via, api_url=f"{twin.url}/api/v3")

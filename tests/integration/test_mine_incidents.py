@@ -17,6 +17,7 @@ from goldpan.miners.github.rest_feeds import ISSUES
 from goldpan.miners.github.rest_lists import Lists
 from goldpan.miners.journal import Journal
 from goldpan.miners.mine import MineResult
+from tests.drawing import daily
 from tests.fault_matrix import LONG, PLAIN, RIFFLE, WIDE, matrix_world
 from tests.mining import (
     BOTH,
@@ -25,7 +26,9 @@ from tests.mining import (
     Notes,
     Tables,
     assert_current,
+    graphql_daily,
     mine_twin,
+    rest_daily,
     table_bytes,
     undisturbed,
 )
@@ -58,7 +61,7 @@ def test_not_found_is_no_proof_where_it_passes(via: Via, tmp_path: Path) -> None
     assert_current(table_bytes(tmp_path / "w", RIFFLE), clean(via, tmp_path / "clean"))
 
 
-@both
+@graphql_daily
 def test_not_found_for_ever_while_it_is_listed_is_no_proof_either(via: Via, tmp_path: Path) -> None:
     error, where = NO_ENTRY[via]
     with Twin(matrix_world(), Faults(chosen=[Fault(error, where, PLAIN)])) as twin:
@@ -90,7 +93,7 @@ def test_a_list_read_in_pages_of_two_lengths_is_whole(tmp_path: Path) -> None:
     assert_current(table_bytes(tmp_path / "w", RIFFLE), clean("rest", tmp_path / "clean"))
 
 
-@both
+@graphql_daily
 def test_a_good_token_that_is_refused_once_is_kept(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world(), Faults(chosen=[Fault("401", after=4, times=1)])) as twin:
         assert gaps(mine_twin(twin, tmp_path, via)) == []
@@ -98,7 +101,7 @@ def test_a_good_token_that_is_refused_once_is_kept(via: Via, tmp_path: Path) -> 
     assert_current(table_bytes(tmp_path), undisturbed(via))
 
 
-@both
+@rest_daily
 def test_a_suspended_token_leaves_the_work_to_the_good_one(via: Via, tmp_path: Path) -> None:
     notes = Notes()
     with Twin(synthetic_world(), Faults(chosen=[Fault("suspended", token="ghp_bad1")])) as twin:
@@ -126,7 +129,7 @@ def test_a_token_that_expires_is_made_anew(via: Via, tmp_path: Path) -> None:
 LISTS = ("issues", "pulls", "all_comments", "all_review_comments", "timeline", "files")
 
 
-@pytest.mark.parametrize("style", ["cursor", "numbered without last", "numbered"])
+@pytest.mark.parametrize("style", daily(["numbered without last"], ["cursor", "numbered"]))
 def test_lists_are_read_however_they_are_paged(style: Style, tmp_path: Path) -> None:
     with Twin(synthetic_world(), paging=Paging(dict.fromkeys(LISTS, style))) as twin:
         assert gaps(mine_twin(twin, tmp_path, "rest")) == []

@@ -17,7 +17,6 @@ from goldpan.miners.announced import Path as Via
 from goldpan.miners.mine import MineResult
 from goldpan.miners.mine_many import Outcomes, mine_many
 from tests.mining import (
-    BOTH,
     PACE,
     SOFT,
     TOKEN,
@@ -25,6 +24,7 @@ from tests.mining import (
     Watched,
     assert_same,
     command_line,
+    graphql_daily,
     keys_kept_twice,
     mine_twin,
     table_bytes,
@@ -53,7 +53,7 @@ def mined(
     return results.by_name
 
 
-@pytest.mark.parametrize("via", BOTH)
+@graphql_daily
 def test_at_once_gives_the_bytes_of_one_after_another(twin: Twin, via: Via, tmp_path: Path) -> None:
     twin.requests.clear()
     for name in MILLS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +21,10 @@ from tests.mining import (
     assert_alike,
     assert_current,
     copy_mined,
+    graphql_daily,
     mine_twin,
     operations,
+    rest_daily,
     rows,
     rows_of,
     table_bytes,
@@ -34,6 +36,22 @@ from tests.twin.asking import titled
 from tests.twin.world import Ref, Review
 
 both = pytest.mark.parametrize("via", BOTH)
+
+
+def by_turns(cases: Sequence[Callable[..., object]]) -> list[object]:
+    """Return each case with each path: with one by turns daily, with the other nightly."""
+    return [
+        pytest.param(
+            via,
+            case,
+            marks=() if turn % 2 == (via == "rest") else pytest.mark.nightly,
+            id=f"{case.__name__}-{via}",
+        )
+        for turn, case in enumerate(cases)
+        for via in BOTH
+    ]
+
+
 SWEEP = {"Dialect": 1, "Repository": 1, "SweepIssues": 1, "SweepPulls": 1}
 LISTS = 4  # issues, pulls, comments, review comments
 
@@ -222,8 +240,7 @@ EDITS = (
 )
 
 
-@both
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: str(edit.__name__))
+@pytest.mark.parametrize(("via", "edit"), by_turns(EDITS))
 def test_one_edit(via: Via, edit: Callable[[Editor], set[int]], tmp_path: Path) -> None:
     world = synthetic_world()
     copy_mined(tmp_path, via)
@@ -267,8 +284,7 @@ def late_event(editor: Editor, number: int) -> None:
 LATE = (late_comment, late_review, late_review_comment, late_event)
 
 
-@both
-@pytest.mark.parametrize("late", LATE, ids=lambda late: str(late.__name__))
+@pytest.mark.parametrize(("via", "late"), by_turns(LATE))
 def test_what_comes_late_is_seen_though_the_entry_is_not_updated(
     via: Via, late: Callable[[Editor, int], None], tmp_path: Path
 ) -> None:
@@ -313,7 +329,7 @@ def test_a_deleted_entry_vanishes(via: Via, tmp_path: Path) -> None:
         assert_current(table_bytes(tmp_path), fresh(twin, tmp_path, via))
 
 
-@both
+@rest_daily
 def test_a_deleted_entry_takes_its_links_along(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
     number = titled(world, "Crash on an empty stream")
@@ -328,7 +344,7 @@ def test_a_deleted_entry_takes_its_links_along(via: Via, tmp_path: Path) -> None
         assert left == []
 
 
-@both
+@graphql_daily
 def test_a_transferred_entry_vanishes(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
     number = titled(world, "Odd characters")
@@ -340,7 +356,7 @@ def test_a_transferred_entry_vanishes(via: Via, tmp_path: Path) -> None:
         assert_current(table_bytes(tmp_path), fresh(twin, tmp_path, via))
 
 
-@both
+@graphql_daily
 def test_a_deleted_review_comment_vanishes(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
     number = titled(world, "Last words")
@@ -422,7 +438,7 @@ def test_since(via: Via, tmp_path: Path) -> None:
         assert rows(tmp_path, name) == part
 
 
-@both
+@rest_daily
 def test_everything_after_since(via: Via, tmp_path: Path) -> None:
     """A limited run hides nothing from the unlimited one that follows, nor loses anything."""
     with Twin(synthetic_world()) as twin:

@@ -158,23 +158,25 @@ def test_the_page_can_be_followed_in_its_order(root: Path) -> None:
     (profile,) = re.findall(r"^```toml\n(decide.*?)^```", page, re.M | re.S)
     write(root / "with_code.toml", profile)
     commands = re.findall(r"(?:^\$ |`)(goldpan [^`\n]+)", page, re.M)
+    plain: tuple[tuple[str, ...], ...] = (
+        ("build", "qa"),
+        ("build", "code-edit"),
+        ("funnel",),
+        ("report",),
+        ("why", f"{REPO}#1"),
+        ("check",),
+    )
     ran = 0
     for command in commands:
-        words = command.replace("TASK", "nlbse23_issue_type").split()[1:]
-        if words[-1] in ("init", "evaluate") or words[0] == "trust":
+        typed = command.replace("TASK", "nlbse23_issue_type").split()[1:]
+        if typed[-1] in ("init", "evaluate") or typed[0] == "trust":
             continue
-        goldpan(*words, cwd=root, GOLDPAN_WORKSPACE=str(root))
+        goldpan(*typed, cwd=root, GOLDPAN_WORKSPACE=str(root))
+        goldpan(*plain[ran % len(plain)], cwd=root, GOLDPAN_WORKSPACE=str(root))
         ran += 1
-        for plain in (
-            ("build", "qa"),
-            ("build", "code-edit"),
-            ("funnel",),
-            ("report",),
-            ("why", f"{REPO}#1"),
-            ("check",),
-        ):
-            goldpan(*plain, cwd=root, GOLDPAN_WORKSPACE=str(root))
     assert ran >= 7
+    for words in plain:
+        goldpan(*words, cwd=root, GOLDPAN_WORKSPACE=str(root))
 
 
 def test_a_model_is_run_and_another_version_is_another_run(root: Path, tmp_path: Path) -> None:

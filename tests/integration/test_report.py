@@ -26,6 +26,7 @@ from goldpan.filters.catalogue import criteria
 from goldpan.filters.profile import load_profile, shipped_profiles
 from goldpan.report.page import ReportFacts, write_report
 from tests.demo_workspace import goldpan, make_demo
+from tests.drawing import daily
 from tests.reporting import (
     HOSTILE,
     OTHER,
@@ -366,7 +367,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         write_report(workspace, [REPO], PROFILE, [], tmp_path)
 
 
-@pytest.mark.parametrize("name", shipped_profiles())
+@pytest.mark.parametrize("name", daily(shipped_profiles()[:2], shipped_profiles()[2:]))
 def test_criteria_are_explained_with_their_settings(tmp_path: Path, name: str) -> None:
     profile = replace(load_profile(name), name=PROFILE.name)
     workspace = make_workspace(tmp_path)

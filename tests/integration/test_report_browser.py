@@ -10,6 +10,7 @@ import pytest
 from goldpan.report.page import write_report
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.demo_workspace import make_demo
+from tests.drawing import daily
 from tests.reporting import (
     HOSTILE,
     OTHER,
@@ -46,7 +47,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 Page = Literal["hostile", "long", "fenced"]
 
 
-@pytest.mark.parametrize("page", ["hostile", "long", "fenced"])
+@pytest.mark.parametrize("page", daily(["hostile"], ["long", "fenced"]))
 def test_nothing_is_asked_of_the_network_and_nothing_runs(
     browser: Browser, pages: dict[str, Path], page: Page
 ) -> None:
@@ -90,8 +91,8 @@ def test_the_policy_stops_what_would_slip_through(
     assert browser.ask("getComputedStyle(document.body).display") == "block"
 
 
-@pytest.mark.parametrize("page", ["hostile", "long", "fenced"])
-@pytest.mark.parametrize("width", [390, 1600])
+@pytest.mark.parametrize("page", daily(["hostile", "long"], ["fenced"]))
+@pytest.mark.parametrize("width", daily([390], [1600]))
 def test_everything_is_seen_and_nothing_sticks_out(
     browser: Browser, pages: dict[str, Path], page: Page, width: int
 ) -> None:
@@ -113,7 +114,7 @@ def test_everything_is_seen_and_nothing_sticks_out(
     assert browser.ask(past) == []
 
 
-@pytest.mark.parametrize("page", ["hostile", "long", "fenced"])
+@pytest.mark.parametrize("page", daily(["hostile"], ["long", "fenced"]))
 def test_the_outline_is_in_order_and_boxes_show_that_they_scroll(
     browser: Browser, pages: dict[str, Path], page: Page
 ) -> None:
@@ -176,7 +177,7 @@ def test_the_demos_report_is_short_and_its_contents_stay_in_sight(
     assert links == [True] * len(SECTIONS)
 
 
-@pytest.mark.parametrize("width", [390, 768, 1024, 1600])
+@pytest.mark.parametrize("width", daily([390, 1024], [768, 1600]))
 def test_tiles_leave_no_hole(browser: Browser, tmp_path: Path, width: int) -> None:
     browser.open(make_demo(tmp_path) / "report.html", width)
     ends = browser.ask(

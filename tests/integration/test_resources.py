@@ -17,6 +17,7 @@ from goldpan.core.parquet import write_table
 from goldpan.core.resources import explain, told_otherwise, write_file
 from goldpan.core.sealed import DamagedError
 from goldpan.core.workspace import Workspace
+from tests.drawing import daily
 from tests.mining import mine_twin
 from tests.program import Done, goldpan
 from tests.twin import Twin, synthetic_world
@@ -47,7 +48,7 @@ def test_no_room_for_a_table_is_told(mined: Path, command: str) -> None:
     assert goldpan(command, "--workspace", mined).code == 0
 
 
-@pytest.mark.parametrize("family", ["qa", "fault-localization", "code-edit"])
+@pytest.mark.parametrize("family", daily(["qa", "code-edit"], ["fault-localization"]))
 def test_a_build_names_the_file_that_finds_no_room(mined: Path, family: str) -> None:
     for command in ("pair", "filter"):
         assert goldpan(command, "--workspace", mined).code == 0
@@ -66,7 +67,7 @@ def test_a_file_that_is_written_whole_is_named(tmp_path: Path) -> None:
     assert (tmp_path / "text").read_bytes() == b"a?b\n"
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
+@pytest.mark.parametrize("suffix", daily(["parquet"], ["jsonl", "csv"]))
 def test_a_full_disk_for_what_is_rejected_is_told(mined: Path, tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"rejects.{suffix}"
     target.symlink_to("/dev/full")

@@ -13,6 +13,7 @@ from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.provenance import read_provenance
+from tests.drawing import daily
 from tests.mining import mine_twin, rows
 from tests.twin import Twin, synthetic_world
 
@@ -65,7 +66,7 @@ def test_the_filter_goes_by_what_is_stated(lab: Workspace) -> None:
     assert step.reasons == {"license-not-allowed": result.issues.rows}
 
 
-@pytest.mark.parametrize("via", ["graphql", "rest"])
+@pytest.mark.parametrize("via", daily(["graphql"], ["rest"]))
 def test_mine_takes_the_statement(
     tmp_path: Path, via: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,7 @@ from goldpan.miners.pairing import find_rules, pair
 from goldpan.trace import Trace, trace
 from tests.console import run
 from tests.demo_workspace import make_demo
+from tests.drawing import daily
 from tests.program import Done
 
 
@@ -144,7 +145,7 @@ def broken(traced: Trace) -> dict[str, str]:
     return {link.step: link.found for link in traced.chain if not link.holds}
 
 
-@pytest.mark.parametrize("family", ["qa", "fault-localization", "code-edit"])
+@pytest.mark.parametrize("family", daily(["qa", "code-edit"], ["fault-localization"]))
 def test_the_whole_chain_is_recomputed(family: str, workspace: Workspace, tmp_path: Path) -> None:
     name = examples(workspace, family)[0]["id"]
     before = {path: path.read_bytes() for path in workspace.root.rglob("*.parquet")}

@@ -14,13 +14,19 @@ from goldpan.execution.verify_all import verify_all
 from tests.demo_workspace import make_demo
 from tests.layouts import LAYOUTS, Projects
 from tests.mining import Notes
-from tests.verifying import in_each_isolation
+from tests.verifying import needs_isolation
 
 DATE = "2023-01-03T20:00:00Z"
 
 
 @pytest.mark.timeout(600)
-@in_each_isolation
+@pytest.mark.parametrize(
+    "isolation",
+    [
+        pytest.param("bubblewrap", marks=needs_isolation),
+        pytest.param("none", marks=pytest.mark.nightly),
+    ],
+)
 def test_the_packages_are_those_of_the_time(tmp_path: Path, isolation: IsolationName) -> None:
     """The test wants pytest's fixtures, and the project pins a linter that came years later."""
     root = make_demo(tmp_path / "lab")
@@ -39,7 +45,13 @@ def test_the_packages_are_those_of_the_time(tmp_path: Path, isolation: Isolation
 
 
 @pytest.mark.timeout(600)
-@in_each_isolation
+@pytest.mark.parametrize(
+    "isolation",
+    [
+        pytest.param("bubblewrap", marks=[needs_isolation, pytest.mark.nightly]),
+        "none",
+    ],
+)
 def test_what_is_tested_is_the_patched_code(tmp_path: Path, isolation: IsolationName) -> None:
     """However a project is laid out and installed; tests/scale has every layout."""
     names = ("in place, src", "copied, lib", "published")

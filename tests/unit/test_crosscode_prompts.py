@@ -19,6 +19,7 @@ from goldpan.builders.crosscode.shortcuts import copied_example
 from goldpan.core.errors import UsageError
 from goldpan.datasets.prompt_methods import METHODS, Side, find_method
 from goldpan.text.markers import escaped, unescaped
+from tests.drawing import daily
 
 META = Meta(
     "task_001_set_translation",
@@ -186,14 +187,10 @@ def structure(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "\\" * 500_000,
-        "\nOutput" * 60_000,
-        " \n" * 200_000 + "Output:",
-        "\u200b" * 300_000 + "Input:",
-        "example " * 60_000,
-        ("\u0130" * 100 + "\ninput:") * 2_000,
-    ],
+    daily(
+        ["\nOutput" * 60_000, " \n" * 200_000 + "Output:", ("\u0130" * 100 + "\ninput:") * 2_000],
+        ["\\" * 500_000, "\u200b" * 300_000 + "Input:", "example " * 60_000],
+    ),
 )
 def test_hostile_texts_are_escaped_in_linear_time(text: str) -> None:
     begun = time.process_time()

@@ -27,6 +27,7 @@ from goldpan.filters.duplicates.leaks import Leak, find_leaks
 from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.signatures import signatures
+from tests.drawing import examples
 
 Row = tuple[str, int, str]
 
@@ -190,6 +191,7 @@ TEXTS = st.lists(
 )
 
 
+@examples(40)
 @given(TEXTS, st.randoms(use_true_random=False), st.integers(1, 5))
 def test_order_and_batches_change_nothing(
     texts: list[str], chance: random.Random, size: int
@@ -213,6 +215,7 @@ def written(answer: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
+@examples(60)
 @given(TEXTS)
 def test_clusters_are_the_chains_of_similar_texts(texts: list[str]) -> None:
     group = list(range(len(texts)))
@@ -361,6 +364,7 @@ def test_leaks_are_sought_in_the_corpus_alone() -> None:
     assert find_leaks([[CRASH, edited]], [], DuplicateSettings()) == []
 
 
+@examples(40)
 @given(TEXTS, TEXTS)
 def test_leaks_name_the_most_similar_text(corpus: list[str], queries: list[str]) -> None:
     leaks = {leak.query: leak for leak in find_leaks([corpus], queries, SURE)}

@@ -97,7 +97,7 @@ def test_a_copy_of_a_sibling_is_dropped(tmp_path: Path) -> None:
 
 
 def test_many_tasks_of_one_template(tmp_path: Path) -> None:
-    entries = [issue(n, RELEASE, title=f"Update to version 1.{n}") for n in range(1, 301)]
+    entries = [issue(n, RELEASE, title=f"Update to version 1.{n}") for n in range(1, 101)]
     entries += [
         issue(400 + n, RELEASE + "Ping.", title=f"Update to version 1.{n}") for n in (1, 99)
     ]
