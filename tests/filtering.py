@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,9 +26,8 @@ from goldpan.core.schemas import (
     Table,
 )
 from goldpan.core.workspace import Workspace
-from goldpan.filters.catalogue import criteria
 from goldpan.filters.pipeline import run_filters
-from goldpan.filters.profile import Profile, load_profile
+from goldpan.filters.profile import load_profile
 
 REPO = "Octo/Gem"
 LONG = "The sluice box leaks at the seam when the flow is higher than two litres a second. " * 4
@@ -99,13 +97,8 @@ def build(
 
 
 def judge(workspace: Workspace, criterion: str, **settings: Any) -> dict[Any, Row]:
-    """Return a criterion's verdicts, by issue or by (issue, pull); few others judge."""
-    known = criteria()
-    # One that judges every issue tells those of pairs that there are such issues.
-    names = {criterion, "bots", *known[criterion].uses, *settings.get("criteria", ())}
-    chosen = {name: each for name, each in known.items() if name in names}
-    with patch.object(Profile, "criteria", lambda _: chosen):
-        return judge_all(workspace, {criterion: settings})[criterion]
+    """Return a criterion's verdicts, by issue or by (issue, pull)."""
+    return judge_all(workspace, {criterion: settings})[criterion]
 
 
 def judge_all(

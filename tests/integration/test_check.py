@@ -135,12 +135,12 @@ def evidence(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_is_flipped_or_cut_is_told(kind: str, evidence: Path) -> None:
-    """60 times in all, each file with what was made of it and the command that makes it anew."""
+    """160 times in all, each file with what was made of it and the command that makes it anew."""
     chance = random.Random(f"evidence {kind}")
     files = [path for path in sorted(evidence.glob(KINDS[kind])) if path.is_file()]
     files = [path for path in files if path.stat().st_size and path.name != "lock"]
     missed = []
-    for _ in range(6):
+    for _ in range(16):
         path = chance.choice(files)
         data = bytearray(path.read_bytes())
         if chance.random() < 0.5:

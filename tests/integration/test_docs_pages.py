@@ -76,27 +76,10 @@ NEED_PROOFS = {"docs/exports.md", "docs/verification.md"}
 """Pages whose rows the demo proved, which it does in bubblewrap only."""
 
 
-DEAR = {
-    "docs/baselines.md",
-    "docs/code-comments.md",
-    "docs/crosscode.md",
-    "docs/exports.md",
-    "docs/plugins.md",
-    "docs/reports.md",
-    "docs/statistics.md",
-}
-"""Pages of many commands, which `make nightly` follows; their options are checked daily."""
-
-
-def _marks(name: str) -> list[pytest.MarkDecorator]:
-    return [
-        mark
-        for mark, pages in ((needs_isolation, NEED_PROOFS), (pytest.mark.nightly, DEAR))
-        if name in pages
-    ]
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=_marks(name)) for name in WALKS])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=needs_isolation if name in NEED_PROOFS else ()) for name in WALKS],
+)
 def test_a_page_runs_from_its_first_block_to_its_last(name: str, tmp_path: Path) -> None:
     walk = WALKS[name]
     make_demo(tmp_path / LAB)
