@@ -25,13 +25,17 @@ def mine_main() -> None:
 
 
 def _run(words: Sequence[str]) -> NoReturn:
-    from goldpan.operations.program import run_words
-
     spare_pandas()
     register_environment()
-    exit_code = _exit_code(partial(run_words, words))
+    exit_code = _exit_code(partial(_start, words))
     pushed = _exit_code(push_opened)
     sys.exit(exit_code or pushed)
+
+
+def _start(words: Sequence[str]) -> int:
+    from goldpan.operations.program import run_words  # whose import may be interrupted, too
+
+    return run_words(words)
 
 
 def _exit_code(work: Callable[[], int | None]) -> str | int | None:

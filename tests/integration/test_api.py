@@ -211,3 +211,19 @@ def test_a_dataset_on_the_hub_is_loaded(
     gone = load("lab/questions").err
     assert "while looking for the dataset lab/questions" in gone
     assert "or give the directory of a dataset on this machine" in gone
+
+
+def test_one_file_is_one_and_what_is_no_choice_is_told(lab: goldpan.Workspace) -> None:
+    gold = lab.path / "reports.csv"
+    gold.write_text("a,b\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(goldpan.UsageError, match="reports.csv is not a gold set"):
+        lab.evaluate.labels("qa", gold=str(gold))
+    with pytest.raises(goldpan.UsageError, match=r"none.csv does not exist"):
+        lab.tasks.import_("issue_type", "none.csv")
+    with pytest.raises(goldpan.UsageError, match="there is no table '99'"):
+        lab.reproduce("selu", table="99")
+    wrong: Any = "frist"
+    with pytest.raises(goldpan.UsageError, match=r"no choice of an answer .frist. \(did you mean"):
+        lab.build.qa(answer=wrong)
+    with pytest.raises(goldpan.UsageError, match=r"no format .frist.. Choose swe-bench"):
+        lab.dataset("qa").export(to=wrong)

@@ -195,6 +195,8 @@ class Machine:
             [sys.executable, self._program, ".venv", "demo"],
             cwd=self.folder, env={"PATH": os.environ["PATH"], **settings},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+            # A program in the background of a shell ignores Ctrl-C, and so would this one.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
 
     def install(self, index: str, digest: str = "") -> tuple[int, str]:

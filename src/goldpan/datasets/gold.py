@@ -97,7 +97,7 @@ def read_gold(path: Path, half: str | None = None) -> Gold:
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"The gold set {path} cannot be read: {cause_of(error)}", remedy) from None
-    columns = set(rows[0]) if rows else set()
+    columns = {str(name) for name in rows[0]} if rows else set()
     kind = next((kind for kind in KINDS if kind.gold_column in columns), None)
     if kind is None or not {"repo", "issue", "label"} <= columns:
         raise UsageError(f"{path} is not a gold set: its columns are {sorted(columns)}", remedy)

@@ -39,6 +39,12 @@ _EXAMPLE = f"{REPO}#1"
 _TRACED = f"qa:{REPO}#5"
 _OPTIONAL = ("verify", "evaluate", "compare")
 """The stages that need what a machine may lack: an isolation, or an extra."""
+_LACKS = {
+    "verify": "No tests were run.",
+    "evaluate": "No second baseline.",
+    "compare": "No comparison with it.",
+}
+"""What the demo goes without where an optional stage cannot do its work."""
 _TITLES = {
     "verify": "Fixes proved by running their tests",
     "evaluate": "A baseline evaluated",
@@ -81,7 +87,8 @@ class DemoResult(Result):
             for result in unit.results:
                 yield from result.blocks()
             if unit.state not in ("done", "fresh"):
-                yield Line(f"{unit.unit.name} {unit.state}: {unit.trouble}")
+                lacks = _LACKS.get(unit.unit.stage, f"{unit.unit.name} {unit.state}:")
+                yield Line(f"{lacks} {unit.trouble}")
             if unit.unit.stage == "filter" and not self.is_reviewed:
                 reviews = self.root / "reviews"
                 yield Line(f"No review: {reviews} has none of the demo's answers.")

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, get_args
 
 from annotated_types import Ge
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
+from goldpan.core.registry import unknown_name
 from goldpan.core.suggest import choices, suggested
 from goldpan.operations.crosscode import Crosscode
 from goldpan.operations.group import Group
@@ -53,7 +54,7 @@ def _build_rows(
         profile (NAME): default, faun-eval, precise, verified, or the path of your own .toml
             file.
         rules (NAME): The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
-            faun-eval, with-branches, or a plugin's.
+            faun-eval, or a plugin's.
         split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2,
             time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given.
         seed: Seed of random splits and of --limit.
@@ -136,7 +137,7 @@ class Build(Group):
             profile (NAME): default, faun-eval, precise, verified, or the path of your own
                 .toml file.
             rules (NAME): The pairing rules whose pairs and verdicts are taken: default,
-                unconfirmed, faun-eval, with-branches, or a plugin's.
+                unconfirmed, faun-eval, or a plugin's.
             split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
                 stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
                 their source, given.
@@ -149,6 +150,8 @@ class Build(Group):
             since (DATASET): An older version; the card says what has changed since then, and why.
             execution: Where repositories are worked on, one a processor.
         """
+        if answer not in (None, *get_args(Answer)):
+            raise unknown_name("choice of an answer", answer, get_args(Answer))
         layout, request = self._request(
             "qa", repos, profile, rules, (split, seed), output, execution
         )

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.registry import unknown_name
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.operations.values import ExportName, several
@@ -210,6 +211,8 @@ class Dataset(Result):
         from goldpan.core.own_tasks import tasks_directory
         from goldpan.datasets.export.export import export_dataset
 
+        if to not in get_args(ExportName):
+            raise unknown_name("format", to, get_args(ExportName))
         path = self.path.absolute()
         name = self.family if _COMMIT.fullmatch(path.name) else path.name
         return export_dataset(

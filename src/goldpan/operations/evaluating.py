@@ -14,7 +14,7 @@ from goldpan.core.result import Result, Results
 from goldpan.operations import verifying
 from goldpan.operations.group import Group
 from goldpan.operations.repositories import find_dataset
-from goldpan.operations.values import Count, Positive, several
+from goldpan.operations.values import Count, Positive, file_paths, several
 
 if TYPE_CHECKING:
     from goldpan.datasets.task import Task
@@ -115,7 +115,7 @@ class Evaluate(Group):
         *,
         task: Names = (),
         model: Names = (),
-        dataset: Path | str | None = None,
+        dataset: str | Path | Dataset | None = None,
         by: Names = (),
     ) -> Evaluation:
         """Recompute the scores of finished runs from their predictions; no model is run.
@@ -123,7 +123,8 @@ class Evaluate(Group):
         Args:
             task (NAME): A task; may be given several times. (default: all)
             model (NAME): A model; may be given several times. (default: all)
-            dataset: The directory of the rows. (default: WORKSPACE/datasets)
+            dataset (DATASET): The rows: a dataset by its name or directory.
+                (default: WORKSPACE/datasets)
             by (COLUMN): Score by a column, such as document; may be given several times.
         """
         from goldpan.datasets.registry import find_task, tasks_directory
@@ -136,7 +137,7 @@ class Evaluate(Group):
         from goldpan.operations.runs import Evaluation
 
         layout, columns = self.lab.layout, several(by)
-        rows = None if dataset is None else Path(dataset)
+        rows = None if dataset is None else find_directory(self, dataset)
         results = []
         for run in read_runs(layout, tasks=several(task), models=several(model)):
             known = find_task(run.task, tasks_directory(self.lab.path))
@@ -150,14 +151,15 @@ class Evaluate(Group):
         return Evaluation(results)
 
     def lengths(
-        self, *, task: Names = (), model: Names = (), dataset: Path | str | None = None
+        self, *, task: Names = (), model: Names = (), dataset: str | Path | Dataset | None = None
     ) -> LengthScores:
         """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
 
         Args:
             task (NAME): A task; may be given several times. (default: all)
             model (NAME): A model; may be given several times. (default: all)
-            dataset: The directory of the rows. (default: WORKSPACE/datasets)
+            dataset (DATASET): The rows: a dataset by its name or directory.
+                (default: WORKSPACE/datasets)
         """
         from goldpan.datasets.registry import find_task, tasks_directory
         from goldpan.evaluation.lengths import score_by_length
@@ -166,7 +168,7 @@ class Evaluate(Group):
         from goldpan.evaluation.task_input import input_lengths, scored_input
 
         layout = self.lab.layout
-        rows = None if dataset is None else Path(dataset)
+        rows = None if dataset is None else find_directory(self, dataset)
         measured = []
         for stored in read_runs(layout, tasks=several(task), models=several(model)):
             known = find_task(stored.task, tasks_directory(self.lab.path))
@@ -199,7 +201,7 @@ class Evaluate(Group):
         self,
         dataset: Path | str | Dataset,
         *,
-        gold: Sequence[Path | str],
+        gold: Path | str | Sequence[Path | str],
         half: Literal["dev", "test"] | None = None,
     ) -> LabelScores:
         """Score the labels of a dataset against a gold set, labelled by hand.
@@ -215,7 +217,7 @@ class Evaluate(Group):
         from goldpan.evaluation.listed import LabelScores
 
         data = find_dataset(self.lab, dataset)
-        return LabelScores(tuple(data.score_labels(Path(path), half) for path in gold))
+        return LabelScores(tuple(data.score_labels(path, half) for path in file_paths(gold)))
 
     def compare(
         self,
@@ -307,7 +309,7 @@ class Evaluate(Group):
         launcher: str = "torchrun",
         lora: bool = False,
         settings: Mapping[str, Any] | None = None,
-        dataset: Path | str | None = None,
+        dataset: str | Path | Dataset | None = None,
     ) -> Evaluation:
         """Fine-tune language models on tasks and test them; interrupted runs resume.
 
@@ -325,7 +327,8 @@ class Evaluate(Group):
             launcher: torchrun or deepspeed.
             lora: Train low-rank adapters instead of the whole model.
             settings: Another setting; docs/finetuning.md lists them all.
-            dataset: The directory of the task's rows. (default: WORKSPACE/datasets)
+            dataset (DATASET): The rows: a dataset by its name or directory.
+                (default: WORKSPACE/datasets)
         """
         from goldpan.evaluation.models.finetuned import NAME
         from goldpan.operations.runs import Evaluation, plan_runs
@@ -345,7 +348,7 @@ class Evaluate(Group):
             plan = plan_runs(
                 self.lab,
                 several(task),
-                None if dataset is None else Path(dataset),
+                None if dataset is None else find_directory(self, dataset),
                 models=(NAME,),
                 seeds=(seed,) if isinstance(seed, int) else tuple(seed),
                 settings={**chosen, "weights": weight},
@@ -358,7 +361,7 @@ class Evaluate(Group):
         self,
         *,
         task: str,
-        dataset: Path | str | None = None,
+        dataset: str | Path | Dataset | None = None,
         folds: int = 5,
         seed: Count = 0,
         limit: Count = 20,
@@ -371,7 +374,8 @@ class Evaluate(Group):
 
         Args:
             task (NAME): A classification task.
-            dataset: The directory of the task's rows. (default: WORKSPACE/datasets)
+            dataset (DATASET): The rows: a dataset by its name or directory.
+                (default: WORKSPACE/datasets)
             folds: How many models to train, each leaving out a share of the rows.
             seed: Seed of the folds.
             limit: At most this many rows are listed.
@@ -385,7 +389,11 @@ class Evaluate(Group):
         from goldpan.evaluation.task_input import read_task_input
 
         known = find_task(task, tasks_directory(self.lab.path))
-        rows = task_directory(self.lab.layout, known) if dataset is None else Path(dataset)
+        rows = (
+            task_directory(self.lab.layout, known)
+            if dataset is None
+            else find_directory(self, dataset)
+        )
         if output is not None:
             check_form(Path(output))
         found = find_label_errors(read_task_input(rows, known).data, folds=folds, seed=seed)

@@ -144,8 +144,11 @@ def _check_names(words: Sequence[str]) -> None:
     """Load the plugins that may bring a command; raises `UsageError` where none has such a name."""
     if words[0] not in COMMANDS:
         remedy = question(words[0], COMMANDS) or "Run goldpan -h for help"
+        if words[0].startswith("-"):
+            remedy = "Options of a command stand behind it; run goldpan -h for help"
         raise UsageError(f"There is no command {words[0]!r}", remedy)
     if words[0] != BUILD_GROUP:
+        _check_below(words)
         return
     from goldpan.core.config import use_plugins
 
@@ -156,6 +159,21 @@ def _check_names(words: Sequence[str]) -> None:
             f"There is no dataset {words[1]!r}{suggested(words[1], known)}",
             f"Choose {choices(known)}",
         )
+
+
+def _check_below(words: Sequence[str]) -> None:
+    """Raise `UsageError` for a word behind a group that none of its commands is called."""
+    name = words[0]
+    for word in words[1:]:
+        if name in OPERATIONS or name not in GROUPS or word.startswith("-"):
+            return
+        known = [child.rpartition(" ")[2] for child in children(name)]
+        if word not in known:
+            raise UsageError(
+                f"There is no command '{name} {word}'{suggested(word, known)}",
+                f"Choose {choices(known)}",
+            )
+        name = f"{name} {word}"
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -10,6 +10,7 @@ from annotated_types import Ge, Le
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result, Results
+from goldpan.operations.values import several
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
@@ -23,10 +24,10 @@ def reproduce(
     self: Workspace,
     paper: str | Path | None = None,
     *,
-    table: Sequence[str] = (),
+    table: str | Sequence[str] = (),
     data: Path | str | None = None,
-    model: Sequence[str] = (),
-    task: Sequence[str] = (),
+    model: str | Sequence[str] = (),
+    task: str | Sequence[str] = (),
     no_run: bool = False,
     quick: bool = False,
     limit: Annotated[int, Ge(10)] | None = None,
@@ -66,8 +67,8 @@ def reproduce(
     if paper is None:
         return Results(RecipeSummary(find_recipe(name)) for name in recipe_names())
     recipe = find_recipe(str(paper))
-    chosen = find_tables(recipe, split_names(table))
-    chosen_tasks = find_tasks(recipe, split_names(task)) if task else ()
+    chosen = find_tables(recipe, split_names(several(table)))
+    chosen_tasks = find_tasks(recipe, split_names(several(task))) if task else ()
     running = tuple(filter(_can_run, chosen))
     narrowed = bool(model or task or quick) or limit is not None
     if narrowed and not running and (model or not table):
@@ -92,7 +93,7 @@ def reproduce(
             seed=find_protocol(recipe.protocol).seed if seed is None else seed,
             effort=Effort(
                 run=not no_run,
-                models=_models(recipe, split_names(model)),
+                models=_models(recipe, split_names(several(model))),
                 tasks=tuple(chosen_task.task for chosen_task in chosen_tasks),
                 limit=limit,
                 quick=quick,

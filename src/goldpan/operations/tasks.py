@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
 from goldpan.operations.group import Group
-from goldpan.operations.values import several
+from goldpan.operations.values import file_paths, several
 
 if TYPE_CHECKING:
     from goldpan.datasets.importing import ImportResult
@@ -57,7 +57,7 @@ class Tasks(Group):
     def add(
         self,
         name: str,
-        files: Sequence[Path | str] = (),
+        files: Path | str | Sequence[Path | str] = (),
         *,
         text: str | Sequence[str] = (),
         label: str = "",
@@ -84,7 +84,7 @@ class Tasks(Group):
         from goldpan.datasets.registry import load_tasks
         from goldpan.datasets.task_file import read_task
 
-        paths = [Path(file) for file in files]
+        paths = file_paths(files)
         described = describe_task(name, paths, several(text), label, repo=repo, document=document)
         path = self._own / f"{name}.toml"
         if name in load_tasks(self._own):
@@ -102,7 +102,7 @@ class Tasks(Group):
     def import_(
         self,
         name: str,
-        files: Sequence[Path | str] = (),
+        files: Path | str | Sequence[Path | str] = (),
         *,
         download: bool = False,
         revision: str | None = None,
@@ -143,7 +143,7 @@ class Tasks(Group):
         if revision and not download:
             raise UsageError("--revision says what to download", "Use it with --download")
         with self.lab.reporting() as reporter:
-            paths = fetch(task, revision, reporter) if download else [Path(file) for file in files]
+            paths = fetch(task, revision, reporter) if download else file_paths(files)
             return import_files(
                 layout,
                 task,
@@ -168,7 +168,7 @@ class Tasks(Group):
 def import_(
     self: Workspace,
     source: str,
-    files: Sequence[Path | str],
+    files: Path | str | Sequence[Path | str],
     *,
     corrections: str | Sequence[str] = (),
 ) -> SourceImport:
@@ -190,7 +190,7 @@ def import_(
     from goldpan.datasets.source_import import SourceImport, files_by_task, tasks_of_source
 
     tasks = tasks_of_source(source, load_tasks(tasks_directory(self.path)))
-    files_of = files_by_task(source, tasks, [Path(file) for file in files])
+    files_of = files_by_task(source, tasks, file_paths(files))
     given = [task for task in tasks if files_of[task.name]]
     projects = projects_by_task(self.layout, several(corrections), given)
     with self.reporting() as reporter:

@@ -64,6 +64,11 @@ class Sandbox:
 SANDBOX = Sandbox()
 
 
+def file_paths(files: Path | str | Iterable[Path | str]) -> list[Path]:
+    """Return the paths of one file, or of some."""
+    return [Path(file) for file in ([files] if isinstance(files, (str, Path)) else files)]
+
+
 def several(value: str | Iterable[str]) -> tuple[str, ...]:
     """Return what may be given several times: one text, or some."""
     return (value,) if isinstance(value, str) else tuple(value)

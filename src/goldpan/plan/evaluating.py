@@ -63,7 +63,7 @@ class EvaluateStep(OperationStep):
         except EvaluationError as error:
             name = values.get("dataset") or values["task"]
             seed = f", seed {values['seed']}" if "seed" in values else ""
-            lack = f"{name} by {values['model']}{seed}: {error.problem}"
+            lack = f"{name} by {values['model']}{seed}: {error}"
             return Outcome("", lacks=(lack,), facts={_REMEDY: error.remedy})
         return Outcome("", (result.directory / "result.json",), results=(result,))
 
