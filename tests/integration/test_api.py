@@ -216,7 +216,7 @@ def test_a_dataset_on_the_hub_is_loaded(
 def test_one_file_is_one_and_what_is_no_choice_is_told(lab: goldpan.Workspace) -> None:
     gold = lab.path / "reports.csv"
     gold.write_text("a,b\n1,2,3\n", encoding="utf-8")
-    with pytest.raises(goldpan.UsageError, match="reports.csv is not a gold set"):
+    with pytest.raises(goldpan.UsageError, match=r"reports.csv is not a gold set"):
         lab.evaluate.labels("qa", gold=str(gold))
     with pytest.raises(goldpan.UsageError, match=r"none.csv does not exist"):
         lab.tasks.import_("issue_type", "none.csv")
