@@ -109,7 +109,7 @@ class WorkerPool:
         except (EOFError, OSError):
             worker.end()
             raise WorkerEndedError from None
-        except BaseException:
+        except BaseException:  # such as Ctrl-C: the answer would be taken for that of the next call
             worker.end()
             raise
         if isinstance(answer, GoldpanError):  # it could not even begin

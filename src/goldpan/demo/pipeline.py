@@ -112,9 +112,10 @@ class DemoResult(Result):
         ):
             yield Line(f"  goldpan {command}")
         yield Line("")
+        is_whole = all(unit.state in ("done", "fresh") for unit in self.plan.units)
         yield Line(
             f"{REPO} went from raw replies to datasets and an evaluated baseline; "
-            f"{self.root} has every step. "
+            f"{self.root} has {'every step' if is_whole else 'the steps that were done'}. "
             f"Open {self.root / REPORT} in a browser, or run goldpan open {where}."
         )
 
