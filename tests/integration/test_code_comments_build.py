@@ -14,7 +14,7 @@ from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import Facts, begin_project
 from goldpan.builders.code_comments.build import Annotations, CommentsResult, build_code_comments
-from goldpan.builders.code_comments.commit import cloned_repositories, find_commits
+from goldpan.git.commits import cloned_repositories, find_commits
 from goldpan.builders.code_comments.files import LANGUAGES, find_languages
 from goldpan.builders.code_comments.reading import Reading
 from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError

@@ -13,12 +13,14 @@ from annotated_types import Ge
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import names_of
 from goldpan.core.registry import unknown_name
 from goldpan.core.suggest import choices, suggested
 from goldpan.operations.crosscode import Crosscode
-from goldpan.operations.group import Group
+from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
+from goldpan.operations.table import every_command
 from goldpan.operations.values import LOCAL, Execution, Positive, several
 
 if TYPE_CHECKING:
@@ -95,20 +97,22 @@ def _for_family(
 class Build(Group):
     """Build a dataset: Parquet files, card, Croissant metadata and provenance."""
 
+    words = "build"
+
     def __call__(self, family: str, *repos: str, **options: Any) -> Dataset:
         """Build a dataset of a family by its name, such as ``qa``, with the options of its method.
 
         A plugin's family takes the options of `code_edit`.
         """
-        function = family_function(family)
-        known = [item.name for item in read_operation(function).parameters]
+        operation = read_operation(family_function(family))
+        known = [item.name for item in operation.parameters]
         for name in options:
             if name not in known:
                 raise UsageError(
                     f"{family} has no option {name!r}{suggested(name, known)}",
                     f"It has {choices(known)}",
                 )
-        built: Dataset = function(self, *repos, **options)
+        built: Dataset = operation.function(owner_of(operation, self.lab), *repos, **options)
         return built
 
     def qa(
@@ -281,12 +285,12 @@ class Build(Group):
             output: The dataset's directory. (default: WORKSPACE/datasets/...)
         """
         from goldpan.builders.code_comments.build import Annotations, build_code_comments
-        from goldpan.builders.code_comments.commit import cloned_repositories, find_commits
         from goldpan.builders.code_comments.family import CODE_COMMENTS
         from goldpan.builders.code_comments.files import find_languages
         from goldpan.builders.code_comments.reading import Access, Reading
         from goldpan.datasets.registry import find_task, tasks_directory
         from goldpan.datasets.splits import SplitPlan
+        from goldpan.git.commits import cloned_repositories, find_commits
 
         lab, settings = self.lab, self.lab.settings
         plan = SplitPlan.parse(split, seed)
@@ -365,23 +369,16 @@ class Build(Group):
         return _dataset(self.lab, request.directory, built)
 
 
-_OWN: Mapping[str, Callable[..., Dataset]] = {
-    "qa": Build.qa,
-    "fault-localization": Build.fault_localization,
-    "code-edit": Build.code_edit,
-    "issue-resolution": Build.issue_resolution,
-    "issue-type": Build.issue_type,
-    "code-comments": Build.code_comments,
-}
-
-
 def family_function(family: str) -> Callable[..., Dataset]:
-    """Return the operation that builds a family; raises `UsageError` that lists those there are."""
+    """Return the operation that builds a family; raises `UsageError` that lists those there are.
+
+    That of a plugin's recipe is made as Goldpan's own are.
+    """
     from goldpan.builders.recipes import find_recipe
 
-    if family in _OWN:
-        return _OWN[family]
-    recipe = find_recipe(family, [name for name in _OWN if name in ("issue-type", "code-comments")])
+    if command := every_command().get(f"build {family}"):
+        return command.function
+    recipe = find_recipe(family, names_of("builder"))
     return _for_family(_build_rows, family, f"Build a dataset of a plugin: {recipe.family.title}.")
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
+from goldpan.core.plugins import find, names_of
 from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.reproduce.context import Context
 
 _SIGNS = ("datasets", "runs", "tables")
-_PLANS = files("goldpan.reproduce") / "plans"
 
 
 def workspaces(context: Context) -> Iterator[Workspace]:
@@ -37,9 +36,9 @@ def written_plan(context: Context) -> Path | None:
 
     It lies where the paper's results do, and is never written over: people change theirs.
     """
-    shipped = _PLANS / f"{context.recipe.name}.toml"
-    if not shipped.is_file():
+    if context.recipe.name not in names_of("plan"):
         return None
+    shipped: Path = find("plan", context.recipe.name)
     path = context.directory / shipped.name
     if not path.exists():
         make_directory(path.parent)

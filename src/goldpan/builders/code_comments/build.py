@@ -15,7 +15,6 @@ from typing import Any
 from goldpan import __version__
 from goldpan.annotation.studio.corrections import read_corrections
 from goldpan.builders.code_comments.annotated import read_labels
-from goldpan.builders.code_comments.commit import Commit
 from goldpan.builders.code_comments.family import CODE_COMMENTS
 from goldpan.builders.code_comments.reading import (
     LEFT_OUT,
@@ -40,6 +39,7 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import task_family
 from goldpan.git.clone import promisor
+from goldpan.git.commits import Commit
 from goldpan.git.trees import TreeFile
 
 UNDECIDED, GONE = "undecided", "decided-elsewhere"

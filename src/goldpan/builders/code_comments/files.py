@@ -34,6 +34,11 @@ def find_languages(names: Iterable[str]) -> frozenset[str]:
     return frozenset(repeated or LANGUAGES)
 
 
+def find_language(name: str) -> frozenset[str]:
+    """Return one language by its name; raises `UsageError`."""
+    return find_languages((name,))
+
+
 def wanted_files(files: Sequence[TreeFile], languages: Collection[str]) -> list[TreeFile]:
     """Return the files of a commit that may hold comments in these languages, no path twice."""
     paths = {file.path: file for file in files}

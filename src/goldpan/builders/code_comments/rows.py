@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from goldpan.builders.code_comments.annotated import Labels
-from goldpan.builders.code_comments.commit import Commit
 from goldpan.builders.code_comments.extract import CommentFound
 from goldpan.builders.code_comments.family import CODE_COMMENTS
 from goldpan.builders.code_comments.reading import ReadFile
 from goldpan.datasets.family import GROUP
+from goldpan.git.commits import Commit
 
 _SHORT = 12
 

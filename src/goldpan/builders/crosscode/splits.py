@@ -126,6 +126,11 @@ def find_split(name: str, splits: Mapping[str, TaskSplit]) -> str:
     return by_name[name.casefold()]
 
 
+def find_shipped_split(name: str) -> str:
+    """Return the name of a split of the paper, as it is written; raises `UsageError`."""
+    return find_split(name, load_splits(None))
+
+
 def assign_tasks(name: str, split: TaskSplit, metas: Iterable[Meta]) -> Assigned:
     """Say which tasks a split trains on and which it evaluates on; either may be none.
 

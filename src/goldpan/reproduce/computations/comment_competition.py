@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from goldpan.evaluation.nlbse import BASELINE, comment_rule, comment_score
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, runs_models
 from goldpan.reproduce.models import find_models
 from goldpan.reproduce.prepare import prepared
 from goldpan.reproduce.recipe import ModelRecipe, TableRecipe, Value
@@ -33,6 +33,7 @@ class _Settings(BaseModel):
     baseline: str
 
 
+@runs_models
 def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
     """Yield scores of printed rows, the baseline's means, and what baselines reach here."""
     chosen = parsed(_Settings, settings)

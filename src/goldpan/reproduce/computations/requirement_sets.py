@@ -31,7 +31,7 @@ from goldpan.evaluation.score_files import Part
 from goldpan.evaluation.stored import PREDICTIONS, TRAIN
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.classifier_counts import Counted, Study, steps
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, runs_models
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content
 from goldpan.reproduce.models import find_models
 from goldpan.reproduce.recipe import TableRecipe
@@ -55,6 +55,7 @@ class _Settings(BaseModel):
 _Row = tuple[str, str, bool, bool]
 
 
+@runs_models
 def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
     """Yield the sizes of the sets that are at hand, and what baselines reach on them."""
     chosen = parsed(_Settings, settings)
