@@ -47,6 +47,10 @@ SEED = 42
 """Of splits, as in SELU."""
 _PROJECT = "repo:"
 _MOST_MISSING = 8
+_OF_PAPERS = {
+    name: f"goldpan.papers.nlbse.comments.{name}"
+    for name in ("nlbse23_comments", "nlbse25_comments")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +302,13 @@ def how_to_get(task: Task) -> tuple[str, str]:
 
 def readers() -> list[str]:
     """Return the names of all readers."""
-    return sorted(module.name for module in pkgutil.iter_modules(imports.__path__))
+    return sorted(_modules())
+
+
+def _modules() -> dict[str, str]:
+    """Return the modules of all readers by name."""
+    names = [module.name for module in pkgutil.iter_modules(imports.__path__)]
+    return {**{name: f"{imports.__name__}.{name}" for name in names}, **_OF_PAPERS}
 
 
 def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]:
@@ -309,7 +319,7 @@ def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[st
     if name not in readers():
         raise unknown_name("reader", name, readers(), where=task.name)
     read: Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
-    read = import_module(f"{imports.__name__}.{name}").read
+    read = import_module(_modules()[name]).read
     return read
 
 

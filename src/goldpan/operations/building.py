@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, get_args
-
-from annotated_types import Ge
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, get_args
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
@@ -20,6 +18,7 @@ from goldpan.operations.group import Group
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
 from goldpan.operations.values import LOCAL, Execution, Positive, several
+from goldpan.papers.nlbse.comments.operation import code_comments
 
 if TYPE_CHECKING:
     from goldpan.builders.build import DatasetRequest
@@ -89,6 +88,23 @@ def _for_family(
         [summary, *inspect.cleandoc(build.__doc__ or "").splitlines()[1:]]
     )
     build_family.__name__, build_family.__qualname__ = name, f"Build.{name}"
+    return build_family
+
+
+def _of_paper(
+    operation: Callable[Concatenate[Workspace, P], Dataset],
+) -> Callable[Concatenate[Build, P], Dataset]:
+    """Return a paper's operation on a workspace as a method of `Build`."""
+
+    @wraps(operation)
+    def build_family(self: Build, /, *args: P.args, **options: P.kwargs) -> Dataset:
+        return operation(self.lab, *args, **options)
+
+    signature = inspect.signature(operation)
+    first, *others = signature.parameters.values()
+    parameters = [first.replace(name="self", annotation="Build"), *others]
+    build_family.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    build_family.__qualname__ = f"Build.{operation.__name__}"
     return build_family
 
 
@@ -239,79 +255,7 @@ class Build(Group):
             built = build_issue_types(request, engine, reporter)
         return _dataset(lab, built.written[0].directory, built)
 
-    def code_comments(
-        self,
-        *repos: str,
-        revision: str | None = None,
-        language: str | Sequence[str] = (),
-        kind: Sequence[Literal["class", "module", "function"]] = ("class",),
-        lines: Literal["cut", "join"] = "cut",
-        annotations: str | Sequence[str] = (),
-        require: str | Sequence[str] = (),
-        task: str | None = None,
-        corrections: str | Sequence[str] = (),
-        split: str = "none",
-        seed: int = 0,
-        timeout: Annotated[float, Ge(0.1)] = 20.0,
-        output: Path | str | None = None,
-    ) -> Dataset:
-        """Build a dataset of the sentences in class comments, from cloned repositories.
-
-        Each row is a sentence with its class, file and position in the file. Files that break
-        parsers are skipped and counted. Exits with 3 if the clone lacks files, or a file took too
-        long.
-
-        Args:
-            revision: A commit, branch or tag. (default: the default branch as cloned)
-            language (NAME): Java, Python, Smalltalk and so on; may be given several times.
-            kind: Which Python docstrings; may be given several times.
-            lines: cut ends a sentence at the end of a line, as in the paper; join does not.
-            annotations (PROJECT): An annotation project whose decisions become labels; may be given
-                several times.
-            require (PROJECT): Like --annotations, but only sentences with a decision are used; may
-                be given several times.
-            task (NAME): With --require, write the rows of this task, such as comment_type_java.
-            corrections (PROJECT): An annotation project whose decisions replace labels; may be
-                given several times.
-            split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
-                stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
-                their source, given; stratified needs --require.
-            seed: Seed of random and stratified splits.
-            timeout (SECONDS): The limit for one file, in seconds of processor time.
-            output: The dataset's directory. (default: WORKSPACE/datasets/...)
-        """
-        from goldpan.builders.code_comments.build import Annotations, build_code_comments
-        from goldpan.builders.code_comments.commit import cloned_repositories, find_commits
-        from goldpan.builders.code_comments.family import CODE_COMMENTS
-        from goldpan.builders.code_comments.files import find_languages
-        from goldpan.builders.code_comments.reading import Access, Reading
-        from goldpan.datasets.registry import find_task, tasks_directory
-        from goldpan.datasets.splits import SplitPlan
-
-        lab, settings = self.lab, self.lab.settings
-        plan = SplitPlan.parse(split, seed)
-        settings.trust.require("plugins")
-        languages = find_languages(several(language))
-        reading = Reading(languages, lines, frozenset(kind), settings.processes, timeout)
-        labels = Annotations(several(annotations), several(require), several(corrections))
-        named = cloned_repositories(lab.layout, _names(repos))
-        commits = find_commits(lab.layout, named, revision)
-        chosen = find_task(task, tasks_directory(lab.path)) if task else None
-        name = f"{task}-fresh" if task else CODE_COMMENTS.name
-        directory = Path(output) if output else lab.layout.dataset(name)
-        with lab.reporting() as reporter:
-            built = build_code_comments(
-                lab.layout,
-                commits,
-                reading,
-                labels,
-                plan,
-                directory,
-                reporter,
-                access=Access(settings.tokens[0] if settings.tokens else None, settings.git_host),
-                task=chosen,
-            )
-        return _dataset(lab, directory, built)
+    code_comments = _of_paper(code_comments)
 
     def _request(
         self,

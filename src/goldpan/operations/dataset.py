@@ -24,13 +24,13 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pyarrow as pa
 
     from goldpan.builders.build import BuildResult
-    from goldpan.builders.code_comments.build import CommentsResult
     from goldpan.builders.crosscode.build import CrossCodeResult
     from goldpan.builders.issue_type.build import IssueTypeResult
     from goldpan.datasets.export.result import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
     from goldpan.operations.workspace import Workspace
+    from goldpan.papers.nlbse.comments.build import CommentsResult
 
     Built: TypeAlias = BuildResult | CommentsResult | CrossCodeResult | IssueTypeResult
 

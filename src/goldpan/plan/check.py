@@ -51,7 +51,6 @@ def _finders(
     file: PlanFile, section: StageSection, own: Path | None
 ) -> Mapping[str, Callable[[Any], object]]:
     """Return by parameter, or by family and parameter, what finds a value that exists."""
-    from goldpan.builders.code_comments.files import find_languages
     from goldpan.builders.crosscode.splits import find_split, load_splits
     from goldpan.builders.issue_type.balance import Balance
     from goldpan.builders.issue_type.profile import load_profile
@@ -61,6 +60,7 @@ def _finders(
     from goldpan.evaluation.models.catalogue import find_model
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.miners.pairing import find_rules
+    from goldpan.papers.nlbse.comments.files import find_languages
 
     return {
         "pair rules": find_rules,

@@ -13,10 +13,16 @@ from importlib import import_module
 from goldpan.core.registry import Registry
 from goldpan.reproduce.context import Compute
 
+_OF_PAPERS = {
+    "comment-competition": "goldpan.papers.nlbse.comments.comment_competition",
+    "comment-forests": "goldpan.papers.nlbse.comments.comment_forests",
+}
+
 
 def _modules() -> Mapping[str, str]:
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name.replace("_", "-"): name for name in names}
+    shipped = {name.replace("_", "-"): f"{__name__}.{name}" for name in names}
+    return {**shipped, **_OF_PAPERS}
 
 
 COMPUTATIONS = Registry("computation", _modules)
@@ -24,5 +30,5 @@ COMPUTATIONS = Registry("computation", _modules)
 
 def find_computation(name: str) -> Compute:
     """Return the computation of that name; raises `UsageError` that lists those there are."""
-    compute: Compute = import_module(f"{__name__}.{COMPUTATIONS.find(name)}").compute
+    compute: Compute = import_module(COMPUTATIONS.find(name)).compute
     return compute

@@ -1,0 +1,1 @@
+"""Papers on top of Goldpan, each with what only its tables need."""

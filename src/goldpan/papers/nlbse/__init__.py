@@ -1,0 +1,1 @@
+"""The tool competitions of NLBSE: issue types and code comments."""
