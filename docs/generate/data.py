@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from docs.generate.markdown import page, table
-from goldpan.builders.code_comments.family import CODE_COMMENTS
 from goldpan.builders.crosscode.family import CROSSCODE
 from goldpan.builders.recipes import RECIPES
 from goldpan.core import schemas
@@ -16,6 +15,7 @@ from goldpan.core.schemas import Table
 from goldpan.datasets.family import Family
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
+from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
 
 _TABLES = """\
 Each table is one Parquet file per repository, `tables/OWNER/NAME/TABLE.parquet` in lower case,

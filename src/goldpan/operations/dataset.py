@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.registry import unknown_name
@@ -24,15 +24,10 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pyarrow as pa
 
     from goldpan.builders.build import BuildResult
-    from goldpan.builders.code_comments.build import CommentsResult
-    from goldpan.builders.crosscode.build import CrossCodeResult
-    from goldpan.builders.issue_type.build import IssueTypeResult
     from goldpan.datasets.export.result import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
     from goldpan.operations.workspace import Workspace
-
-    Built: TypeAlias = BuildResult | CommentsResult | CrossCodeResult | IssueTypeResult
 
 _ORDER = ("train", "validation", "test")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -47,7 +42,7 @@ class Dataset(Result):
         self,
         path: str | Path,
         *,
-        built: Built | None = None,
+        built: Result | None = None,
         workspace: Workspace | None = None,
     ) -> None:
         """Open the dataset in a directory; raises `DatasetError` where it holds none."""

@@ -143,7 +143,7 @@ def read_operation(function: Callable[..., Any]) -> Operation:
         parameters.append(
             _parameter(
                 parameter.name,
-                _resolved(parameter.annotation, function.__globals__),
+                _resolved(parameter.annotation, inspect.unwrap(function).__globals__),
                 () if parameter.kind is parameter.VAR_POSITIONAL else parameter.default,
                 (said.description or "") if said else "",
                 (said.type_name or "") if said else "",

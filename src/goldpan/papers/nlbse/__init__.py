@@ -5,7 +5,12 @@ from pathlib import Path
 from goldpan.plugins import Builder, Files, Part, register
 
 _HERE = Path(__file__).parent
-_COMPUTATIONS = ("by_repository", "comment_competition", "comment_forests", "issue_competition")
+_COMPUTATIONS = (
+    "by_repository",
+    "comments.comment_competition",
+    "comments.comment_forests",
+    "issue_competition",
+)
 
 register(
     Files("task", _HERE / "tasks"),
@@ -18,14 +23,14 @@ register(
         for name in ("java", "pharo", "python")
     ),
     *(
-        Part("importer", name, f"goldpan.datasets.imports.{name}:read")
+        Part("importer", name, f"goldpan.papers.nlbse.comments.{name}:read")
         for name in ("nlbse23_comments", "nlbse25_comments")
     ),
     *(
         Part(
             "computation",
-            name.replace("_", "-"),
-            f"goldpan.reproduce.computations.{name}:compute",
+            name.rpartition(".")[2].replace("_", "-"),
+            f"goldpan.papers.nlbse.{name}:compute",
         )
         for name in _COMPUTATIONS
     ),
@@ -43,10 +48,10 @@ register(
     ),
     Builder(
         "code-comments",
-        "goldpan.operations.building:Build.code_comments",
+        "goldpan.papers.nlbse.comments.operation:code_comments",
         "--repo numpy/numpy --language python",
         reads="cloned",
-        finders={"language": "goldpan.builders.code_comments.files:find_language"},
+        finders={"language": "goldpan.papers.nlbse.comments.files:find_language"},
         fetches=True,
     ),
 )

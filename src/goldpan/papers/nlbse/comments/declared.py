@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from goldpan.builders.code_comments.comment import Comment
-from goldpan.builders.code_comments.marks import unmarked
-from goldpan.builders.code_comments.notes import Notes
-from goldpan.builders.code_comments.parsing import Parsed, name_of, parse
-from goldpan.builders.code_comments.rules import RULES, Rules
-from goldpan.builders.code_comments.text import Span
+from goldpan.papers.nlbse.comments.comment import Comment
+from goldpan.papers.nlbse.comments.marks import unmarked
+from goldpan.papers.nlbse.comments.notes import Notes
+from goldpan.papers.nlbse.comments.parsing import Parsed, name_of, parse
+from goldpan.papers.nlbse.comments.rules import RULES, Rules
+from goldpan.papers.nlbse.comments.text import Span
 
 if TYPE_CHECKING:
     import tree_sitter

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.builders.code_comments.extract import CommentFound, Source, read_file
-from goldpan.builders.code_comments.files import LANGUAGES, written_in
+from goldpan.papers.nlbse.comments.extract import CommentFound, Source, read_file
+from goldpan.papers.nlbse.comments.files import LANGUAGES, written_in
 
 
 def comments(path: str, text: str) -> tuple[CommentFound, ...]:

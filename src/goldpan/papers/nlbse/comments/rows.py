@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from goldpan.builders.code_comments.annotated import Labels
-from goldpan.builders.code_comments.extract import CommentFound
-from goldpan.builders.code_comments.family import CODE_COMMENTS
-from goldpan.builders.code_comments.reading import ReadFile
 from goldpan.datasets.family import GROUP
+from goldpan.papers.nlbse.comments.annotated import Labels
 from goldpan.git.commits import Commit
+from goldpan.papers.nlbse.comments.extract import CommentFound
+from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
+from goldpan.papers.nlbse.comments.reading import ReadFile
 
 _SHORT = 12
 

@@ -9,19 +9,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from goldpan.builders.code_comments.comment import Comment, Form
-from goldpan.builders.code_comments.declared import DocumentedClasses, read_declared
-from goldpan.builders.code_comments.docstrings import read_docstrings
-from goldpan.builders.code_comments.files import (
+from goldpan.code.languages import language_of, second_language_of
+from goldpan.papers.nlbse.comments.comment import Comment, Form
+from goldpan.papers.nlbse.comments.declared import DocumentedClasses, read_declared
+from goldpan.papers.nlbse.comments.docstrings import read_docstrings
+from goldpan.papers.nlbse.comments.files import (
     PYTHON,
     SMALLTALK,
     SourceText,
     read_text,
     written_in,
 )
-from goldpan.builders.code_comments.smalltalk import is_tonel, read_filetree, read_tonel
-from goldpan.builders.code_comments.text import Span
-from goldpan.code.languages import language_of, second_language_of
+from goldpan.papers.nlbse.comments.smalltalk import is_tonel, read_filetree, read_tonel
+from goldpan.papers.nlbse.comments.text import Span
 from goldpan.text.redaction import find_private, redact
 from goldpan.text.sentences import (
     Wrapping,

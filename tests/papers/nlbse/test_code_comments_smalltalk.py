@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from goldpan.builders.code_comments.extract import CommentFound, Source, read_file
-from goldpan.builders.code_comments.files import wanted_files
 from goldpan.git.trees import TreeFile
+from goldpan.papers.nlbse.comments.extract import CommentFound, Source, read_file
+from goldpan.papers.nlbse.comments.files import wanted_files
 
 TONEL = """\
 "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from goldpan.builders.code_comments.text import CommentText, Span
+from goldpan.papers.nlbse.comments.text import CommentText, Span
 
 Form = Literal["doc-comment", "docstring", "class-comment"]
 """Before the declaration, in its body, or apart from the code as in Smalltalk."""

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from goldpan.core.errors import DatasetError
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
-from goldpan.reproduce.arff import read_arff
+from goldpan.papers.nlbse.comments.arff import read_arff
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import FoundFile

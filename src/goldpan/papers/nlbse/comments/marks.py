@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from goldpan.builders.code_comments.text import CommentText, Span, TextWriter
+from goldpan.papers.nlbse.comments.text import CommentText, Span, TextWriter
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _OPENING = re.compile(rb"/\*+!?")

@@ -6,13 +6,13 @@ import codecs
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from goldpan.builders.code_comments.rules import RULES
-from goldpan.builders.code_comments.smalltalk import is_filetree, is_tonel
-from goldpan.builders.code_comments.text import Span
 from goldpan.code.languages import language_of
 from goldpan.core.errors import UsageError
 from goldpan.git.texts import Encoding, encodings
 from goldpan.git.trees import TreeFile
+from goldpan.papers.nlbse.comments.rules import RULES
+from goldpan.papers.nlbse.comments.smalltalk import is_filetree, is_tonel
+from goldpan.papers.nlbse.comments.text import Span
 
 PYTHON, SMALLTALK = "Python", "Smalltalk"
 LANGUAGES: tuple[str, ...] = tuple(sorted({*RULES, PYTHON, SMALLTALK} - {"TSX"}))

@@ -14,9 +14,9 @@ import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.imports import nlbse23_comments, nlbse25_comments
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
+from goldpan.papers.nlbse.comments import nlbse23_comments, nlbse25_comments
 from tests.invoking import Invoked, invoke
 from tests.places import DATA
 

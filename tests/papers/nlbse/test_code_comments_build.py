@@ -13,9 +13,6 @@ import pytest
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import Facts, begin_project
-from goldpan.builders.code_comments.build import Annotations, CommentsResult, build_code_comments
-from goldpan.builders.code_comments.files import LANGUAGES, find_languages
-from goldpan.builders.code_comments.reading import Reading
 from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
@@ -26,7 +23,10 @@ from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.git.clone import clone
+from goldpan.papers.nlbse.comments.build import Annotations, CommentsResult, build_code_comments
 from goldpan.git.commits import cloned_repositories, find_commits
+from goldpan.papers.nlbse.comments.files import LANGUAGES, find_languages
+from goldpan.papers.nlbse.comments.reading import Reading
 from tests.git_repositories import Odd, Repository
 from tests.git_server import GitServer
 from tests.invoking import invoke

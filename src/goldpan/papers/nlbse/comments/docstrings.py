@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from goldpan.builders.code_comments.comment import Comment
-from goldpan.builders.code_comments.declared import (
+from goldpan.papers.nlbse.comments.comment import Comment
+from goldpan.papers.nlbse.comments.declared import (
     Declaration,
     DocumentedClasses,
     qualified,
     span_of,
 )
-from goldpan.builders.code_comments.parsing import name_of, parse
-from goldpan.builders.code_comments.text import CommentText, Span, TextWriter
+from goldpan.papers.nlbse.comments.parsing import name_of, parse
+from goldpan.papers.nlbse.comments.text import CommentText, Span, TextWriter
 
 if TYPE_CHECKING:
     import tree_sitter

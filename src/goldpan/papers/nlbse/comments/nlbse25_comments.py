@@ -14,8 +14,8 @@ from typing import Any
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.import_files import table_rows
-from goldpan.datasets.imports.nlbse23_comments import spelled
 from goldpan.datasets.task import Task
+from goldpan.papers.nlbse.comments.nlbse23_comments import spelled
 
 CATEGORIES: dict[str, tuple[str, ...]] = {
     "java": ("summary", "ownership", "expand", "usage", "pointer", "deprecation", "rational"),

@@ -7,9 +7,9 @@ from typing import Any
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.family import GROUP
-from goldpan.datasets.imports.nlbse23_comments import spelled
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
+from goldpan.papers.nlbse.comments.nlbse23_comments import spelled
 
 _LANGUAGES = {"pharo": "Smalltalk", "java": "Java", "python": "Python"}
 BUILDER = "code-comments"

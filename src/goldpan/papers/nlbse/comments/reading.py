@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from goldpan.builders.code_comments.extract import FileRead, Source, read_file
-from goldpan.builders.code_comments.files import wanted_files
 from goldpan.code.substance import LARGEST
 from goldpan.core.progress import Reporter
 from goldpan.core.sandbox import Failed, map_in_sandbox
-from goldpan.git.commits import Commit
 from goldpan.git.objects import Object, Objects
 from goldpan.git.prefetch import prefetch
 from goldpan.git.texts import is_pointer
 from goldpan.git.trees import TreeFile
+from goldpan.git.commits import Commit
+from goldpan.papers.nlbse.comments.extract import FileRead, Source, read_file
+from goldpan.papers.nlbse.comments.files import wanted_files
 from goldpan.text.sentences import Wrapping
 
 LEFT_OUT = {

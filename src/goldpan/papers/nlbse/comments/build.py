@@ -14,18 +14,6 @@ from typing import Any
 
 from goldpan import __version__
 from goldpan.annotation.studio.corrections import read_corrections
-from goldpan.builders.code_comments.annotated import read_labels
-from goldpan.builders.code_comments.family import CODE_COMMENTS
-from goldpan.builders.code_comments.reading import (
-    LEFT_OUT,
-    Access,
-    Reading,
-    files_of,
-    read_commit,
-)
-from goldpan.builders.code_comments.rows import rows_of
-from goldpan.builders.code_comments.rules import RULES
-from goldpan.builders.code_comments.tasks import task_language, task_row
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Title
@@ -39,8 +27,20 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import task_family
 from goldpan.git.clone import promisor
-from goldpan.git.commits import Commit
 from goldpan.git.trees import TreeFile
+from goldpan.papers.nlbse.comments.annotated import read_labels
+from goldpan.git.commits import Commit
+from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
+from goldpan.papers.nlbse.comments.reading import (
+    LEFT_OUT,
+    Access,
+    Reading,
+    files_of,
+    read_commit,
+)
+from goldpan.papers.nlbse.comments.rows import rows_of
+from goldpan.papers.nlbse.comments.rules import RULES
+from goldpan.papers.nlbse.comments.tasks import task_language, task_row
 
 UNDECIDED, GONE = "undecided", "decided-elsewhere"
 EXPLAINED = {

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from goldpan.builders.code_comments.comment import Comment
-from goldpan.builders.code_comments.text import CommentText, Span, TextWriter
+from goldpan.papers.nlbse.comments.comment import Comment
+from goldpan.papers.nlbse.comments.text import CommentText, Span, TextWriter
 
 _TONEL = re.compile(rb'\s*+"((?:[^"]|"")*+)"\s*+(Class|Trait)\s*+\{')
 _NAME = re.compile(rb"#name[ \t]*+:[ \t]*+#?'?([\w:]{1,200})")

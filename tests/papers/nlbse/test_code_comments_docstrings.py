@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from goldpan.builders.code_comments.docstrings import read_docstrings
-from goldpan.builders.code_comments.extract import Source, read_file
+from goldpan.papers.nlbse.comments.docstrings import read_docstrings
+from goldpan.papers.nlbse.comments.extract import Source, read_file
 
 ALL = frozenset({"class", "module", "function"})
 

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from goldpan.builders.code_comments.text import Span
+from goldpan.papers.nlbse.comments.text import Span
 
 _MOST_BETWEEN = 50
 _MOST_SPACE = 4_096
