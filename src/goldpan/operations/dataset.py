@@ -26,11 +26,11 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     from goldpan.builders.build import BuildResult
     from goldpan.builders.code_comments.build import CommentsResult
     from goldpan.builders.crosscode.build import CrossCodeResult
-    from goldpan.builders.issue_type.build import IssueTypeResult
     from goldpan.datasets.export.result import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
     from goldpan.operations.workspace import Workspace
+    from goldpan.papers.nlbse.issues.build import IssueTypeResult
 
     Built: TypeAlias = BuildResult | CommentsResult | CrossCodeResult | IssueTypeResult
 

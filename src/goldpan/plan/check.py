@@ -53,14 +53,14 @@ def _finders(
     """Return by parameter, or by family and parameter, what finds a value that exists."""
     from goldpan.builders.code_comments.files import find_languages
     from goldpan.builders.crosscode.splits import find_split, load_splits
-    from goldpan.builders.issue_type.balance import Balance
-    from goldpan.builders.issue_type.profile import load_profile
     from goldpan.datasets.prompt_methods import find_method
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.splits import SplitPlan
     from goldpan.evaluation.models.catalogue import find_model
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.miners.pairing import find_rules
+    from goldpan.papers.nlbse.issues.balance import Balance
+    from goldpan.papers.nlbse.issues.profile import load_profile
 
     return {
         "pair rules": find_rules,

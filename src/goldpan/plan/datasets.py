@@ -61,7 +61,7 @@ class DatasetStep(OperationStep):
             described["profile"] = profile.plain()
             described["criteria"] = {name: profile.digest(name) for name in profile.criteria()}
         elif family == "issue-type":
-            from goldpan.builders.issue_type.profile import load_profile
+            from goldpan.papers.nlbse.issues.profile import load_profile
 
             named = self.context.file.profile(self.section.get("profile"))
             described["profile"] = load_profile(named).plain()

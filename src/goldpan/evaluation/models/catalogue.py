@@ -21,14 +21,13 @@ _FAMILIES = (
     "embedded",
     "fasttext",
     "finetuned",
-    "issue_ensemble",
     "linear",
     "prompted",
     "shortcuts",
-    "stacked",
     "tokens",
 )
 """Modules of this folder, each with `MODELS`."""
+_PAPERS = ("goldpan.papers.nlbse.issue_ensemble", "goldpan.papers.nlbse.stacked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +42,8 @@ class Entry:
 
 
 def _own() -> dict[str, Entry]:
-    modules = (import_module(f"goldpan.evaluation.models.{family}") for family in _FAMILIES)
-    return {entry.name: entry for module in modules for entry in module.MODELS}
+    names = (*(f"goldpan.evaluation.models.{family}" for family in _FAMILIES), *_PAPERS)
+    return {entry.name: entry for name in names for entry in import_module(name).MODELS}
 
 
 MODELS: Registry[Entry] = Registry("model", _own, "model", order=lambda item: item[0])

@@ -13,10 +13,15 @@ from importlib import import_module
 from goldpan.core.registry import Registry
 from goldpan.reproduce.context import Compute
 
+_PAPERS = {
+    "by-repository": "goldpan.papers.nlbse.by_repository",
+    "issue-competition": "goldpan.papers.nlbse.issue_competition",
+}
+
 
 def _modules() -> Mapping[str, str]:
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name.replace("_", "-"): name for name in names}
+    return {name.replace("_", "-"): f"{__name__}.{name}" for name in names} | _PAPERS
 
 
 COMPUTATIONS = Registry("computation", _modules)
@@ -24,5 +29,5 @@ COMPUTATIONS = Registry("computation", _modules)
 
 def find_computation(name: str) -> Compute:
     """Return the computation of that name; raises `UsageError` that lists those there are."""
-    compute: Compute = import_module(f"{__name__}.{COMPUTATIONS.find(name)}").compute
+    compute: Compute = import_module(COMPUTATIONS.find(name)).compute
     return compute

@@ -31,8 +31,8 @@ from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_least
 from goldpan.evaluation.models.dates_only import LabelsByDate, require_dates
 from goldpan.evaluation.models.embedded import LayerMeans
-from goldpan.evaluation.models.issue_texts import IssueText, read_issue, template_lines
 from goldpan.evaluation.models.minilm import MINILM, encoder_weights
+from goldpan.papers.nlbse.issue_texts import IssueText, read_issue, template_lines
 
 Numbers = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]

@@ -39,13 +39,13 @@ from goldpan.evaluation.models.heads import (
     fit_head,
     labels_of,
 )
-from goldpan.evaluation.models.kernels import Meanings, Similarities, Words
 from goldpan.evaluation.models.minilm import MINILM, encoder_weights
-from goldpan.evaluation.models.shared_rows import places_of, shared_rows
 from goldpan.evaluation.models.surrounding_text import Documents, spoken
 from goldpan.evaluation.models.thresholds import best_threshold
-from goldpan.evaluation.models.trunk import Training, Trunk, fast_in_half, find_trunk
 from goldpan.evaluation.models.vectors import Pair
+from goldpan.papers.nlbse.kernels import Meanings, Similarities, Words
+from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
+from goldpan.papers.nlbse.trunk import Training, Trunk, fast_in_half, find_trunk
 
 _NAME = "stacked"
 _CONTEXTS = ("none", "neighbours", "places")
