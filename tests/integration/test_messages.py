@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.builders.issue_type.build import LEAVE_ONE_OUT
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import UsageError
 from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import function_of
+from goldpan.papers.nlbse.issues.build import LEAVE_ONE_OUT
 from goldpan.plan.check import check_plan
 from goldpan.plan.datasets import OF_TASKS, STAGE_OF
 from goldpan.plan.file import load_plan

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, get_args
-
-from annotated_types import Ge
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, get_args
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
@@ -183,65 +181,6 @@ class Build(Group):
     def crosscode(self) -> Crosscode:
         """Tasks as text-to-text, and splits that evaluate on unseen tasks."""
         return Crosscode(self.lab)
-
-    def issue_type(
-        self,
-        *repos: str,
-        source: Literal["gharchive", "mined"] = "gharchive",
-        profile: str | Path = "default",
-        split: str | None = None,
-        balance: str | None = None,
-        seed: int = 0,
-        corrections: str | Sequence[str] = (),
-        output: Path | str | None = None,
-        execution: Execution = LOCAL,
-    ) -> Dataset:
-        """Build a dataset of issues and their types: bug, feature and the like.
-
-        Uses closed issues whose labels mean exactly one type. Both engines give the same bytes.
-        With leave-one-project-out, Python gets the first dataset, whose `built` names all.
-
-        Args:
-            source: Hours of GH Archive, or mined repositories.
-            profile (NAME): default, nlbse22, nlbse23, nlbse24, or the path of your own .toml
-                file.
-            split: leave-one-project-out, none, random:0.8,0.1,0.1, repository:0.8,0.2,
-                project:OWNER/NAME, stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the
-                rows have one from their source, given. (default: the profile's)
-            balance: none, project:300 or project-label:100. (default: the profile's)
-            seed: Seed of the split and the balance.
-            corrections (PROJECT): An annotation project whose decisions replace labels; may be
-                given several times.
-            output: The dataset's directory. (default: WORKSPACE/datasets/...)
-            execution: Where hours or repositories are read.
-        """
-        from goldpan.builders.issue_type.build import build_issue_types, make_request
-        from goldpan.builders.issue_type.closings import EventSource
-        from goldpan.builders.issue_type.profile import load_profile
-        from goldpan.core.engine import open_engine
-
-        lab = self.lab
-        chosen = load_profile(str(profile))
-        lab.settings.trust.require("plugins")
-        names = (
-            known_repositories(lab.layout, repos, "tables") if source == "mined" else _names(repos)
-        )
-        request = make_request(
-            EventSource(lab.layout, source, tuple(names)),
-            chosen,
-            split=split,
-            balance=balance,
-            seed=seed,
-            directory=Path(output) if output else None,
-            projects=several(corrections),
-        )
-        workers = execution.workers or lab.settings.processes
-        with (
-            lab.reporting() as reporter,
-            open_engine(execution.engine, workers, execution.address) as engine,
-        ):
-            built = build_issue_types(request, engine, reporter)
-        return _dataset(lab, built.written[0].directory, built)
 
     def _request(
         self,

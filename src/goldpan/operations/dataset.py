@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pandas as pd
     import pyarrow as pa
 
-    from goldpan.builders.build import BuildResult
     from goldpan.datasets.export.result import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult

@@ -23,11 +23,9 @@ _FAMILIES = (
     "embedded",
     "fasttext",
     "finetuned",
-    "issue_ensemble",
     "linear",
     "prompted",
     "shortcuts",
-    "stacked",
     "tokens",
 )
 """Modules of this folder, each with `MODELS`."""

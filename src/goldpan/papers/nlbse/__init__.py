@@ -34,17 +34,19 @@ register(
         )
         for name in _COMPUTATIONS
     ),
+    Part("model", "issue-ensemble", "goldpan.papers.nlbse.issue_ensemble:MODEL"),
+    Part("model", "stacked", "goldpan.papers.nlbse.stacked:MODEL"),
     Builder(
         "issue-type",
-        "goldpan.operations.building:Build.issue_type",
+        "goldpan.papers.nlbse.issues.operation:issue_type",
         "--profile nlbse23",
         reads="mined",
         finders={
-            "profile": "goldpan.builders.issue_type.profile:load_profile",
-            "balance": "goldpan.builders.issue_type.balance:Balance.parse",
+            "profile": "goldpan.papers.nlbse.issues.profile:load_profile",
+            "balance": "goldpan.papers.nlbse.issues.balance:Balance.parse",
         },
         fixed={"source": "mined"},  # a plan mines repositories, not GH Archive
-        settings="goldpan.builders.issue_type.profile:profile_settings",
+        settings="goldpan.papers.nlbse.issues.profile:profile_settings",
     ),
     Builder(
         "code-comments",

@@ -10,7 +10,7 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.ecser import Skipped, Study, study_of
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.suites import comment_ranking
+from goldpan.papers.nlbse.suites import comment_ranking
 from goldpan.report.comparison import summary
 from goldpan.report.comparison.conditions import conditions_section, in_part_sentences
 from goldpan.report.comparison.costs import costs_section

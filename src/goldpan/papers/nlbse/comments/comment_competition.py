@@ -13,8 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.evaluation.nlbse import BASELINE, comment_rule, comment_score
 from goldpan.evaluation.protocol import find_protocol
+from goldpan.papers.nlbse.nlbse23 import BASELINE, comment_rule, comment_score
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context, runs_models
 from goldpan.reproduce.models import find_models

@@ -59,9 +59,9 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     """
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.datasets.splits import SplitPlan
+    from goldpan.git.commits import cloned_repositories, find_commits
     from goldpan.operations.dataset import Dataset
     from goldpan.papers.nlbse.comments.build import Annotations, build_code_comments
-    from goldpan.git.commits import cloned_repositories, find_commits
     from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
     from goldpan.papers.nlbse.comments.files import find_languages
     from goldpan.papers.nlbse.comments.reading import Access, Reading

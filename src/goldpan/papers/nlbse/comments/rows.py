@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from goldpan.datasets.family import GROUP
-from goldpan.papers.nlbse.comments.annotated import Labels
 from goldpan.git.commits import Commit
+from goldpan.papers.nlbse.comments.annotated import Labels
 from goldpan.papers.nlbse.comments.extract import CommentFound
 from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
 from goldpan.papers.nlbse.comments.reading import ReadFile

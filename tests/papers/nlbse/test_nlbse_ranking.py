@@ -6,13 +6,13 @@ import pytest
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
-from goldpan.evaluation.nlbse import (
+from goldpan.evaluation.statistics.scores import rank
+from goldpan.papers.nlbse.nlbse23 import (
     BASELINE,
     baseline_f1,
     comment_rule,
     comment_score,
     issue_rule,
-    rank,
 )
 
 CLASSES = ("bug", "feature", "question", "documentation")

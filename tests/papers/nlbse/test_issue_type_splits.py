@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.builders.issue_type.balance import Balance
 from goldpan.core.errors import DatasetError, UsageError
-from tests.integration.test_issue_type_build import build, rows
+from goldpan.papers.nlbse.issues.balance import Balance
 from tests.issue_hours import START, closing, write_hours
+from tests.papers.nlbse.test_issue_type_build import build, rows
 
 
 @pytest.fixture

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.builders.issue_type.candidates import CANDIDATES, Search, given_text
-from goldpan.builders.issue_type.closings import Unit
 from goldpan.core.parquet import open_file
 from goldpan.core.resources import named
 from goldpan.datasets.family import GROUP, Column, Family
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import task_family
+from goldpan.papers.nlbse.issues.candidates import CANDIDATES, Search, given_text
+from goldpan.papers.nlbse.issues.closings import Unit
 
 _TEXT = pa.string()
 _COUNT = pa.int64()

@@ -17,14 +17,14 @@ from goldpan.datasets.task_data import TaskData, read_task_data, task_data
 from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.models import stacked, trunk
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.features import Features
-from goldpan.evaluation.models.kernels import Similarities, Words
-from goldpan.evaluation.models.shared_rows import places_of, shared_rows
 from goldpan.evaluation.models.surrounding_text import Documents, spoken
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
+from goldpan.papers.nlbse import stacked, trunk
+from goldpan.papers.nlbse.kernels import Similarities, Words
+from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
 from tests.evaluating import requirements, rows
 from tests.integration.test_evaluation_models import _of, comments, points, types
 from tests.papers.nlbse.nlbse_comments import TASKS, import_comments

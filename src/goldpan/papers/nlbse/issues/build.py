@@ -14,13 +14,6 @@ from typing import Any
 
 from goldpan import __version__
 from goldpan.annotation.studio.corrections import read_corrections
-from goldpan.builders.issue_type import candidates, selection
-from goldpan.builders.issue_type.balance import Balance
-from goldpan.builders.issue_type.candidates import Search, UnitResult, find_candidates
-from goldpan.builders.issue_type.closings import EventSource, Unit, hour_of
-from goldpan.builders.issue_type.profile import IssueTypeProfile
-from goldpan.builders.issue_type.rows import RowSource, issue_family
-from goldpan.builders.issue_type.selection import Chosen
 from goldpan.builders.row_origins import mined_source
 from goldpan.core.engine import Engine
 from goldpan.core.engine_units import EngineError
@@ -36,6 +29,13 @@ from goldpan.datasets.registry import find_task, tasks_directory
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.papers.nlbse.issues import candidates, selection
+from goldpan.papers.nlbse.issues.balance import Balance
+from goldpan.papers.nlbse.issues.candidates import Search, UnitResult, find_candidates
+from goldpan.papers.nlbse.issues.closings import EventSource, Unit, hour_of
+from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
+from goldpan.papers.nlbse.issues.rows import RowSource, issue_family
+from goldpan.papers.nlbse.issues.selection import Chosen
 
 LEAVE_ONE_OUT = "leave-one-project-out"
 """The way to split that gives a dataset a project, each with that project for testing (ECSER)."""

@@ -26,8 +26,8 @@ from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.models.cache import digest
 from goldpan.evaluation.models.encoder import Encoder, load_encoder
-from goldpan.evaluation.models.shared_rows import SharedRows
 from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
+from goldpan.papers.nlbse.shared_rows import SharedRows
 
 Numbers = npt.NDArray[np.float64]
 FORMAT = 1

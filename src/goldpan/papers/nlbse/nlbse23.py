@@ -8,7 +8,7 @@ forest.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from goldpan.core.errors import EvaluationError
@@ -44,15 +44,6 @@ BASELINE: Mapping[str, BinaryConfusion] = {
 }
 """What the official random forest answered on the test sets, by task (Rani et al.; the results in
 github.com/nlbse2023/code-comment-classification). Its mean F1 is Table III's 0.309."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """An entry of a ranking; entries with equal scores share a place."""
-
-    place: int
-    name: str
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +116,3 @@ def issue_rule(recalls: Mapping[str, float], support: Mapping[str, int]) -> floa
         )
     total = sum(support.values())
     return math.fsum(recalls[name] * support[name] for name in sorted(support)) / total
-
-
-def rank(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> tuple[Ranked, ...]:
-    """Rank entries from the highest score on; scores equal as decimals share the better place."""
-    pairs = scores.items() if isinstance(scores, Mapping) else scores
-    ordered = sorted(
-        ((name, value, as_decimal(value)) for name, value in pairs),
-        key=lambda entry: (-entry[2], entry[0]),
-    )
-    ranks: dict[float, int] = {}
-    for number, (_, _, decimal) in enumerate(ordered, start=1):
-        ranks.setdefault(decimal, number)
-    return tuple(Ranked(ranks[decimal], name, value) for name, value, decimal in ordered)

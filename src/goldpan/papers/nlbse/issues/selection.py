@@ -11,14 +11,14 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from goldpan.builders.issue_type.balance import Balance
-from goldpan.builders.issue_type.candidates import Search
-from goldpan.builders.issue_type.closings import Unit
-from goldpan.builders.issue_type.near_duplicates import KeptSketches, group_rows
 from goldpan.core.engine import Engine
 from goldpan.core.parquet import read_table
 from goldpan.core.query import connect_alone
 from goldpan.core.sealed import verify_parquet
+from goldpan.papers.nlbse.issues.balance import Balance
+from goldpan.papers.nlbse.issues.candidates import Search
+from goldpan.papers.nlbse.issues.closings import Unit
+from goldpan.papers.nlbse.issues.near_duplicates import KeptSketches, group_rows
 
 EXPLAINED = {
     "repeated-event": "the archive holds the event twice",

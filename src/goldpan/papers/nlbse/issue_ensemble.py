@@ -31,8 +31,8 @@ from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_least
 from goldpan.evaluation.models.dates_only import LabelsByDate, require_dates
 from goldpan.evaluation.models.embedded import LayerMeans
-from goldpan.evaluation.models.issue_texts import IssueText, read_issue, template_lines
 from goldpan.evaluation.models.minilm import MINILM, encoder_weights
+from goldpan.papers.nlbse.issue_texts import IssueText, read_issue, template_lines
 
 Numbers = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]
@@ -286,12 +286,10 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     return Model(_NAME, partial(_fit, weights, settings), settings, uses_dates=reads)
 
 
-MODELS = (
-    Entry(
-        _NAME,
-        "Logistic regression on words and embeddings and randomized trees on structure, of issues "
-        "whose first line is the title; folds=1 leaves out what cross-validation says of it, and "
-        "dates=yes also reads the date.",
-        _model,
-    ),
+MODEL = Entry(
+    _NAME,
+    "Logistic regression on words and embeddings and randomized trees on structure, of issues "
+    "whose first line is the title; folds=1 leaves out what cross-validation says of it, and "
+    "dates=yes also reads the date.",
+    _model,
 )

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.builders.issue_type.profile import load_profile, shipped_profiles
 from goldpan.core.errors import UsageError
 from goldpan.datasets.registry import find_task
+from goldpan.papers.nlbse.issues.profile import load_profile, shipped_profiles
 
 
 def own(folder: Path, text: str, name: str = "own") -> str:

@@ -39,13 +39,13 @@ from goldpan.evaluation.models.heads import (
     fit_head,
     labels_of,
 )
-from goldpan.evaluation.models.kernels import Meanings, Similarities, Words
 from goldpan.evaluation.models.minilm import MINILM, encoder_weights
-from goldpan.evaluation.models.shared_rows import places_of, shared_rows
 from goldpan.evaluation.models.surrounding_text import Documents, spoken
 from goldpan.evaluation.models.thresholds import best_threshold
-from goldpan.evaluation.models.trunk import Training, Trunk, fast_in_half, find_trunk
 from goldpan.evaluation.models.vectors import Pair
+from goldpan.papers.nlbse.kernels import Meanings, Similarities, Words
+from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
+from goldpan.papers.nlbse.trunk import Training, Trunk, fast_in_half, find_trunk
 
 _NAME = "stacked"
 _CONTEXTS = ("none", "neighbours", "places")
@@ -274,12 +274,10 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     return Model(_NAME, partial(_fit, weights, settings), settings, uses_neighbours=around)
 
 
-MODELS = (
-    Entry(
-        _NAME,
-        "Support vector machines on words and on embeddings, stacked with an encoder that is "
-        "fine-tuned once for all tasks on the same texts; context=places adds how close texts "
-        "are in a document, epochs=0 leaves the encoder as it is, seeds=2 averages two.",
-        _model,
-    ),
+MODEL = Entry(
+    _NAME,
+    "Support vector machines on words and on embeddings, stacked with an encoder that is "
+    "fine-tuned once for all tasks on the same texts; context=places adds how close texts "
+    "are in a document, epochs=0 leaves the encoder as it is, seeds=2 averages two.",
+    _model,
 )

@@ -11,12 +11,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.builders.issue_type.closings import CLOSINGS, EventSource, Unit, digest
-from goldpan.builders.issue_type.profile import IssueTypeProfile
 from goldpan.core.parquet import Writer
 from goldpan.filters.duplicates.kept import replacing, sketch_file
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.sketch import sketches
+from goldpan.papers.nlbse.issues.closings import CLOSINGS, EventSource, Unit, digest
+from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
 from goldpan.text.language import detect_languages, model_languages
 from goldpan.text.redaction import may_be_private, redact
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.nlbse import rank
 from goldpan.evaluation.runs import Run
+from goldpan.evaluation.statistics.scores import rank
 
 TASK = "nlbse24_issue_type"
 PROTOCOL = "nlbse24"

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.evaluation.nlbse import issue_rule
+from goldpan.papers.nlbse.nlbse23 import issue_rule
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.recipe import TableRecipe

@@ -15,9 +15,9 @@ from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.models.issue_texts import read_issue, template_lines
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
+from goldpan.papers.nlbse.issue_texts import read_issue, template_lines
 from tests.evaluating import rows
 from tests.integration.test_evaluation_models import _of, comments, types
 from tests.tiny_models import bert

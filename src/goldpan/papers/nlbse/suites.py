@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.nlbse import BASELINE, CommentScore, baseline_f1, comment_score, rank
 from goldpan.evaluation.runs import Run
+from goldpan.evaluation.statistics.scores import rank
+from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, baseline_f1, comment_score
 
 ORGANIZERS = "organizers' random forest"
 

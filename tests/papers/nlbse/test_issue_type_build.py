@@ -9,15 +9,15 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.issue_type.build import IssueTypeResult, build_issue_types, make_request
-from goldpan.builders.issue_type.closings import EventSource, Origin
-from goldpan.builders.issue_type.profile import load_profile
 from goldpan.core.engine import open_engine
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
+from goldpan.papers.nlbse.issues.build import IssueTypeResult, build_issue_types, make_request
+from goldpan.papers.nlbse.issues.closings import EventSource, Origin
+from goldpan.papers.nlbse.issues.profile import load_profile
 from tests.drawing import daily
 from tests.issue_hours import closing, made_up_hours, text, write_hours, write_mined
 

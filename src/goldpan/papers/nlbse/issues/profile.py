@@ -18,11 +18,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from goldpan.builders.issue_type.balance import Balance
 from goldpan.core.errors import UsageError
 from goldpan.core.registry import Registry, files_in
 from goldpan.core.settings_file import Source, read_toml
 from goldpan.datasets.splits import SplitPlan
+from goldpan.papers.nlbse.issues.balance import Balance
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class IssueTypeProfile:
 
 PROFILES = Registry(
     "profile",
-    partial(files_in, files("goldpan.builders.issue_type") / "profiles"),
+    partial(files_in, files("goldpan.papers.nlbse.issues") / "profiles"),
     remedy="Choose {names}, or give a path that ends in .toml",
 )
 """Those that come with Goldpan."""
