@@ -47,6 +47,15 @@ SEED = 42
 """Of splits, as in SELU."""
 _PROJECT = "repo:"
 _MOST_MISSING = 8
+_OF_SELU = (
+    "classes_by_file",
+    "opinion_value",
+    "requirement_verbs",
+    "requirements",
+    "sentiment",
+    "stackoverflow_ner",
+    "story_points",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +307,7 @@ def how_to_get(task: Task) -> tuple[str, str]:
 
 def readers() -> list[str]:
     """Return the names of all readers."""
-    return sorted(module.name for module in pkgutil.iter_modules(imports.__path__))
+    return sorted([*(module.name for module in pkgutil.iter_modules(imports.__path__)), *_OF_SELU])
 
 
 def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]:
@@ -309,7 +318,8 @@ def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[st
     if name not in readers():
         raise unknown_name("reader", name, readers(), where=task.name)
     read: Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
-    read = import_module(f"{imports.__name__}.{name}").read
+    package = "goldpan.papers.selu" if name in _OF_SELU else imports.__name__
+    read = import_module(f"{package}.{name}").read
     return read
 
 

@@ -13,10 +13,17 @@ from importlib import import_module
 from goldpan.core.registry import Registry
 from goldpan.reproduce.context import Compute
 
+_OF_PAPERS = {
+    "built-datasets": "goldpan.papers.faun_eval.built_datasets",
+    "ecser-steps": "goldpan.papers.ecser.ecser_steps",
+    "issue-solving-runs": "goldpan.papers.faun_eval.issue_solving_runs",
+    "requirement-sets": "goldpan.papers.ecser.requirement_sets",
+}
+
 
 def _modules() -> Mapping[str, str]:
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name.replace("_", "-"): name for name in names}
+    return {**{name.replace("_", "-"): f"{__name__}.{name}" for name in names}, **_OF_PAPERS}
 
 
 COMPUTATIONS = Registry("computation", _modules)
@@ -24,5 +31,5 @@ COMPUTATIONS = Registry("computation", _modules)
 
 def find_computation(name: str) -> Compute:
     """Return the computation of that name; raises `UsageError` that lists those there are."""
-    compute: Compute = import_module(f"{__name__}.{COMPUTATIONS.find(name)}").compute
+    compute: Compute = import_module(COMPUTATIONS.find(name)).compute
     return compute

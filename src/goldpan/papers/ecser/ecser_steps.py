@@ -23,8 +23,8 @@ from goldpan.evaluation.statistics.assumptions import check_assumptions
 from goldpan.evaluation.statistics.effects import cohen_d, magnitude
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.omnibus import anova, friedman
+from goldpan.papers.ecser.classifier_counts import METRICS, Counted, Study, named, steps
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.classifier_counts import METRICS, Counted, Study, named, steps
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.recipe import TableRecipe
 from goldpan.reproduce.scores import parsed

@@ -19,7 +19,6 @@ from pydantic import BaseModel, ConfigDict
 
 from goldpan.core.errors import DatasetError
 from goldpan.datasets.import_files import table_rows
-from goldpan.datasets.imports.requirements import relabelled
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Label, Task
 from goldpan.datasets.task_data import TaskData, task_data
@@ -29,8 +28,9 @@ from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.score_files import Part
 from goldpan.evaluation.stored import PREDICTIONS, TRAIN
+from goldpan.papers.ecser.classifier_counts import Counted, Study, steps
+from goldpan.papers.selu.requirements import relabelled
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.classifier_counts import Counted, Study, steps
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content
 from goldpan.reproduce.models import find_models

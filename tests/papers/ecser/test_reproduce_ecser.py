@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.datasets.imports.requirements import relabelled
+from goldpan.papers.selu.requirements import relabelled
 from tests.invoking import invoke
 from tests.places import DATA
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.imports import (
+from goldpan.datasets.registry import find_task
+from goldpan.papers.selu import (
     requirement_verbs,
     requirements,
     stackoverflow_ner,
     story_points,
 )
-from goldpan.datasets.registry import find_task
 
 HEADER = "ProjectID,RequirementText,Class,IsFunctional,IsQuality\n"
 

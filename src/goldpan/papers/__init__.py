@@ -1,0 +1,1 @@
+"""Papers that Goldpan reproduces, each a user of the door in `goldpan.plugins`."""

@@ -1,0 +1,1 @@
+"""ECSER: evaluating classifiers in software engineering research."""

@@ -1,0 +1,1 @@
+"""FAUN-Eval: language models on question answering, fault localization and code edit."""

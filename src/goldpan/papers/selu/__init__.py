@@ -1,0 +1,1 @@
+"""SELU: large language models on 17 non-code tasks of software engineering."""
