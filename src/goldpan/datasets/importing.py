@@ -47,15 +47,7 @@ SEED = 42
 """Of splits, as in SELU."""
 _PROJECT = "repo:"
 _MOST_MISSING = 8
-_OF_SELU = (
-    "classes_by_file",
-    "opinion_value",
-    "requirement_verbs",
-    "requirements",
-    "sentiment",
-    "stackoverflow_ner",
-    "story_points",
-)
+_OF_SELU = ("requirement_verbs", "stackoverflow_ner")
 
 
 @dataclass(frozen=True, slots=True)

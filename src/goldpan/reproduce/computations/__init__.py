@@ -15,7 +15,7 @@ from goldpan.reproduce.context import Compute
 
 _OF_PAPERS = {
     "built-datasets": "goldpan.papers.faun_eval.built_datasets",
-    "ecser-steps": "goldpan.papers.ecser.ecser_steps",
+    "ecser-steps": "goldpan.papers.ecser.steps",
     "issue-solving-runs": "goldpan.papers.faun_eval.issue_solving_runs",
     "requirement-sets": "goldpan.papers.ecser.requirement_sets",
 }
