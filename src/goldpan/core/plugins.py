@@ -40,7 +40,6 @@ Kind = Literal[
     "importer",
     "metric",
     "model",
-    "plan",
     "profile",
     "prompt rule",
     "protocol",

@@ -11,10 +11,8 @@ register(
     Files("profile", _HERE / "profiles"),
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),
-    Files("plan", _HERE / "plans"),
-    Part(
-        "computation",
-        "issue-solving-runs",
-        "goldpan.reproduce.computations.issue_solving_runs:compute",
+    *(
+        Part("computation", name.replace("_", "-"), f"goldpan.papers.faun_eval.{name}:compute")
+        for name in ("built_datasets", "issue_solving_runs")
     ),
 )

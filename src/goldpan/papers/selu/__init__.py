@@ -5,19 +5,11 @@ from pathlib import Path
 from goldpan.plugins import Files, Part, register
 
 _HERE = Path(__file__).parent
-_READERS = (
-    "classes_by_file",
-    "opinion_value",
-    "requirement_verbs",
-    "requirements",
-    "sentiment",
-    "stackoverflow_ner",
-    "story_points",
-)
+_READERS = ("requirement_verbs", "stackoverflow_ner")
 
 register(
     Files("task", _HERE / "tasks"),
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),
-    *(Part("importer", name, f"goldpan.datasets.imports.{name}:read") for name in _READERS),
+    *(Part("importer", name, f"goldpan.papers.selu.{name}:read") for name in _READERS),
 )

@@ -7,10 +7,10 @@ first two are the annotation. A row is a post, and the three files are the offic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.import_files import open_text, stem_of
@@ -19,14 +19,15 @@ from goldpan.datasets.task import Task
 _QUESTION, _ANSWER, _ADDRESS = "Question_ID", "Answer_to_Question_ID", "Question_URL"
 _SPLITS = {"train": "train", "dev": "validation", "test": "test"}
 _OUTSIDE = "O"
+_Sentence = list[tuple[str, str]]
+"""Words with their tags."""
 
 
 @dataclass(slots=True)
 class _Post:
     question: str
     position: int
-    tokens: list[str] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
+    words: _Sentence = field(default_factory=list)
 
 
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
@@ -40,24 +41,23 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
         if part not in _SPLITS:
             raise UsageError(
                 f"{path} is named after none of the splits",
-                "Name it stackoverflow_train.txt, stackoverflow_dev.txt or stackoverflow_test.txt",
+                f"Give the files under their authors' names: {', '.join(task.source.files)}",
             )
-        with open_text(path) as lines:
-            for number, post in enumerate(_posts(lines, path, task.settings["kinds"]), 1):
-                yield {
-                    "id": f"{task.name}:{part}:{number:04}",
-                    "document": post.question,
-                    "position": post.position,
-                    "partition": _SPLITS[part],
-                    "source": f"{path.name}:{number}",
-                    "tokens": post.tokens,
-                    "tags": post.tags,
-                }
+        for number, post in enumerate(_posts(task, path), 1):
+            yield {
+                "id": f"{task.name}:{part}:{number:04}",
+                "document": post.question,
+                "position": post.position,
+                "partition": _SPLITS[part],
+                "source": f"{path.name}:{number}",
+                "tokens": [word for word, _ in post.words],
+                "tags": [tag for _, tag in post.words],
+            }
 
 
-def _posts(lines: IO[str], path: Path, kinds: Mapping[str, str]) -> Iterator[_Post]:
+def _posts(task: Task, path: Path) -> Iterator[_Post]:
     post: _Post | None = None
-    for sentence in _sentences(lines, path):
+    for sentence in _sentences(task, path):
         first = sentence[0][0]
         if first in (_QUESTION, _ANSWER):
             if post:
@@ -67,34 +67,37 @@ def _posts(lines: IO[str], path: Path, kinds: Mapping[str, str]) -> Iterator[_Po
             post = _Post(question, post.position + 1 if post and follows else 0)
         elif first != _ADDRESS:
             if post is None:
-                raise DatasetError(f"{path} begins with no {_QUESTION}", "Fetch the file again")
-            for word, tag in sentence:
-                post.tokens.append(word)
-                post.tags.append(_tag(tag, kinds, path))
+                raise _refusal(task, f"{path} begins with no {_QUESTION}")
+            post.words += sentence
     if post:
         yield post
 
 
-def _sentences(lines: IO[str], path: Path) -> Iterator[list[tuple[str, str]]]:
-    sentence: list[tuple[str, str]] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            if sentence:
+def _sentences(task: Task, path: Path) -> Iterator[_Sentence]:
+    sentence: _Sentence = []
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                word, *others = line.rstrip("\n").split("\t")
+                sentence.append((word, _tag(task, f"{path}, line {number}", others)))
+            elif sentence:
                 yield sentence
-            sentence = []
-            continue
-        fields = line.rstrip("\n").split("\t")
-        if len(fields) < 2:
-            raise DatasetError(f"{path}, line {number}: a word has no tag", "Fetch the file again")
-        sentence.append((fields[0], fields[1].strip()))
+                sentence = []
     if sentence:
         yield sentence
 
 
-def _tag(tag: str, kinds: Mapping[str, str], path: Path) -> str:
-    if tag == _OUTSIDE:
-        return tag
+def _tag(task: Task, where: str, fields: Sequence[str]) -> str:
+    if not fields:
+        raise _refusal(task, f"{where}: a word has no tag")
+    tag = fields[0].strip()
     prefix, dash, kind = tag.partition("-")
-    if not dash or prefix not in ("B", "I"):
-        raise DatasetError(f"{path}: {tag[:80]!r} is not a tag", "Fetch the file again")
+    if tag != _OUTSIDE and (not dash or prefix not in ("B", "I")):
+        raise _refusal(task, f"{where}: {tag[:80]!r} is not a tag")
+    kinds = task.settings["kinds"]
     return f"{prefix}-{kinds[kind]}" if kind in kinds else _OUTSIDE
+
+
+def _refusal(task: Task, problem: str) -> DatasetError:
+    source = task.source
+    return DatasetError(problem, f"Get the file of {source.title} again: {source.url}")

@@ -15,7 +15,7 @@ from goldpan.evaluation.statistics.intervals import mean_interval
 from goldpan.evaluation.statistics.scores import Floats
 from goldpan.evaluation.statistics.tiers import agreement
 from goldpan.report.comparison.plots import decision_plot, interval_plot, posterior_plot
-from tests.selu_tables import (
+from tests.papers.selu.selu_tables import (
     KIT_DECISIONS,
     TABLE_3,
     TABLE_4,

@@ -1,4 +1,4 @@
-"""The readers of single sources: requirements, story points, tagged posts, specifications."""
+"""The readers of what is no table: tagged posts and specifications."""
 
 from __future__ import annotations
 
@@ -7,59 +7,13 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.imports import (
-    requirement_verbs,
-    requirements,
-    stackoverflow_ner,
-    story_points,
-)
 from goldpan.datasets.registry import find_task
-
-HEADER = "ProjectID,RequirementText,Class,IsFunctional,IsQuality\n"
+from goldpan.papers.selu import requirement_verbs, stackoverflow_ner
 
 
 def written(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def test_requirements_are_cut_by_their_class(tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "promise-reclass.csv",
-        HEADER + "1,'It shall, at once, beep.',F,1,0\n11,It won't slow down.',PE,1,1\n\n",
-    )
-    rows = list(requirements.read(find_task("requirement_type"), [path]))
-    assert [(row["text"], row["label"]) for row in rows] == [
-        ("It shall, at once, beep.", "functional"),
-        ("It won't slow down.", "non-functional"),
-    ]
-    assert [row["repo"] for row in rows] == ["project 1", "project 11"]
-
-
-def test_another_file_is_no_file_of_requirements(tmp_path: Path) -> None:
-    task = find_task("requirement_type")
-    with pytest.raises(DatasetError, match=r"begins with 'a,b', not with 'ProjectID"):
-        list(requirements.read(task, [written(tmp_path / "a.csv", "a,b\n")]))
-    with pytest.raises(DatasetError, match="requirement 1: the row does not have five fields"):
-        list(requirements.read(task, [written(tmp_path / "a.csv", HEADER + "1,x,F\n")]))
-
-
-def test_story_points_come_project_by_project(tmp_path: Path) -> None:
-    task = find_task("story_points")
-    header = "issuekey,title,description,storypoint\n"
-    paths = [
-        written(tmp_path / "mesos.csv", header + "M-1,a,b,3\n"),
-        written(tmp_path / "storypoints_usergrid.csv", header + "U-1,c,d,0.5\n"),
-    ]
-    rows = list(story_points.read(task, paths))
-    assert [(row["id"], row["repo"], row["value"]) for row in rows] == [
-        ("story_points:mesos:1", "mesos", 3.0),
-        ("story_points:usergrid:1", "usergrid", 0.5),
-    ]
-    with pytest.raises(UsageError, match="second file of mesos"):
-        list(story_points.read(task, [paths[0], paths[0]]))
-    with pytest.raises(UsageError, match=r"none of the projects\. They are appceleratorstudio"):
-        list(story_points.read(task, [written(tmp_path / "other.csv", header)]))
 
 
 POSTS = (
@@ -89,7 +43,11 @@ def test_posts_come_with_merged_kinds(tmp_path: Path) -> None:
     [
         ("stackoverflow_all.txt", POSTS, "none of the splits"),
         ("stackoverflow_dev.txt", "use\tO\n\n", "begins with no Question_ID"),
-        ("stackoverflow_dev.txt", POSTS.replace("B-Licence", "Licence"), "'Licence' is not a tag"),
+        (
+            "stackoverflow_dev.txt",
+            POSTS.replace("B-Licence", "Licence"),
+            r"line 12: 'Licence' is not a tag\. Get the file of StackOverflowNER",
+        ),
         ("stackoverflow_dev.txt", POSTS + "x\n", "line 20: a word has no tag"),
     ],
 )

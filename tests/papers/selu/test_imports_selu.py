@@ -23,6 +23,7 @@ OPINIONS: list[list[str | float]] = [
     [1.0, "1:2", '"It is fast, and its pages help."', "p", "[\"'Performance'\", \"'Others'\"]"],
     [2.0, "2:1", '"It hangs."', "n", "[u\"'Bug'\"]"],
 ]
+HEADER = "ProjectID,RequirementText,Class,IsFunctional,IsQuality\n"
 
 
 def rows_of(task: str, *paths: Path) -> list[dict[str, Any]]:
@@ -65,7 +66,7 @@ def test_a_row_of_the_other_class_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "gh_civil.csv", "quotation,quotation_code\nWhat a mess.,uncivil\n")
     with pytest.raises(DatasetError, match="row 1, is uncivil, and the file's name says civil"):
         rows_of("incivility", path)
-    with pytest.raises(UsageError, match="mails is named after none of the classes"):
+    with pytest.raises(UsageError, match=r"mails\.csv has not the name of .*lkml_civil\.csv"):
         rows_of("incivility", written(tmp_path / "mails.csv", "quotation\nx\n"))
     with pytest.raises(DatasetError, match="has no column 'quotation'"):
         rows_of("incivility", written(tmp_path / "lkml_civil.csv", "sentence\nx\n"))
@@ -111,7 +112,7 @@ def test_a_code_that_is_no_aspect_is_named(tmp_path: Path) -> None:
     pytest.importorskip("xlrd")
     path = tmp_path / "opinions.xls"
     path.write_bytes(xls([*OPINIONS, [3.0, "3:1", "x", "o", "[\"'Speed'\"]"]]))
-    with pytest.raises(DatasetError, match="row 4: 'Speed' is not an aspect of review_aspect"):
+    with pytest.raises(DatasetError, match=r"row 4: 'Speed' is not a label of .*giasuddin"):
         rows_of("review_aspect", path)
     path.write_bytes(b"\xd0\xcf\x11\xe0 broken")
     with pytest.raises(DatasetError, match=r"opinions\.xls cannot be read"):
@@ -136,9 +137,9 @@ def test_sentiment_has_three_forms(tmp_path: Path) -> None:
     ]
     assert [row["text"] for row in rows[3:5]] == ["No, never.", "Line 3"]
     assert len({row["id"] for row in rows}) == 8
-    with pytest.raises(DatasetError, match="has no known layout"):
+    with pytest.raises(DatasetError, match="has no layout that sentiment knows; it has a, b"):
         rows_of("sentiment", written(tmp_path / "x.csv", "a,b\n1,2\n"))
-    with pytest.raises(DatasetError, match="'3' is not a sentiment"):
+    with pytest.raises(DatasetError, match="'3' is not a label of sentiment"):
         rows_of("sentiment", written(tmp_path / "y.csv", "text,oracle\nx,3\n"))
 
 
@@ -195,19 +196,59 @@ def test_requirements_in_the_form_of_promise(tmp_path: Path) -> None:
     ]
 
 
-def test_classes_of_requirements_are_never_guessed(tmp_path: Path) -> None:
-    header = "ProjectID,RequirementText,Class,IsFunctional,IsQuality\n"
-    path = written(tmp_path / "promise-reclass.csv", header + "1,'It logs.',F ,1,0\r\n")
-    assert [row["label"] for row in rows_of("requirement_type", path)] == ["functional"]
-    written(path, header + "1,'It logs.',f,1,0\n")
-    with pytest.raises(DatasetError, match="requirement 1: 'f' is not a class of PROMISE NFR"):
+def test_requirements_are_cut_by_their_class(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "promise-reclass.csv",
+        HEADER + "1,'It shall, at once, beep.',F,1,0\n11,It won't slow down.',PE,1,1\n\n",
+    )
+    rows = rows_of("requirement_type", path)
+    assert [(row["text"], row["label"]) for row in rows] == [
+        ("It shall, at once, beep.", "functional"),
+        ("It won't slow down.", "non-functional"),
+    ]
+    assert [row["repo"] for row in rows] == ["project 1", "project 11"]
+
+
+def test_another_file_is_no_file_of_requirements(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", "a,b\n1,2\n")
+    with pytest.raises(DatasetError, match=r"no layout that requirement_type knows; it has a, b"):
+        rows_of("requirement_type", path)
+    written(path, HEADER + "1,x,F\n")
+    with pytest.raises(DatasetError, match="line 2: the row does not have the 5 fields"):
         rows_of("requirement_type", path)
 
 
-@pytest.mark.parametrize("codes", ["Bug", "['Bug', Others]", "[\"'Bug and more'\"]"])
+def test_story_points_come_project_by_project(tmp_path: Path) -> None:
+    header = "issuekey,title,description,storypoint\n"
+    paths = [
+        written(tmp_path / "mesos.csv", header + "M-1,a,b,3\n"),
+        written(tmp_path / "storypoints_usergrid.csv", header + "U-1,c,d,0.5\n"),
+    ]
+    rows = rows_of("story_points", *paths)
+    assert [(row["id"], row["repo"], row["value"]) for row in rows] == [
+        ("story_points:mesos:1", "mesos", 3.0),
+        ("story_points:usergrid:1", "usergrid", 0.5),
+    ]
+    with pytest.raises(UsageError, match="second file with rows such as story_points:mesos:1"):
+        rows_of("story_points", paths[0], paths[0])
+    with pytest.raises(UsageError, match=r"other\.csv has not the name of .*aptanastudio\.csv"):
+        rows_of("story_points", written(tmp_path / "other.csv", header))
+
+
+def test_classes_of_requirements_are_never_guessed(tmp_path: Path) -> None:
+    path = written(tmp_path / "promise-reclass.csv", HEADER + "1,'It logs.',F ,1,0\r\n")
+    assert [row["label"] for row in rows_of("requirement_type", path)] == ["functional"]
+    written(path, HEADER + "1,'It logs.',f,1,0\n")
+    with pytest.raises(
+        DatasetError, match=r"row 1: 'f' is not a label of .*PROMISE NFR is published"
+    ):
+        rows_of("requirement_type", path)
+
+
+@pytest.mark.parametrize("codes", ["Bug Others", "['Bug', Others]", "[\"'Bug and more'\"]"])
 def test_codes_that_cannot_be_read_are_not_dropped(tmp_path: Path, codes: str) -> None:
     path = written(tmp_path / "opinions.tsv", f"thread\tsent\tcodes\n1\tIt hangs.\t{codes}\n")
-    with pytest.raises(DatasetError, match=r"row 1: .* is not an aspect of review_aspect"):
+    with pytest.raises(DatasetError, match=r"row 1: .* is not a label of review_aspect"):
         rows_of("review_aspect", path)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,20 @@ import pyarrow as pa
 
 from goldpan.core.errors import DatasetError
 from goldpan.core.parquet import count_rows, read_table
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
+from goldpan.papers.faun_eval.dataset_gaps import dataset_gaps
 from goldpan.reproduce.cells import Outcome, State
 from goldpan.reproduce.context import Context
-from goldpan.reproduce.dataset_gaps import dataset_gaps
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.workspaces import workspaces, written_plan
+from goldpan.reproduce.workspaces import workspaces
 
 _DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
 _PREFIX = "faun-eval-"
 _RULES = "faun-eval"
 _AT_LEAST = ("entries", "fix pairs")
 """Rows of which the paper prints rough numbers, so that more is as much."""
+_PLANS = files("goldpan.papers.faun_eval") / "plans"
 _SPLITS = ("train", "validation", "test")
 
 
@@ -52,7 +54,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
             for column in table.columns:
                 yield _outcome(table, row, column, facts[column], directory, gaps)
         return
-    plan = written_plan(context)
+    plan = _written_plan(context)
     remedy = "give one with --workspace or --data"
     if plan is not None:
         remedy = (
@@ -115,3 +117,18 @@ def _rows(directory: Path) -> pa.Table:
     if not parts:
         raise DatasetError(f"{directory} holds no rows", "Build it again")
     return pa.concat_tables(parts)
+
+
+def _written_plan(context: Context) -> Path | None:
+    """Return the plan that makes the paper's data, written where it is not; None without one.
+
+    It lies where the paper's results do, and is never written over: people change theirs.
+    """
+    shipped = _PLANS / f"{context.recipe.name}.toml"
+    if not shipped.is_file():
+        return None
+    path = context.directory / shipped.name
+    if not path.exists():
+        make_directory(path.parent)
+        write_whole(path, shipped.read_bytes())
+    return path

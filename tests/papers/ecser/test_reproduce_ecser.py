@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.datasets.imports.requirements import relabelled
+from goldpan.papers.ecser.requirement_sets import requirements
+from goldpan.reproduce.catalogue import find_recipe
+from goldpan.reproduce.data import FoundFile
 from tests.invoking import invoke
 from tests.places import DATA
 
@@ -104,7 +106,7 @@ def test_counts_of_other_names_are_a_problem(
     assert problem in tables["13"]["problems"][0]
 
 
-def requirements(folder: Path) -> Path:
+def requirement_files(folder: Path) -> Path:
     """Write a training set and one external set."""
     folder.mkdir()
     rows = [
@@ -123,7 +125,7 @@ def requirements(folder: Path) -> Path:
 
 
 def test_baselines_are_trained_on_promise_and_tested_on_external_sets(tmp_path: Path) -> None:
-    data = requirements(tmp_path / "data")
+    data = requirement_files(tmp_path / "data")
     where = ("--data", data, "--workspace", tmp_path / "w")
     code, tables = run("--table", "7", "--table", "9", *where)
     assert code == 3, "other sets are missing"
@@ -155,8 +157,11 @@ def test_requirements_of_another_layout_are_refused(
 ) -> None:
     path = tmp_path / "set.csv"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(DatasetError, match=message):
-        list(relabelled(path))
+    file = FoundFile(find_recipe("ecser").file("leeds"), path, "", "differs")
+    with pytest.raises(
+        DatasetError, match=rf"set\.csv.*{message}.*explainable-re/RE-2019-Materials"
+    ):
+        list(requirements(file))
 
 
 @pytest.mark.real_data
@@ -186,4 +191,4 @@ def test_labels_without_texts_give_sizes(tmp_path: Path) -> None:
     assert counted["ESA", "Size"]["state"] == "untested"
     labels.write_text("ProjectID;RequirementText;IsFunctional;IsQuality\n2;;;1\n", "utf-8")
     _, tables = run(*where)
-    assert "ds2.csv, row 1: the labels are '', '1'" in tables["7"]["problems"][0]
+    assert "ds2.csv, requirement 1: '' is neither 0 nor 1" in tables["7"]["problems"][0]
