@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from goldpan.annotation.studio import rows
+from goldpan.annotation.studio.rows import SENTENCE, SENTENCE_TEXT
 from goldpan.annotation.studio.forms import Form
 
 _FOLDER = Path(__file__).parent / "form_files"
@@ -10,7 +10,7 @@ _FOLDER = Path(__file__).parent / "form_files"
 
 def _form(language: str) -> Form:
     name = f"code-comment-{language}"
-    readings = (rows.SENTENCE, rows.SENTENCE_TEXT)
+    readings = (SENTENCE, SENTENCE_TEXT)
     return Form(name, readings, "categories", language=language, file=_FOLDER / f"{name}.xml")
 
 
