@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from math import inf
 
 from goldpan.annotation.review.items import find_injection
-from goldpan.builders.tree import parse_tree
+from goldpan.builders.fault_localization import parse_tree
 from goldpan.code.edits.headings import find_path
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
