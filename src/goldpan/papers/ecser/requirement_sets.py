@@ -29,12 +29,10 @@ from goldpan.evaluation.score_files import Part
 from goldpan.evaluation.stored import PREDICTIONS, TRAIN
 from goldpan.papers.ecser.steps import Counted, Study, cells_of
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context, runs_models
+from goldpan.reproduce.context import Context, parsed, runs_models
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content
-from goldpan.reproduce.models import find_models
+from goldpan.reproduce.models import find_models, run_of
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.recipe_runs import run_of
-from goldpan.reproduce.scores import parsed
 
 _TASKS: Mapping[str, str] = {"isF": "functional", "isQ": "quality"}
 _PARTS: Mapping[str, Part] = {"Training": "train", "Test": "test"}

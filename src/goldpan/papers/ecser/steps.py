@@ -29,9 +29,8 @@ from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.omnibus import anova, friedman
 from goldpan.evaluation.statistics.scores import Floats
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.scores import parsed
 
 METRICS = ("Precision", "Recall", "F1")
 _PARTS: Mapping[str, Part] = {"Training": "train", "Validation": "validation", "Tests": "test"}

@@ -20,9 +20,8 @@ from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 from goldpan.papers.faun_eval.dataset_gaps import dataset_gaps
 from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, workspaces
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.workspaces import workspaces
 
 _DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
 _PREFIX = "faun-eval-"

@@ -29,11 +29,9 @@ from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.task_input import built_family, input_lengths, scored_input
 from goldpan.papers.faun_eval.dataset_gaps import dataset_gaps
 from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed, workspaces
+from goldpan.reproduce.models import model_of
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.recipe_runs import model_of
-from goldpan.reproduce.scores import parsed
-from goldpan.reproduce.workspaces import workspaces
 
 _TASKS = {"QA": "qa", "FL": "fault_localization", "CE": "code_edit"}
 _METRICS = {

@@ -20,9 +20,8 @@ from goldpan.builders.crosscode.prompt_table import TRAIN_CAP
 from goldpan.evaluation.runs import Run
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.computations.crosscode_runs import METRICS, mean_scores, split_runs
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.scores import parsed
 
 Curve = Mapping[str, Mapping[str, float]]
 """Scores by metric, by the name of a point, in order."""
