@@ -27,7 +27,7 @@ from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.score_files import Part
 from goldpan.evaluation.stored import PREDICTIONS, TRAIN
-from goldpan.papers.ecser.steps import Counted, Study, cells_of
+from goldpan.papers.ecser.steps import Counted, CountTable, cells_of
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context, parsed, runs_models
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content
@@ -149,7 +149,7 @@ def _baselines(
             result = run_of(context, data, model, protocol)
             if result is not None:
                 counted += _counted(result, name, model.title)
-    for (row, column), value in cells_of(Study(tuple(counted)), _PARTS).items():
+    for (row, column), value in cells_of(CountTable(tuple(counted)), _PARTS).items():
         if row in table.own and column in table.columns:
             notes = (
                 train_content

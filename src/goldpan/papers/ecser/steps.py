@@ -57,7 +57,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     yield from _tests(context, table, study)
 
 
-def _read(context: Context, settings: _Settings) -> Study:
+def _read(context: Context, settings: _Settings) -> CountTable:
     file = context.file(settings.file)
     held = read_scores(file.path)
     if held.layout != "counts":
@@ -92,10 +92,10 @@ def _read(context: Context, settings: _Settings) -> Study:
             "which are none of the paper's tasks",
             f"Call them {', '.join(tasks)} in the column task",
         )
-    return Study(tuple(counted), settings.undefined)
+    return CountTable(tuple(counted), settings.undefined)
 
 
-def _check_names(path: Path, table: TableRecipe, study: Study) -> None:
+def _check_names(path: Path, table: TableRecipe, study: CountTable) -> None:
     """Raise `EvaluationError` where the table has none of the file's classifiers."""
     words = {word for name in (*table.rows, *table.columns) for word in name.split()}
     models = sorted({row.model for row in study.counted})
@@ -106,7 +106,7 @@ def _check_names(path: Path, table: TableRecipe, study: Study) -> None:
         )
 
 
-def _tests(context: Context, table: TableRecipe, study: Study) -> Iterator[Outcome]:
+def _tests(context: Context, table: TableRecipe, study: CountTable) -> Iterator[Outcome]:
     """Yield S10: the omnibus test that the values allow, and the effects of pairs."""
     pairs = [tuple(name.split(" vs ")) for name in table.columns if name.count(" vs ") == 1]
     pairs = [pair for pair in pairs if not pair[1].endswith(" magnitude")]
@@ -147,7 +147,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Study:
+class CountTable:
     """All counts of one or more tasks and classifiers."""
 
     counted: tuple[Counted, ...]
@@ -201,7 +201,7 @@ def named(task: str, rest: str) -> str:
     return f"{task} {rest}" if task else rest
 
 
-def cells_of(study: Study, parts: Mapping[str, Part]) -> dict[tuple[str, str], float | str]:
+def cells_of(study: CountTable, parts: Mapping[str, Part]) -> dict[tuple[str, str], float | str]:
     """Return the steps S6 to S8 as cells, by row and column.
 
     S6: rows are a part's title and the classifier, columns the task and TP, FP, TN or FN. S7 and
@@ -226,7 +226,9 @@ def cells_of(study: Study, parts: Mapping[str, Part]) -> dict[tuple[str, str], f
     return cells
 
 
-def _performance(study: Study, task: str, model: str, metric: str) -> dict[str, float | str | None]:
+def _performance(
+    study: CountTable, task: str, model: str, metric: str
+) -> dict[str, float | str | None]:
     train, validation, test = (
         study.values(task, model, part, metric) for part in ("train", "validation", "test")
     )
