@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from docs.generate.markdown import page, table
-from goldpan.builders.crosscode.family import CROSSCODE
+from goldpan.papers.crosscodebench.family import CROSSCODE
 from goldpan.builders.recipes import RECIPES
 from goldpan.core import schemas
 from goldpan.core.schemas import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, get_args
 
@@ -14,7 +14,6 @@ from goldpan.core.errors import UsageError
 from goldpan.core.plugins import names_of
 from goldpan.core.registry import unknown_name
 from goldpan.core.suggest import choices, suggested
-from goldpan.operations.crosscode import Crosscode
 from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
@@ -176,11 +175,6 @@ class Build(Group):
         "issue-resolution",
         "Build issues with their fixes and the tests that can verify them, as SWE-bench has them.",
     )
-
-    @cached_property
-    def crosscode(self) -> Crosscode:
-        """Tasks as text-to-text, and splits that evaluate on unseen tasks."""
-        return Crosscode(self.lab)
 
     def _request(
         self,

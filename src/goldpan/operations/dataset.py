@@ -97,7 +97,8 @@ class Dataset(Result):
     def plain(self) -> dict[str, Any]:
         """Return what was built, or else what there is, as plain data."""
         if self.built is not None:
-            return self.built.plain()
+            built: dict[str, Any] = self.built.plain()
+            return built
         return {
             "directory": str(self.path),
             "family": self.family,

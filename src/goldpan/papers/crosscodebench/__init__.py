@@ -5,7 +5,7 @@ from pathlib import Path
 from goldpan.plugins import Builder, Command, Files, Part, register
 
 _HERE = Path(__file__).parent
-_OPERATIONS = "goldpan.operations.crosscode:Crosscode"
+_OPERATIONS = "goldpan.papers.crosscodebench.operations:Crosscode"
 _COMMANDS = {
     "export": "--all",
     "import": "tasks",
@@ -23,7 +23,7 @@ register(
         Part(
             "computation",
             f"crosscode-{name}",
-            f"goldpan.reproduce.computations.crosscode_{name}:compute",
+            f"goldpan.papers.crosscodebench.table_{name}:compute",
         )
         for name in _COMPUTATIONS
     ),
@@ -34,7 +34,7 @@ register(
         group=_OPERATIONS,
         reads="tasks",
         finders={
-            "split": "goldpan.builders.crosscode.splits:find_shipped_split",
+            "split": "goldpan.papers.crosscodebench.splits:find_shipped_split",
             "method": "goldpan.datasets.prompt_methods:find_method",
         },
         unscored="Import prompts with goldpan build crosscode import, and name their task in task",
