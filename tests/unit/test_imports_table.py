@@ -179,7 +179,9 @@ def test_a_file_is_read_by_the_first_layout_that_fits(tmp_path: Path) -> None:
     named.write_text("title,body,kind\nx,y,W\n", encoding="utf-8")
     with pytest.raises(DatasetError, match="row 1, is W, and the file's name says B"):
         list(table.read(task, [named]))
-    with pytest.raises(UsageError, match=r"has not the name of a file of Toy issues.*toy\.csv"):
+    with pytest.raises(
+        UsageError, match=r"does not have the name of a file of Toy issues.*toy\.csv"
+    ):
         list(table.read(task, [tmp_path / "toy.csv"]))
     with pytest.raises(UsageError, match="second file with rows such as toy_issues:plain"):
         list(table.read(task, [plain, plain]))

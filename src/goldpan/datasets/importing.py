@@ -30,6 +30,7 @@ from goldpan.datasets.corrections import Corrections, corrected_batches, correct
 from goldpan.datasets.date_neighbors import DateSignal, date_signal
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.imports.table import published
 from goldpan.datasets.licenses import spdx
 from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.overlap import Overlap, find_overlap
@@ -361,7 +362,10 @@ def _check(task: Task, row: Mapping[str, Any], labels: Sequence[str]) -> None:
     if task.labels and (unknown := set(labels) - set(task.label_names)):
         problem = f"has the label {min(unknown)!r}, which {task.name} has not"
     if problem:
-        raise DatasetError(f"{row['id']} {problem}", f"Give the files from {task.source.url}")
+        raise DatasetError(
+            f"{row['id']} {problem}",
+            f"Give the files as their authors publish them{published(task)}",
+        )
 
 
 def _keys(row: Mapping[str, Any], labels: Sequence[str]) -> Iterator[str]:

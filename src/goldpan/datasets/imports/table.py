@@ -139,9 +139,10 @@ def open_table(task: Task, layouts: Sequence[Layout], path: Path) -> Opened:
         if (match := re.fullmatch(layout.file or "(?s:.*)", stem)) is not None
     ]
     if not named:
+        names = ", ".join(task.source.files) or " or ".join(layout.file for layout in layouts)
         raise UsageError(
-            f"{path} has not the name of a file of {task.source.title}",
-            f"Give the files under their authors' names: {', '.join(task.source.files)}",
+            f"{path} does not have the name of a file of {task.source.title}",
+            f"Give the files under their authors' names: {names}",
         )
     rows = table_rows(path, named[0][0].unquoted)
     first = next(rows, None)
@@ -183,7 +184,9 @@ def _row(table: Opened, number: int, row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": table.id(number),
         "repo": table.facts.get("repo") or _repo(_filled(layout.repo, row)),
-        "created_at": _moment(row.get(layout.created_at) if layout.created_at else None, where),
+        "created_at": _moment(
+            task, row.get(layout.created_at) if layout.created_at else None, where
+        ),
         "document": _text(row.get(layout.document) if layout.document else None) or None,
         "partition": _partition(layout, path),
         "source": f"{path.name}:{number}" + (f" ({name})" if name else ""),
@@ -222,10 +225,10 @@ def _target(table: Opened, row: Mapping[str, Any], where: str) -> Any:
     task, layout = table.task, table.layout
     match task.type:
         case "regression":
-            return _number(row[layout.target[0]], where)
+            return _number(task, row[layout.target[0]], where)
         case "multi-label" if len(layout.target) > 1:
             named = zip(layout.target, task.label_names, strict=True)
-            return [label for column, label in named if _marked(row[column], column, where)]
+            return [label for column, label in named if _marked(task, row[column], column, where)]
         case "multi-label":
             parts = _listed(_text(row[layout.target[0]]).strip(), layout.separator)
             return [label_of(task, layout, part, where) for part in parts]
@@ -269,33 +272,35 @@ def label_of(task: Task, layout: Layout, written: str, where: str) -> str:
     return label
 
 
-def _marked(value: Any, column: str, where: str) -> bool:
+def _marked(task: Task, value: Any, column: str, where: str) -> bool:
     text = _text(value).strip().lower()
     if text not in _YES | _NO:
         raise DatasetError(
             f"{where}: {column} holds {text[:80]!r}, which is neither 1 nor 0",
-            "Correct the file, or name the right columns in the task's file",
+            f"Correct the file, or name the right columns in the task's file{published(task)}",
         )
     return text in _YES
 
 
-def _number(value: Any, where: str) -> float:
+def _number(task: Task, value: Any, where: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
         raise DatasetError(
-            f"{where}: {_text(value)[:80]!r} is not a number", "Fix that row of the file"
+            f"{where}: {_text(value)[:80]!r} is not a number",
+            f"Fix that row of the file{published(task)}",
         ) from None
 
 
-def _moment(value: Any, where: str) -> datetime | None:
+def _moment(task: Task, value: Any, where: str) -> datetime | None:
     if value is None or value == "":
         return None
     try:
         moment = value if isinstance(value, datetime) else _parsed(str(value))
     except ValueError:
         raise DatasetError(
-            f"{where}: {_text(value)[:80]!r} is not a time", "Fix that row of the file"
+            f"{where}: {_text(value)[:80]!r} is not a time",
+            f"Fix that row of the file{published(task)}",
         ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.core.errors import DatasetError, EvaluationError, UsageError
+from goldpan.core.errors import DatasetError, EvaluationError, UnknownNameError, UsageError
 from goldpan.datasets.task_data import TaskData
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.protocol import find_protocol
@@ -56,7 +56,7 @@ def runs(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> I
         with_cells = [model for model in models if model.name in cells]
         try:
             ready = prepared(context, task)
-        except (MissingFileError, DatasetError) as error:
+        except (MissingFileError, UnknownNameError, DatasetError) as error:
             for row, column in cells.values():
                 yield Outcome(row, column, None, "untested", error.problem)
             if isinstance(error, DatasetError):
@@ -133,7 +133,7 @@ def split_counts(
             continue
         try:
             ready = prepared(context, task)
-        except MissingFileError as error:
+        except (MissingFileError, UnknownNameError) as error:
             for column in chosen.columns:
                 yield Outcome(row, column, None, "untested", error.problem)
             continue
