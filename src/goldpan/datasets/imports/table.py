@@ -92,6 +92,7 @@ class Opened:
     path: Path
     facts: Mapping[str, str]
     """What the name of the file tells."""
+    partition: str | None
     rows: Iterator[dict[str, Any]]
 
     def id(self, number: int) -> str:
@@ -151,7 +152,8 @@ def open_table(task: Task, layouts: Sequence[Layout], path: Path) -> Opened:
         raise DatasetError(*_other_columns(task, path, first or {}, lacking))
     layout, match = named[lacking.index([])]
     facts = {"file": path.name, "stem": stem, **match.groupdict()}
-    return Opened(task, layout, path, facts, chain([first] if first else [], rows))
+    partition = next((one for one, part in layout.partitions.items() if part in path.name), None)
+    return Opened(task, layout, path, facts, partition, chain([first] if first else [], rows))
 
 
 def _other_columns(
@@ -160,7 +162,7 @@ def _other_columns(
     has = f"it has {', '.join(map(str, row))}"
     if len(lacking) == 1:
         return (
-            f"{path} has no column {', '.join(map(repr, lacking[0]))}; {has}",
+            f"{path} has no column {' and no '.join(map(repr, lacking[0]))}; {has}",
             f"Give the right file, or name its columns in the task's file{published(task)}",
         )
     forms = " or ".join(" and ".join(map(repr, missing)) for missing in lacking)
@@ -188,15 +190,11 @@ def _row(table: Opened, number: int, row: Mapping[str, Any]) -> dict[str, Any]:
             task, row.get(layout.created_at) if layout.created_at else None, where
         ),
         "document": _text(row.get(layout.document) if layout.document else None) or None,
-        "partition": _partition(layout, path),
+        "partition": table.partition,
         "source": f"{path.name}:{number}" + (f" ({name})" if name else ""),
         "text": _joined(layout, row),
         target_column(task.type).name: _target(table, row, where),
     }
-
-
-def _partition(layout: Layout, path: Path) -> str | None:
-    return next((split for split, part in layout.partitions.items() if part in path.name), None)
 
 
 def _columns(written: str) -> list[str]:
