@@ -43,9 +43,9 @@ class Registry(Generic[T]):
         return dict(sorted(items, key=self.order) if self.order else items)
 
     def names(self) -> list[str]:
-        """Return all names; what only plugins' places are known of is not imported."""
+        """Return all names in order; parts of plugins are imported only to sort by them."""
         others = self.load()
-        return [*others, *self._names(others)]
+        return list(self.entries()) if self.order else [*others, *self._names(others)]
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.entries().values())

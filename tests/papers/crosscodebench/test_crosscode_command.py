@@ -146,7 +146,7 @@ def test_numbers_stay(workspace: Workspace, tmp_path: Path) -> None:
     own = workspace.root / "tasks"
     own.mkdir()
     shipped = find_task("issue_type")
-    source = files("goldpan.datasets") / "tasks" / "issue_type.toml"
+    source = files("goldpan.papers.nlbse") / "tasks" / "issue_type.toml"
     for name in ("zebra", "apple"):
         (own / f"{name}.toml").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
         task = find_task(name, own)
