@@ -171,8 +171,7 @@ class CountTable:
     def values(self, task: str, model: str, part: Part, metric: str) -> Floats:
         """Return a metric of each data set of a part, by the data sets' names."""
         rows = sorted(self._of(task, model, part), key=lambda row: row.dataset)
-        measured = [getattr(row.counts, metric.lower()) for row in rows]
-        return np.array([self.undefined if value is None else value for value in measured])
+        return np.array([self._metric(row.counts, metric) for row in rows])
 
     def matrix(self, task: str, models: Iterable[str], metric: str) -> Floats:
         """Return a metric on the test sets, models x data sets that all of them answered."""
@@ -180,20 +179,18 @@ class CountTable:
             {row.dataset: row.counts for row in self._of(task, model, "test")} for model in models
         ]
         shared = sorted(set.intersection(*(set(counts) for counts in by_model)))
-        rows = [[getattr(counts[name], metric.lower()) for name in shared] for counts in by_model]
         return np.array(
-            [[self.undefined if value is None else value for value in row] for row in rows]
+            [[self._metric(counts[name], metric) for name in shared] for counts in by_model]
         )
+
+    def _metric(self, counts: BinaryConfusion, name: str) -> float:
+        value: float | None = getattr(counts, name.lower())
+        return self.undefined if value is None else value
 
     def _of(self, task: str, model: str, part: Part) -> list[Counted]:
         return [
             row for row in self.counted if (row.task, row.model, row.part) == (task, model, part)
         ]
-
-
-def _spread(values: Floats) -> float | None:
-    """Return the standard deviation over data sets; None with fewer than two."""
-    return float(values.std(ddof=1)) if values.size > 1 else None
 
 
 def named(task: str, rest: str) -> str:
@@ -221,7 +218,8 @@ def cells_of(study: CountTable, parts: Mapping[str, Part]) -> dict[tuple[str, st
             for metric in METRICS:
                 row = named(task, model)
                 for column, value in _performance(study, task, model, metric).items():
-                    if value is not None and value != "" and not _nan(value):
+                    undefined = isinstance(value, float) and math.isnan(value)
+                    if value is not None and value != "" and not undefined:
                         cells[row, f"{metric} {column}"] = value
     return cells
 
@@ -236,7 +234,7 @@ def _performance(
     for title, values in (("training", train), ("validation", validation), ("test", test)):
         if values.size:
             cells[title] = float(values.mean())
-            cells[f"{title} SD"] = _spread(values)
+            cells[f"{title} SD"] = float(values.std(ddof=1)) if values.size > 1 else None
     if train.size == 1 and test.size:
         over = overfitting(float(train[0]), test.tolist())
         cells["overfitting"], cells["overfitting SD"] = over.mean, over.sd
@@ -246,7 +244,3 @@ def _performance(
         cells["degradation eta2"] = worse.eta_squared
         cells["degradation magnitude"] = worse.eta_magnitude
     return cells
-
-
-def _nan(value: float | str) -> bool:
-    return isinstance(value, float) and math.isnan(value)
