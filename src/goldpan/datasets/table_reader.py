@@ -8,6 +8,7 @@ Where authors publish a source in several forms, `[settings]` has `layouts`, eac
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.settings_file import Source
 from goldpan.datasets.import_files import stem_of, table_rows
 from goldpan.datasets.task import Task
@@ -323,3 +324,50 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value)
+
+
+_SHOWN = 5
+
+
+def table_problems(task: Task, files: Sequence[Path]) -> list[str]:
+    """Return all that is wrong with tables that `read` refused, a phrase each."""
+    layouts = layouts_of(task)
+    return [problem for path in files for problem in _of_file(task, layouts, path)]
+
+
+def _of_file(task: Task, layouts: Sequence[Layout], path: Path) -> Iterator[str]:
+    odd: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    try:
+        table = open_table(task, layouts, path)
+        for number, row in enumerate(table.rows, 1):
+            if (value := _odd(task, table.layout, row)) is not None:
+                odd[value] += 1
+                first.setdefault(value, number)
+    except GoldpanError as error:
+        yield error.problem
+        return
+    for value, count in odd.most_common(_SHOWN):
+        what = "not a number" if task.type == "regression" else f"not a label of {task.name}"
+        where = f"in {count:,} rows, first in row {first[value]:,}"
+        yield f"{path.name}: {value[:80]!r}, {where}, is {what}"
+    if len(odd) > _SHOWN:
+        yield f"{path.name}: {len(odd) - _SHOWN:,} more such values"
+
+
+def _odd(task: Task, layout: Layout, row: Mapping[str, Any]) -> str | None:
+    """Return the answer of a row where it is none of the task's; several columns are not read."""
+    if len(layout.target) != 1 or task.type not in ("binary", "multi-class", "regression"):
+        return None
+    value = row.get(layout.target[0])
+    text = "" if value is None else str(value).strip()
+    if task.type == "regression":
+        try:
+            float(text)
+        except ValueError:
+            return text
+        return None
+    if not text and layout.file:
+        return None
+    label = layout.labels.get(text, layout.labels.get(text.removesuffix(".0"), text))
+    return None if label in task.label_names else text

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.datasets import table_reader as table
 from goldpan.datasets.import_files import table_rows
-from goldpan.datasets.imports import table
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
 from tests.tasks import CSV, own_task
