@@ -26,6 +26,8 @@ from goldpan.datasets.task_rows import target_column
 _YES = {"1", "1.0", "true", "yes", "x"}
 _NO = {"0", "0.0", "false", "no", ""}
 _WEB = "https://github.com/"
+_SHOWN = 5
+"""Wrong answers that are named."""
 _ITEM = re.compile(r"""u?("[^"]*"|'[^']*')""")
 """One of a list as Python and JSON write it."""
 
@@ -326,9 +328,6 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-_SHOWN = 5
-
-
 def table_problems(task: Task, files: Sequence[Path]) -> list[str]:
     """Return all that is wrong with tables that `read` refused, a phrase each."""
     layouts = layouts_of(task)
@@ -341,7 +340,7 @@ def _of_file(task: Task, layouts: Sequence[Layout], path: Path) -> Iterator[str]
     try:
         table = open_table(task, layouts, path)
         for number, row in enumerate(table.rows, 1):
-            if (value := _odd(task, table.layout, row)) is not None:
+            if (value := _odd(table, row)) is not None:
                 odd[value] += 1
                 first.setdefault(value, number)
     except GoldpanError as error:
@@ -355,19 +354,13 @@ def _of_file(task: Task, layouts: Sequence[Layout], path: Path) -> Iterator[str]
         yield f"{path.name}: {len(odd) - _SHOWN:,} more such values"
 
 
-def _odd(task: Task, layout: Layout, row: Mapping[str, Any]) -> str | None:
+def _odd(table: Opened, row: Mapping[str, Any]) -> str | None:
     """Return the answer of a row where it is none of the task's; several columns are not read."""
-    if len(layout.target) != 1 or task.type not in ("binary", "multi-class", "regression"):
+    target = table.layout.target
+    if len(target) != 1 or table.task.type not in ("binary", "multi-class", "regression"):
         return None
-    value = row.get(layout.target[0])
-    text = "" if value is None else str(value).strip()
-    if task.type == "regression":
-        try:
-            float(text)
-        except ValueError:
-            return text
-        return None
-    if not text and layout.file:
-        return None
-    label = layout.labels.get(text, layout.labels.get(text.removesuffix(".0"), text))
-    return None if label in task.label_names else text
+    try:
+        _target(table, row, "")
+    except DatasetError:
+        return _text(row.get(target[0])).strip()
+    return None
