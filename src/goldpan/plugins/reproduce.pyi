@@ -25,7 +25,7 @@ from goldpan.reproduce.recipe import (
 from goldpan.reproduce.recipe import (
     Value as Value,
 )
-from goldpan.reproduce.recipe_runs import model_of as model_of
-from goldpan.reproduce.recipe_runs import run_of as run_of
-from goldpan.reproduce.scores import parsed as parsed
-from goldpan.reproduce.workspaces import workspaces as workspaces
+from goldpan.reproduce.models import model_of as model_of
+from goldpan.reproduce.models import run_of as run_of
+from goldpan.reproduce.context import parsed as parsed
+from goldpan.reproduce.context import workspaces as workspaces
