@@ -67,12 +67,13 @@ class Layout:
     """The column that may hold what stands between columns, without quotes."""
 
     def __post_init__(self) -> None:
-        """Refuse names of files and ids that cannot be read."""
+        """Refuse names of files, ids and projects that cannot be made."""
         try:
             groups = dict.fromkeys(re.compile(self.file).groupindex, "")
             self.ids.format_map({"file": "", "stem": "", "number": 0, **groups})
-        except (re.error, LookupError, ValueError) as error:
-            raise ValueError(f"file or ids cannot be used ({error})") from None
+            self.repo.format_map(dict.fromkeys(_columns(self.repo), ""))
+        except (re.error, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"file, ids or repo cannot be used ({error})") from None
 
     def missing(self, row: Mapping[str, Any]) -> list[str]:
         """Return the columns that a table lacks."""
@@ -129,6 +130,11 @@ def layouts_of(task: Task) -> tuple[Layout, ...]:
     settings = {key: value for key, value in task.settings.items() if key in SETTINGS}
     others = settings.pop("layouts", ())
     columns = {"text": task.columns.text, "target": task.columns.target}
+    if not isinstance(others, list | tuple) or not all(isinstance(one, Mapping) for one in others):
+        raise UsageError(
+            f"{task.name}: settings.layouts is not an array of tables",
+            'Write layouts = [{ text = ["body"] }]',
+        )
     written: list[Mapping[str, Any]] = [{}, *others]
     source = Source(f"{task.name}: settings", settings)
     return tuple(source.read(Layout, {**columns, **settings, **other}) for other in written)
