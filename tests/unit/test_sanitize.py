@@ -17,7 +17,7 @@ from goldpan.core.sanitize import for_json, for_prompt, line, visible
 from goldpan.core.terminal import clean
 from goldpan.datasets.card import escape
 from goldpan.datasets.hub_errors import HubCall
-from goldpan.git.failures import failure
+from goldpan.git.process import failure
 
 DRAWN = {  # format characters that have a shape of their own
     *range(0x600, 0x606),

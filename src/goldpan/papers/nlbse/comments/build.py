@@ -27,7 +27,7 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import task_family
 from goldpan.git.clone import promisor
-from goldpan.git.commits import Commit
+from goldpan.git.refs import Commit
 from goldpan.git.trees import TreeFile
 from goldpan.papers.nlbse.comments.annotated import read_labels
 from goldpan.papers.nlbse.comments.family import CODE_COMMENTS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from goldpan.code.languages import language_of
 from goldpan.core.errors import UsageError
-from goldpan.git.texts import Encoding, encodings
+from goldpan.git.objects import Encoding, encodings
 from goldpan.git.trees import TreeFile
 from goldpan.papers.nlbse.comments.rules import RULES
 from goldpan.papers.nlbse.comments.smalltalk import is_filetree, is_tonel

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from goldpan.code.substance import LARGEST
 from goldpan.core.progress import Reporter
 from goldpan.core.sandbox import Failed, map_in_sandbox
-from goldpan.git.commits import Commit
-from goldpan.git.objects import Object, Objects
-from goldpan.git.prefetch import prefetch
-from goldpan.git.texts import is_pointer
+from goldpan.git.clone import prefetch
+from goldpan.git.objects import Object, Objects, is_pointer
+from goldpan.git.refs import Commit
 from goldpan.git.trees import TreeFile
 from goldpan.papers.nlbse.comments.extract import FileRead, Source, read_file
 from goldpan.papers.nlbse.comments.files import wanted_files

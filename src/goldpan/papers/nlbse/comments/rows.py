@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from goldpan.datasets.family import GROUP
-from goldpan.git.commits import Commit
+from goldpan.git.refs import Commit
 from goldpan.papers.nlbse.comments.annotated import Labels
 from goldpan.papers.nlbse.comments.extract import CommentFound
 from goldpan.papers.nlbse.comments.family import CODE_COMMENTS

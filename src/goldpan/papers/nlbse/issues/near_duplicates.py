@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from goldpan.core.engine import Engine
-from goldpan.filters.duplicates.kept import NO_TEXT, Ids, SketchFile
-from goldpan.filters.duplicates.link import link
-from goldpan.filters.duplicates.numbering import number_texts
+from goldpan.filters.duplicates.near import link
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.shingles import Portions
+from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, SketchFile
+from goldpan.filters.duplicates.texts import number_texts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
