@@ -21,11 +21,9 @@ from goldpan.papers.crosscodebench.layouts import LAYOUTS
 from goldpan.papers.crosscodebench.percentages import percentages
 from goldpan.papers.crosscodebench.splits import shipped_splits
 from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed, workspaces
+from goldpan.reproduce.models import model_of
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.recipe_runs import model_of
-from goldpan.reproduce.scores import parsed
-from goldpan.reproduce.workspaces import workspaces
 
 METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
 _SEEDS = 3

@@ -20,9 +20,8 @@ from goldpan.papers.crosscodebench.layouts import LAYOUTS
 from goldpan.papers.crosscodebench.prompt_table import TRAIN_CAP
 from goldpan.papers.crosscodebench.table_runs import METRICS, mean_scores, split_runs
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.scores import parsed
 
 Curve = Mapping[str, Mapping[str, float]]
 """Scores by metric, by the name of a point, in order."""

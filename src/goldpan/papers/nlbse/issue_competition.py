@@ -14,9 +14,8 @@ from pydantic import BaseModel, ConfigDict
 
 from goldpan.papers.nlbse.nlbse23 import issue_rule
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.scores import parsed
 
 
 class _Settings(BaseModel):

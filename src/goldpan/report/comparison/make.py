@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
+from goldpan.evaluation.comparison_facts import Skipped, Study, study_of
 from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.ecser import Skipped, Study, study_of
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.papers.crosscodebench.shortcuts_section import shortcuts_section, wanted_rows
 from goldpan.papers.nlbse.suites import comment_ranking

@@ -19,10 +19,9 @@ from goldpan.evaluation.extras import load
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
 from goldpan.papers.nlbse.comments.arff import read_arff
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.scores import parsed
 
 _TREES = 100
 

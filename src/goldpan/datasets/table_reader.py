@@ -8,6 +8,7 @@ Where authors publish a source in several forms, `[settings]` has `layouts`, eac
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.settings_file import Source
 from goldpan.datasets.import_files import stem_of, table_rows
 from goldpan.datasets.task import Task
@@ -25,6 +26,8 @@ from goldpan.datasets.task_rows import target_column
 _YES = {"1", "1.0", "true", "yes", "x"}
 _NO = {"0", "0.0", "false", "no", ""}
 _WEB = "https://github.com/"
+_SHOWN = 5
+"""Wrong answers that are named."""
 _ITEM = re.compile(r"""u?("[^"]*"|'[^']*')""")
 """One of a list as Python and JSON write it."""
 
@@ -64,12 +67,13 @@ class Layout:
     """The column that may hold what stands between columns, without quotes."""
 
     def __post_init__(self) -> None:
-        """Refuse names of files and ids that cannot be read."""
+        """Refuse names of files, ids and projects that cannot be made."""
         try:
             groups = dict.fromkeys(re.compile(self.file).groupindex, "")
             self.ids.format_map({"file": "", "stem": "", "number": 0, **groups})
-        except (re.error, LookupError, ValueError) as error:
-            raise ValueError(f"file or ids cannot be used ({error})") from None
+            self.repo.format_map(dict.fromkeys(_columns(self.repo), ""))
+        except (re.error, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"file, ids or repo cannot be used ({error})") from None
 
     def missing(self, row: Mapping[str, Any]) -> list[str]:
         """Return the columns that a table lacks."""
@@ -92,6 +96,7 @@ class Opened:
     path: Path
     facts: Mapping[str, str]
     """What the name of the file tells."""
+    partition: str | None
     rows: Iterator[dict[str, Any]]
 
     def id(self, number: int) -> str:
@@ -125,6 +130,11 @@ def layouts_of(task: Task) -> tuple[Layout, ...]:
     settings = {key: value for key, value in task.settings.items() if key in SETTINGS}
     others = settings.pop("layouts", ())
     columns = {"text": task.columns.text, "target": task.columns.target}
+    if not isinstance(others, list | tuple) or not all(isinstance(one, Mapping) for one in others):
+        raise UsageError(
+            f"{task.name}: settings.layouts is not an array of tables",
+            'Write layouts = [{ text = ["body"] }]',
+        )
     written: list[Mapping[str, Any]] = [{}, *others]
     source = Source(f"{task.name}: settings", settings)
     return tuple(source.read(Layout, {**columns, **settings, **other}) for other in written)
@@ -139,9 +149,10 @@ def open_table(task: Task, layouts: Sequence[Layout], path: Path) -> Opened:
         if (match := re.fullmatch(layout.file or "(?s:.*)", stem)) is not None
     ]
     if not named:
+        names = ", ".join(task.source.files) or " or ".join(layout.file for layout in layouts)
         raise UsageError(
-            f"{path} has not the name of a file of {task.source.title}",
-            f"Give the files under their authors' names: {', '.join(task.source.files)}",
+            f"{path} does not have the name of a file of {task.source.title}",
+            f"Give the files under their authors' names: {names}",
         )
     rows = table_rows(path, named[0][0].unquoted)
     first = next(rows, None)
@@ -150,7 +161,8 @@ def open_table(task: Task, layouts: Sequence[Layout], path: Path) -> Opened:
         raise DatasetError(*_other_columns(task, path, first or {}, lacking))
     layout, match = named[lacking.index([])]
     facts = {"file": path.name, "stem": stem, **match.groupdict()}
-    return Opened(task, layout, path, facts, chain([first] if first else [], rows))
+    partition = next((one for one, part in layout.partitions.items() if part in path.name), None)
+    return Opened(task, layout, path, facts, partition, chain([first] if first else [], rows))
 
 
 def _other_columns(
@@ -159,7 +171,7 @@ def _other_columns(
     has = f"it has {', '.join(map(str, row))}"
     if len(lacking) == 1:
         return (
-            f"{path} has no column {', '.join(map(repr, lacking[0]))}; {has}",
+            f"{path} has no column {' and no '.join(map(repr, lacking[0]))}; {has}",
             f"Give the right file, or name its columns in the task's file{published(task)}",
         )
     forms = " or ".join(" and ".join(map(repr, missing)) for missing in lacking)
@@ -183,17 +195,15 @@ def _row(table: Opened, number: int, row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": table.id(number),
         "repo": table.facts.get("repo") or _repo(_filled(layout.repo, row)),
-        "created_at": _moment(row.get(layout.created_at) if layout.created_at else None, where),
+        "created_at": _moment(
+            task, row.get(layout.created_at) if layout.created_at else None, where
+        ),
         "document": _text(row.get(layout.document) if layout.document else None) or None,
-        "partition": _partition(layout, path),
+        "partition": table.partition,
         "source": f"{path.name}:{number}" + (f" ({name})" if name else ""),
         "text": _joined(layout, row),
         target_column(task.type).name: _target(table, row, where),
     }
-
-
-def _partition(layout: Layout, path: Path) -> str | None:
-    return next((split for split, part in layout.partitions.items() if part in path.name), None)
 
 
 def _columns(written: str) -> list[str]:
@@ -222,10 +232,10 @@ def _target(table: Opened, row: Mapping[str, Any], where: str) -> Any:
     task, layout = table.task, table.layout
     match task.type:
         case "regression":
-            return _number(row[layout.target[0]], where)
+            return _number(task, row[layout.target[0]], where)
         case "multi-label" if len(layout.target) > 1:
             named = zip(layout.target, task.label_names, strict=True)
-            return [label for column, label in named if _marked(row[column], column, where)]
+            return [label for column, label in named if _marked(task, row[column], column, where)]
         case "multi-label":
             parts = _listed(_text(row[layout.target[0]]).strip(), layout.separator)
             return [label_of(task, layout, part, where) for part in parts]
@@ -269,33 +279,35 @@ def label_of(task: Task, layout: Layout, written: str, where: str) -> str:
     return label
 
 
-def _marked(value: Any, column: str, where: str) -> bool:
+def _marked(task: Task, value: Any, column: str, where: str) -> bool:
     text = _text(value).strip().lower()
     if text not in _YES | _NO:
         raise DatasetError(
             f"{where}: {column} holds {text[:80]!r}, which is neither 1 nor 0",
-            "Correct the file, or name the right columns in the task's file",
+            f"Correct the file, or name the right columns in the task's file{published(task)}",
         )
     return text in _YES
 
 
-def _number(value: Any, where: str) -> float:
+def _number(task: Task, value: Any, where: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
         raise DatasetError(
-            f"{where}: {_text(value)[:80]!r} is not a number", "Fix that row of the file"
+            f"{where}: {_text(value)[:80]!r} is not a number",
+            f"Fix that row of the file{published(task)}",
         ) from None
 
 
-def _moment(value: Any, where: str) -> datetime | None:
+def _moment(task: Task, value: Any, where: str) -> datetime | None:
     if value is None or value == "":
         return None
     try:
         moment = value if isinstance(value, datetime) else _parsed(str(value))
     except ValueError:
         raise DatasetError(
-            f"{where}: {_text(value)[:80]!r} is not a time", "Fix that row of the file"
+            f"{where}: {_text(value)[:80]!r} is not a time",
+            f"Fix that row of the file{published(task)}",
         ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -320,3 +332,41 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value)
+
+
+def table_problems(task: Task, files: Sequence[Path]) -> list[str]:
+    """Return all that is wrong with tables that `read` refused, a phrase each."""
+    layouts = layouts_of(task)
+    return [problem for path in files for problem in _of_file(task, layouts, path)]
+
+
+def _of_file(task: Task, layouts: Sequence[Layout], path: Path) -> Iterator[str]:
+    odd: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    try:
+        table = open_table(task, layouts, path)
+        for number, row in enumerate(table.rows, 1):
+            if (value := _odd(table, row)) is not None:
+                odd[value] += 1
+                first.setdefault(value, number)
+    except GoldpanError as error:
+        yield error.problem
+        return
+    for value, count in odd.most_common(_SHOWN):
+        what = "not a number" if task.type == "regression" else f"not a label of {task.name}"
+        where = f"in {count:,} rows, first in row {first[value]:,}"
+        yield f"{path.name}: {value[:80]!r}, {where}, is {what}"
+    if len(odd) > _SHOWN:
+        yield f"{path.name}: {len(odd) - _SHOWN:,} more such values"
+
+
+def _odd(table: Opened, row: Mapping[str, Any]) -> str | None:
+    """Return the answer of a row where it is none of the task's; several columns are not read."""
+    target = table.layout.target
+    if len(target) != 1 or table.task.type not in ("binary", "multi-class", "regression"):
+        return None
+    try:
+        _target(table, row, "")
+    except DatasetError:
+        return _text(row.get(target[0])).strip()
+    return None

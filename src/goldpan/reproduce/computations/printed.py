@@ -1,7 +1,14 @@
-"""Cells that follow from other figures of the same print: means, sums, changes, places, effects.
+"""Cells that follow from other figures of the print.
 
-Nothing is run: such cells are `recomputed`. Where a printed cell cannot come from the printed
+`derived`: means, sums, changes, places, effects. Where a printed cell cannot come from the printed
 figures, however these were rounded, a note names it. Settings: `rules`, each a `Rule`.
+
+`confusion`: metrics of confusion matrices. Settings: `counts`, by the table's row: right positives,
+wrong positives, right negatives, wrong negatives; `metrics`, by the table's column: precision,
+recall, specificity, accuracy, f1 or f_BETA such as f_2; `undefined`, what the print shows where a
+metric divides by zero.
+
+Nothing is run: such cells are `recomputed`.
 """
 
 from __future__ import annotations
@@ -14,12 +21,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from goldpan.core.errors import UsageError
+from goldpan.evaluation.metrics.confusion import BinaryConfusion
 from goldpan.evaluation.statistics.effects import magnitude
 from goldpan.evaluation.statistics.scores import rank
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed
 from goldpan.reproduce.recipe import TableRecipe, Value
-from goldpan.reproduce.scores import parsed
 
 _SLACK = 1e-9
 
@@ -51,16 +58,16 @@ class Rule(BaseModel):
     """Of the cells and figures of these rows, where they print fewer than their table."""
 
 
-class _Settings(BaseModel):
+class _Rules(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     rules: tuple[Rule, ...] = Field(min_length=1)
 
 
-def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def derived(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
     """Yield the cells that the rules name, where the print has them and their figures."""
     impossible = []
-    for rule in parsed(_Settings, settings).rules:
+    for rule in parsed(_Rules, settings).rules:
         source = _table(context, rule.table) if rule.table else table
         if rule.how == "place":
             yield from _ranks(table, source, rule)
@@ -172,3 +179,40 @@ def _range(how: str, figures: Sequence[float], half: float) -> tuple[float, floa
         ends = [list(corner) for corner in product(*((f - half, f + half) for f in figures))]
     values = [value for end in ends if (value := _value(how, end)) is not None]
     return min(values), max(values)
+
+
+_METRICS = ("precision", "recall", "specificity", "accuracy", "f1")
+
+
+class _Counts(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    counts: Mapping[str, tuple[int, int, int, int]]
+    metrics: Mapping[str, str]
+    undefined: str = "-"
+
+
+def confusion(
+    context: Context, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[Outcome]:
+    """Yield each metric of each row's counts."""
+    chosen = parsed(_Counts, settings)
+    for row, counts in chosen.counts.items():
+        confusion = BinaryConfusion(*counts)
+        for column, metric in chosen.metrics.items():
+            value: Value = metric_of(confusion, metric)
+            yield Outcome(row, column, chosen.undefined if value is None else value, "recomputed")
+
+
+def metric_of(confusion: BinaryConfusion, name: str) -> float | None:
+    """Return a metric by name, None where it divides by zero; raises `UsageError`."""
+    kind, _, beta = name.partition("_")
+    if kind == "f" and beta.isdigit():
+        return confusion.f_beta(int(beta))
+    if name not in _METRICS:
+        raise UsageError(
+            f"A recipe asks for the metric {name!r}, which counts do not give",
+            f"Choose {', '.join(_METRICS)}, or f_2 and the like",
+        )
+    value: float | None = getattr(confusion, name)
+    return value

@@ -1,4 +1,8 @@
-"""What the ECSER steps are filled from: the facts of stored runs."""
+"""The facts of compared runs: splits, trainings and results by part, of which reports fill steps.
+
+The steps are those of ECSER (Dell'Anna, Aydemir and Dalpiaz, 2023): overfitting, degradation, who
+chose what.
+"""
 
 from __future__ import annotations
 

@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.datasets import table_reader as table
 from goldpan.datasets.import_files import table_rows
-from goldpan.datasets.imports import table
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
+from goldpan.datasets.task_checks import check_task
 from tests.tasks import CSV, own_task
 
 ROWS = list(csv.DictReader(io.StringIO(CSV)))
@@ -169,7 +170,7 @@ def test_a_file_is_read_by_the_first_layout_that_fits(tmp_path: Path) -> None:
     named.write_text("m,title,body\n5,x,y\n", encoding="utf-8")
     plain = tmp_path / "plain.csv"
     plain.write_text("who,words,kind\nteam,' z ',W\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"settings: file or ids cannot be used \('repo'\)"):
+    with pytest.raises(UsageError, match=r"settings: file, ids or repo cannot be used \('repo'\)"):
         list(table.read(task, [named]))
     task = toy(tmp_path, ("labels = {", forms.replace("the {who}", 'the {who}", ids = "{stem}')))
     first, second = table.read(task, [named, plain])
@@ -179,10 +180,35 @@ def test_a_file_is_read_by_the_first_layout_that_fits(tmp_path: Path) -> None:
     named.write_text("title,body,kind\nx,y,W\n", encoding="utf-8")
     with pytest.raises(DatasetError, match="row 1, is W, and the file's name says B"):
         list(table.read(task, [named]))
-    with pytest.raises(UsageError, match=r"has not the name of a file of Toy issues.*toy\.csv"):
+    with pytest.raises(
+        UsageError, match=r"does not have the name of a file of Toy issues.*toy\.csv"
+    ):
         list(table.read(task, [tmp_path / "toy.csv"]))
     with pytest.raises(UsageError, match="second file with rows such as toy_issues:plain"):
         list(table.read(task, [plain, plain]))
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ('layouts = "x"', "settings.layouts is not an array of tables"),
+        ("layouts = [1]", "settings.layouts is not an array of tables"),
+        ("layouts = [{ texts = [] }]", r"the key texts is unknown\. Did you mean text"),
+        ('file = "("', "file, ids or repo cannot be used"),
+        ('ids = "{numb}"', r"file, ids or repo cannot be used \('numb'\)"),
+        ('ids = "{number[0]}"', "file, ids or repo cannot be used"),
+        ('ids = "{stem.x}"', "file, ids or repo cannot be used"),
+        ('ids = "{}"', "file, ids or repo cannot be used"),
+        ('repo = "{body"', "file, ids or repo cannot be used"),
+        ('repo = "{body:d}"', "file, ids or repo cannot be used"),
+        ("empty = 1", "empty: "),
+    ],
+)
+def test_settings_that_cannot_be_used_are_told(tmp_path: Path, setting: str, message: str) -> None:
+    task = toy(tmp_path, ("labels = {", f"{setting}\nlabels = {{"))
+    with pytest.raises(UsageError, match=rf"toy_issues: .*{message}"):
+        list(table.read(task, []))
+    assert [problem.key for problem in check_task(task)] == ["settings"]
 
 
 def test_commas_without_quotes_belong_to_one_column(tmp_path: Path) -> None:
