@@ -28,8 +28,7 @@ from goldpan.evaluation.run import run as execute
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.papers.nlbse.nlbse23 import BASELINE
-from goldpan.papers.nlbse.suites import ORGANIZERS, comment_ranking
+from goldpan.papers.nlbse.nlbse23 import BASELINE, ORGANIZERS, comment_ranking
 from tests.comparing import SIX, add_run, independent, six_tasks, split_rows, two_labels
 
 pytest.importorskip("scipy")

@@ -10,17 +10,17 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.ecser import Skipped, Study, study_of
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.papers.nlbse.suites import comment_ranking
 from goldpan.report.comparison import summary
 from goldpan.report.comparison.conditions import conditions_section, in_part_sentences
 from goldpan.report.comparison.costs import costs_section
 from goldpan.report.comparison.curves import curves
 from goldpan.report.comparison.drift import drift
+from goldpan.report.comparison.extras import find_extras
 from goldpan.report.comparison.groups import groups_section
 from goldpan.report.comparison.leakage import distances
 from goldpan.report.comparison.materials import Material, read_material
 from goldpan.report.comparison.measures import confusion, metrics, score_table
-from goldpan.report.comparison.ranking import comment_content, ranking_section, ranking_table
+from goldpan.report.comparison.ranking import ranking_section, ranking_table
 from goldpan.report.comparison.resolved import resolved_section
 from goldpan.report.comparison.shortcuts import shortcuts_section, wanted_rows
 from goldpan.report.comparison.significance import pairs_table, significance
@@ -49,12 +49,12 @@ def make_report(
     is compared, such as a suite.
     """
     study = study_of(compared)
-    comments = comment_ranking(compared.systems)
     mistakes = find_mistakes(compared)
     materials = _materials(workspace, compared, tasks, mistakes)
     harder = distances(compared, tasks)
     sections = [
-        ranking_section(compared, comments),
+        ranking_section(compared),
+        *(extra.section for extra in find_extras(compared).values()),
         resolved_section(compared),
         groups_section(compared),
         *_steps(compared, study, tasks),
@@ -68,7 +68,7 @@ def make_report(
         title=f"{title}: {summary.heading(compared)}" if title else summary.heading(compared),
         lead="Which models differ, which cannot be told apart, and what that rests on.",
         facts=summary.facts(compared),
-        summary=(*harder.headline, *summary.sentences(compared, comments)),
+        summary=(*harder.headline, *summary.sentences(compared)),
         warnings=(
             *summary.warnings(compared, harder.warnings),
             *in_part_sentences(compared),
@@ -82,9 +82,8 @@ def paper_tables(compared: ComparisonResult) -> Iterator[Table]:
     comparison = compared.comparison
     if isinstance(comparison, Comparison):
         yield ranking_table(compared, comparison)
-    comments = comment_ranking(compared.systems)
-    if comments is not None:
-        yield from (part for part in comment_content(comments) if isinstance(part, Table))
+    for extra in find_extras(compared).values():
+        yield from (part for part in extra.section.content if isinstance(part, Table))
     yield score_table(compared)
     if isinstance(comparison, Comparison) and comparison.test.name != "none":
         yield pairs_table(comparison)
