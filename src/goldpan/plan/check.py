@@ -59,8 +59,7 @@ def _finders(
     from goldpan.evaluation.models.catalogue import find_model
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.miners.pairing import find_rules
-    from goldpan.papers.nlbse.issues.balance import Balance
-    from goldpan.papers.nlbse.issues.profile import load_profile
+    from goldpan.papers.nlbse.issues.profile import Balance, load_profile
 
     return {
         "pair rules": find_rules,
