@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from goldpan import load
 from tests.gharchive_hours import utc, write_day
-from tests.integration.test_code_comments_import import CATEGORIES, official
 from tests.issue_hours import made_up_hours, write_hours
-from tests.nlbse_comments import import_comments
 from tests.object_store import LocalS3
 from tests.openai_server import Body, Model, OpenAIServer, Said, answer
 from tests.pages import run_command, write, write_requirements
+from tests.papers.nlbse.nlbse_comments import import_comments
+from tests.papers.nlbse.test_code_comments_import import CATEGORIES, official
 from tests.places import ROOT
 from tests.planning import REPOSITORIES, write_tasks
 from tests.prompting import question_of

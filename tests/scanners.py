@@ -14,10 +14,6 @@ from datetime import UTC, datetime
 from math import inf
 
 from goldpan.annotation.review.injection import find_injection
-from goldpan.builders.code_comments.marks import unmarked
-from goldpan.builders.code_comments.notes import Notes
-from goldpan.builders.code_comments.smalltalk import read_tonel
-from goldpan.builders.code_comments.text import Span
 from goldpan.builders.tree import parse_tree
 from goldpan.code.edits.headings import find_path
 from goldpan.code.edits.parse import parse_edits
@@ -43,6 +39,10 @@ from goldpan.git.unified import parse_diff
 from goldpan.llm.truncate import without_logs
 from goldpan.miners.gharchive.lines import pieces_of
 from goldpan.miners.replies import Reply, Verdict, links_of
+from goldpan.papers.nlbse.comments.marks import unmarked
+from goldpan.papers.nlbse.comments.notes import Notes
+from goldpan.papers.nlbse.comments.smalltalk import read_tonel
+from goldpan.papers.nlbse.comments.text import Span
 from goldpan.text.addresses import find_emails, find_ip_addresses
 from goldpan.text.credentials import find_secrets
 from goldpan.text.excerpts import excerpt

@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.task_forms import task_form
-from goldpan.builders.code_comments.build import Annotations
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
+from goldpan.papers.nlbse.comments.build import Annotations
 from tests.console import run
 from tests.deciding import two_people_say
-from tests.integration.test_code_comments_build import FILES, Case, decide
-from tests.integration.test_code_comments_build import rows as comment_rows
 from tests.issue_hours import made_up_hours, write_hours
+from tests.papers.nlbse.test_code_comments_build import FILES, Case, decide
+from tests.papers.nlbse.test_code_comments_build import rows as comment_rows
 
 
 def rows(dataset: Path) -> dict[str, dict[str, Any]]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from goldpan.builders.code_comments.extract import FileRead, Source, read_file
 from goldpan.core.sandbox import _AHEAD, Failed, map_in_sandbox
+from goldpan.papers.nlbse.comments.extract import FileRead, Source, read_file
 from tests.processes import workers
 
 EASY = Source("a.py", b'class A:\n    """Holds."""\n')

@@ -5,22 +5,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, wraps
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, get_args
-
-from annotated_types import Ge
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, get_args
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import names_of
 from goldpan.core.registry import unknown_name
 from goldpan.core.suggest import choices, suggested
-from goldpan.operations.crosscode import Crosscode
-from goldpan.operations.group import Group
+from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
+from goldpan.operations.table import every_command
 from goldpan.operations.values import LOCAL, Execution, Positive, several
-from goldpan.papers.nlbse.issues.operation import issue_type
 
 if TYPE_CHECKING:
     from goldpan.builders.build import DatasetRequest
@@ -93,40 +91,25 @@ def _for_family(
     return build_family
 
 
-def _of_workspace(
-    build: Callable[Concatenate[Workspace, P], Dataset],
-) -> Callable[Concatenate[Build, P], Dataset]:
-    """Return the operation that a function of a workspace is."""
-
-    @wraps(build)
-    def build_dataset(self: Build, /, *args: P.args, **options: P.kwargs) -> Dataset:
-        return build(self.lab, *args, **options)
-
-    first, *rest = inspect.signature(build).parameters.values()
-    kept = [first.replace(name="self", annotation=first.empty), *rest]
-    signature = inspect.signature(build).replace(parameters=kept)
-    build_dataset.__signature__ = signature  # type: ignore[attr-defined]
-    build_dataset.__qualname__ = f"Build.{build.__name__}"
-    return build_dataset
-
-
 class Build(Group):
     """Build a dataset: Parquet files, card, Croissant metadata and provenance."""
+
+    words = "build"
 
     def __call__(self, family: str, *repos: str, **options: Any) -> Dataset:
         """Build a dataset of a family by its name, such as ``qa``, with the options of its method.
 
         A plugin's family takes the options of `code_edit`.
         """
-        function = family_function(family)
-        known = [item.name for item in read_operation(function).parameters]
+        operation = read_operation(family_function(family))
+        known = [item.name for item in operation.parameters]
         for name in options:
             if name not in known:
                 raise UsageError(
                     f"{family} has no option {name!r}{suggested(name, known)}",
                     f"It has {choices(known)}",
                 )
-        built: Dataset = function(self, *repos, **options)
+        built: Dataset = operation.function(owner_of(operation, self.lab), *repos, **options)
         return built
 
     def qa(
@@ -193,87 +176,6 @@ class Build(Group):
         "Build issues with their fixes and the tests that can verify them, as SWE-bench has them.",
     )
 
-    @cached_property
-    def crosscode(self) -> Crosscode:
-        """Tasks as text-to-text, and splits that evaluate on unseen tasks."""
-        return Crosscode(self.lab)
-
-    issue_type = _of_workspace(issue_type)
-
-    def code_comments(
-        self,
-        *repos: str,
-        revision: str | None = None,
-        language: str | Sequence[str] = (),
-        kind: Sequence[Literal["class", "module", "function"]] = ("class",),
-        lines: Literal["cut", "join"] = "cut",
-        annotations: str | Sequence[str] = (),
-        require: str | Sequence[str] = (),
-        task: str | None = None,
-        corrections: str | Sequence[str] = (),
-        split: str = "none",
-        seed: int = 0,
-        timeout: Annotated[float, Ge(0.1)] = 20.0,
-        output: Path | str | None = None,
-    ) -> Dataset:
-        """Build a dataset of the sentences in class comments, from cloned repositories.
-
-        Each row is a sentence with its class, file and position in the file. Files that break
-        parsers are skipped and counted. Exits with 3 if the clone lacks files, or a file took too
-        long.
-
-        Args:
-            revision: A commit, branch or tag. (default: the default branch as cloned)
-            language (NAME): Java, Python, Smalltalk and so on; may be given several times.
-            kind: Which Python docstrings; may be given several times.
-            lines: cut ends a sentence at the end of a line, as in the paper; join does not.
-            annotations (PROJECT): An annotation project whose decisions become labels; may be given
-                several times.
-            require (PROJECT): Like --annotations, but only sentences with a decision are used; may
-                be given several times.
-            task (NAME): With --require, write the rows of this task, such as comment_type_java.
-            corrections (PROJECT): An annotation project whose decisions replace labels; may be
-                given several times.
-            split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
-                stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
-                their source, given; stratified needs --require.
-            seed: Seed of random and stratified splits.
-            timeout (SECONDS): The limit for one file, in seconds of processor time.
-            output: The dataset's directory. (default: WORKSPACE/datasets/...)
-        """
-        from goldpan.builders.code_comments.build import Annotations, build_code_comments
-        from goldpan.builders.code_comments.commit import cloned_repositories, find_commits
-        from goldpan.builders.code_comments.family import CODE_COMMENTS
-        from goldpan.builders.code_comments.files import find_languages
-        from goldpan.builders.code_comments.reading import Access, Reading
-        from goldpan.datasets.registry import find_task, tasks_directory
-        from goldpan.datasets.splits import SplitPlan
-
-        lab, settings = self.lab, self.lab.settings
-        plan = SplitPlan.parse(split, seed)
-        settings.trust.require("plugins")
-        languages = find_languages(several(language))
-        reading = Reading(languages, lines, frozenset(kind), settings.processes, timeout)
-        labels = Annotations(several(annotations), several(require), several(corrections))
-        named = cloned_repositories(lab.layout, _names(repos))
-        commits = find_commits(lab.layout, named, revision)
-        chosen = find_task(task, tasks_directory(lab.path)) if task else None
-        name = f"{task}-fresh" if task else CODE_COMMENTS.name
-        directory = Path(output) if output else lab.layout.dataset(name)
-        with lab.reporting() as reporter:
-            built = build_code_comments(
-                lab.layout,
-                commits,
-                reading,
-                labels,
-                plan,
-                directory,
-                reporter,
-                access=Access(settings.tokens[0] if settings.tokens else None, settings.git_host),
-                task=chosen,
-            )
-        return _dataset(lab, directory, built)
-
     def _request(
         self,
         family: str,
@@ -326,23 +228,16 @@ class Build(Group):
         return _dataset(self.lab, request.directory, built)
 
 
-_OWN: Mapping[str, Callable[..., Dataset]] = {
-    "qa": Build.qa,
-    "fault-localization": Build.fault_localization,
-    "code-edit": Build.code_edit,
-    "issue-resolution": Build.issue_resolution,
-    "issue-type": Build.issue_type,
-    "code-comments": Build.code_comments,
-}
-
-
 def family_function(family: str) -> Callable[..., Dataset]:
-    """Return the operation that builds a family; raises `UsageError` that lists those there are."""
+    """Return the operation that builds a family; raises `UsageError` that lists those there are.
+
+    That of a plugin's recipe is made as Goldpan's own are.
+    """
     from goldpan.builders.recipes import find_recipe
 
-    if family in _OWN:
-        return _OWN[family]
-    recipe = find_recipe(family, [name for name in _OWN if name in ("issue-type", "code-comments")])
+    if command := every_command().get(f"build {family}"):
+        return command.function
+    recipe = find_recipe(family, names_of("builder"))
     return _for_family(_build_rows, family, f"Build a dataset of a plugin: {recipe.family.title}.")
 
 

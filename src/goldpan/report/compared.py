@@ -12,7 +12,7 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing_files import FileComparison
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.report.comparison.extras import find_extras
+from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.leakage import headlines
 from goldpan.report.comparison.ranking import rank_range
 from goldpan.report.comparison.summary import heading, sentences, warnings
@@ -53,7 +53,7 @@ class Compared(Result):
             "new_tasks": None if result.new_tasks is None else result.new_tasks.as_json(),
             "not_compared": None if isinstance(comparison, Comparison) else comparison,
             "tasks_alone": [alone.as_json() for alone in result.alone],
-            **{name: extra.plain for name, extra in find_extras(result).items()},
+            **{section.name: plain for section in SECTIONS if (plain := section.plain(result))},
             "left_out": [*result.block.left_out, *result.without_value],
             "summary": sentences(result),
             "warnings": warnings(result, headlines(result)),

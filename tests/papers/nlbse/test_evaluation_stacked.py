@@ -27,7 +27,7 @@ from goldpan.papers.nlbse.kernels import Similarities, Words
 from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
 from tests.evaluating import requirements, rows
 from tests.integration.test_evaluation_models import _of, comments, points, types
-from tests.nlbse_comments import TASKS, import_comments
+from tests.papers.nlbse.nlbse_comments import TASKS, import_comments
 from tests.tiny_models import bert
 
 pytest.importorskip("sklearn")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.reproduce.arff import read_arff
-from goldpan.reproduce.computations.comment_forests import forest
+from goldpan.papers.nlbse.comments.arff import read_arff
+from goldpan.papers.nlbse.comments.comment_forests import forest
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import SourceFile
 from tests.invoking import invoke

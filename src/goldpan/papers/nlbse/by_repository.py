@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, runs_models
 from goldpan.reproduce.data import MissingFileError, read_text
 from goldpan.reproduce.models import find_models
 from goldpan.reproduce.prepare import prepared
@@ -35,6 +35,7 @@ class _Settings(BaseModel):
     published: Mapping[str, str] = {}
 
 
+@runs_models
 def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
     """Yield means of printed rows, published files, and runs of the recipe's baselines."""
     chosen = parsed(_Settings, settings)

@@ -286,12 +286,10 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     return Model(_NAME, partial(_fit, weights, settings), settings, uses_dates=reads)
 
 
-MODELS = (
-    Entry(
-        _NAME,
-        "Logistic regression on words and embeddings and randomized trees on structure, of issues "
-        "whose first line is the title; folds=1 leaves out what cross-validation says of it, and "
-        "dates=yes also reads the date.",
-        _model,
-    ),
+MODEL = Entry(
+    _NAME,
+    "Logistic regression on words and embeddings and randomized trees on structure, of issues "
+    "whose first line is the title; folds=1 leaves out what cross-validation says of it, and "
+    "dates=yes also reads the date.",
+    _model,
 )

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
+from typing import Any
 
 from goldpan.core.errors import EvaluationError
+from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.scores import as_decimal, rank
-from goldpan.report.comparison.extras import Extra
+from goldpan.report.comparison.added import Materials, ReportSection
 from goldpan.report.document import Content, Section, Table, Text, listed
 from goldpan.report.number_format import formatted
 
@@ -165,8 +167,9 @@ def _is_official(run: Run) -> bool:
     return (run.scores.examples, confusion.tp + confusion.fn) == (base.size, base.tp + base.fn)
 
 
-def report_extra(compared: ComparisonResult) -> Extra | None:
-    """Return the competition's section of a report; None where nobody ran a category."""
+def _section(
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+) -> Section | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None:
         return None
@@ -174,9 +177,7 @@ def report_extra(compared: ComparisonResult) -> Extra | None:
     if ranking.incomplete:
         told_so = "; ".join(ranking.incomplete)
         content.append(Text(f"Not ranked by the competition's rule: {told_so}."))
-    section = Section("nlbse23", "The NLBSE'23 competition", tuple(content))
-    sentence = _sentence(ranking) if len(ranking.entries) > 1 else ""
-    return Extra(section, asdict(ranking), sentence)
+    return Section("nlbse23", "The NLBSE'23 competition", tuple(content))
 
 
 def _table(ranking: CommentRanking) -> Table:
@@ -200,7 +201,10 @@ def _table(ranking: CommentRanking) -> Table:
     return Table("The rule of the NLBSE'23 competition", columns, rows, note)
 
 
-def _sentence(ranking: CommentRanking) -> str:
+def _sentence(compared: ComparisonResult) -> str | None:
+    ranking = comment_ranking(compared.systems)
+    if ranking is None or len(ranking.entries) == 1:
+        return None
     first = ranking.entries[0]
     level = [entry.name for entry in ranking.entries if entry.place == first.place]
     start, score = "By the rule of the NLBSE'23 competition", first.score
@@ -211,3 +215,11 @@ def _sentence(ranking: CommentRanking) -> str:
         f" {formatted(score.mean_f1)}, {score.outperformed} of {score.categories} categories won"
         " against the organizers' random forest."
     )
+
+
+def _plain(compared: ComparisonResult) -> dict[str, Any] | None:
+    ranking = comment_ranking(compared.systems)
+    return None if ranking is None else asdict(ranking)
+
+
+SECTION = ReportSection("nlbse23", _section, _sentence, plain=_plain)

@@ -7,14 +7,15 @@ ranked by the mean over the five repositories.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean
 
+from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.scores import rank
-from goldpan.report.comparison.extras import Extra
+from goldpan.report.comparison.added import Materials, ReportSection
 from goldpan.report.document import Cell, Section, Table, Text
 
 TASK = "nlbse24_issue_type"
@@ -96,8 +97,9 @@ def _f1(run: Run, repository: str) -> float:
     return next(part.score or 0.0 for part in parts if part.value == repository)
 
 
-def report_extra(compared: ComparisonResult) -> Extra | None:
-    """Return the competition's section of a report; None where nobody took part in it."""
+def _section(
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+) -> Section | None:
     ranking = issue_ranking(compared.systems)
     if ranking is None:
         return None
@@ -119,5 +121,7 @@ def report_extra(compared: ComparisonResult) -> Extra | None:
         "One model for each repository; ranked by the mean of the five repositories' F1.",
     )
     sentences = [Text(f"{sentence}.") for sentence in ranking.incomplete]
-    section = Section("nlbse24", "The NLBSE'24 competition", (table, *sentences))
-    return Extra(section, asdict(ranking))
+    return Section("nlbse24", "The NLBSE'24 competition", (table, *sentences))
+
+
+SECTION = ReportSection("nlbse24", _section)

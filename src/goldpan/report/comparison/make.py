@@ -11,18 +11,17 @@ from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.ecser import Skipped, Study, study_of
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison import summary
+from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.conditions import conditions_section, in_part_sentences
 from goldpan.report.comparison.costs import costs_section
 from goldpan.report.comparison.curves import curves
 from goldpan.report.comparison.drift import drift
-from goldpan.report.comparison.extras import find_extras
 from goldpan.report.comparison.groups import groups_section
 from goldpan.report.comparison.leakage import distances
 from goldpan.report.comparison.materials import Material, read_material
 from goldpan.report.comparison.measures import confusion, metrics, score_table
 from goldpan.report.comparison.ranking import ranking_section, ranking_table
 from goldpan.report.comparison.resolved import resolved_section
-from goldpan.report.comparison.shortcuts import shortcuts_section, wanted_rows
 from goldpan.report.comparison.significance import pairs_table, significance
 from goldpan.report.comparison.training import retraining, splits, testing, training, tuning
 from goldpan.report.comparison.worst_errors import Wrong, find_mistakes, mistakes_section
@@ -54,14 +53,13 @@ def make_report(
     harder = distances(compared, tasks)
     sections = [
         ranking_section(compared),
-        *(extra.section for extra in find_extras(compared).values()),
         resolved_section(compared),
         groups_section(compared),
+        *(section.make(compared, tasks, materials) for section in SECTIONS),
         *_steps(compared, study, tasks),
         mistakes_section(compared, mistakes, materials),
         costs_section(compared),
         harder.section,
-        shortcuts_section(compared, tasks, materials),
         conditions_section(compared),
     ]
     return Report(
@@ -82,8 +80,9 @@ def paper_tables(compared: ComparisonResult) -> Iterator[Table]:
     comparison = compared.comparison
     if isinstance(comparison, Comparison):
         yield ranking_table(compared, comparison)
-    for extra in find_extras(compared).values():
-        yield from (part for part in extra.section.content if isinstance(part, Table))
+    for added in SECTIONS:
+        if (section := added.make(compared, {}, {})) is not None:
+            yield from (part for part in section.content if isinstance(part, Table))
     yield score_table(compared)
     if isinstance(comparison, Comparison) and comparison.test.name != "none":
         yield pairs_table(comparison)
@@ -133,6 +132,7 @@ def _materials(
             continue
         task = tasks[name]
         runs = [run for system in compared.systems for run in system.runs.get(name, ())]
-        ids = {wrong.id for wrong in mistakes.get(name, ())} | set(wanted_rows(compared, task))
+        ids = {wrong.id for wrong in mistakes.get(name, ())}
+        ids.update(*(section.rows(compared, task) for section in SECTIONS))
         materials[name] = read_material(workspace, task, runs, ids)
     return materials

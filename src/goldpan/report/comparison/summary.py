@@ -12,7 +12,7 @@ from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.training import TEST
-from goldpan.report.comparison.extras import find_extras
+from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.wording import answer, decision_words, first_place, meaning, where
 from goldpan.report.document import listed
 from goldpan.report.number_format import count, formatted
@@ -70,7 +70,7 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
     if compared.new_tasks is not None:
         texts.append(answer(compared.new_tasks, comparison.models[0]))
     texts += [f"One task by itself: {_first(single)}" for single in compared.alone]
-    texts += [extra.sentence for extra in find_extras(compared).values() if extra.sentence]
+    texts += filter(None, [section.sentence(compared) for section in SECTIONS])
     tests = [comparison.test]
     if compared.new_tasks is not None:
         tests.append(compared.new_tasks.test)

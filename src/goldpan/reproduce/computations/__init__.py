@@ -13,21 +13,12 @@ from importlib import import_module
 from goldpan.core.registry import Registry
 from goldpan.reproduce.context import Compute
 
-_PAPERS = {
-    "by-repository": "goldpan.papers.nlbse.by_repository",
-    "issue-competition": "goldpan.papers.nlbse.issue_competition",
-}
 
-
-def _modules() -> Mapping[str, str]:
+def _own() -> Mapping[str, Compute]:
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name.replace("_", "-"): f"{__name__}.{name}" for name in names} | _PAPERS
+    return {name.replace("_", "-"): import_module(f"{__name__}.{name}").compute for name in names}
 
 
-COMPUTATIONS = Registry("computation", _modules)
-
-
-def find_computation(name: str) -> Compute:
-    """Return the computation of that name; raises `UsageError` that lists those there are."""
-    compute: Compute = import_module(COMPUTATIONS.find(name)).compute
-    return compute
+COMPUTATIONS = Registry("computation", _own, "computation", lambda item: item[0])
+find_computation = COMPUTATIONS.find
+"""Return the computation of that name; raises `UsageError` that lists those there are."""

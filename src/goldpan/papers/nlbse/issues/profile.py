@@ -134,6 +134,11 @@ def load_profile(name: str) -> IssueTypeProfile:
     return replace(profile, labels=labels, other_labels=_lower(profile.other_labels))
 
 
+def profile_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole profile that a build is by, for plans."""
+    return {"profile": load_profile(str(options["profile"])).plain()}
+
+
 def _extended(values: dict[str, Any], source: Source) -> dict[str, Any]:
     """Return a profile's values over those of the shipped one that it builds on, if any."""
     if "extends" not in values:

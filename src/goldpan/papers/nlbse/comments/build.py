@@ -1,0 +1,257 @@
+"""Builds the dataset of sentences of class comments: `goldpan build code-comments`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from goldpan import __version__
+from goldpan.annotation.studio.corrections import read_corrections
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Title
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.corrections import corrected_batches, corrected_family
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs, Written
+from goldpan.datasets.provenance import Provenance, Source
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_file import plain_task
+from goldpan.datasets.task_rows import task_family
+from goldpan.git.clone import promisor
+from goldpan.git.commits import Commit
+from goldpan.git.trees import TreeFile
+from goldpan.papers.nlbse.comments.annotated import read_labels
+from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
+from goldpan.papers.nlbse.comments.reading import (
+    LEFT_OUT,
+    Access,
+    Reading,
+    files_of,
+    read_commit,
+)
+from goldpan.papers.nlbse.comments.rows import rows_of
+from goldpan.papers.nlbse.comments.rules import RULES
+from goldpan.papers.nlbse.comments.tasks import task_language, task_row
+
+UNDECIDED, GONE = "undecided", "decided-elsewhere"
+EXPLAINED = {
+    **LEFT_OUT,
+    UNDECIDED: "sentences about which people did not decide",
+    GONE: "decisions about sentences that are not here",
+}
+"""What was left out, by the reason under which it is counted."""
+OPEN = Access()
+_MADE = (
+    f"Goldpan {__version__} read the files of each repository at one commit, found the comments "
+    "on classes in them, and cut these into sentences. Every example names its file and line."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """The annotation projects whose decisions become labels."""
+
+    projects: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    """Projects of which one has to have decided about every row."""
+    corrections: tuple[str, ...] = ()
+    """Projects on the rows of a task whose decisions replace its labels."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was read, counted as it goes."""
+
+    files: int = 0
+    """Files that may hold comments."""
+    read: int = 0
+    comments: int = 0
+    languages: Counter[str] = field(default_factory=Counter)
+    """Sentences by language."""
+    labelled: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    """By the reasons of `EXPLAINED`."""
+    redacted: Counter[str] = field(default_factory=Counter)
+    """What was made unreadable in comments and code, by kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentsResult(Result):
+    """The result of building a dataset of sentences of class comments."""
+
+    written: Written
+    commits: tuple[Commit, ...]
+    tally: Tally
+    seconds: float
+
+    @property
+    def incomplete(self) -> bool:
+        """Tell whether files were not there, or a machine could not read them this time."""
+        return any(self.tally.left_out[reason] for reason in ("absent", "timeout", "crash"))
+
+    @property
+    def exit_code(self) -> int:
+        """3 where files were not there or could not be read, else 0."""
+        return 3 if self.incomplete else 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was built as plain data."""
+        written, tally = self.written.plain(), self.tally
+        return {
+            "sentences": written.pop("examples"),
+            **written,
+            "commits": {commit.repo: commit.id for commit in self.commits},
+            "files": tally.files,
+            "files_read": tally.read,
+            "comments": tally.comments,
+            "languages": dict(sorted(tally.languages.items())),
+            "labelled": tally.labelled,
+            "left_out": dict(sorted(tally.left_out.items())),
+            "redacted": dict(sorted(tally.redacted.items())),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what the dataset holds, and what became of the rest."""
+        written, tally = self.written, self.tally
+        yield Title(
+            written.family.name,
+            f": {written.rows:,} sentences of {tally.comments:,} comments in {self.seconds:.1f} s",
+        )
+        for commit in self.commits:
+            yield Line(f"{commit.repo} at {commit.id} of {commit.at:%Y-%m-%d}")
+        yield written.table("sentences")
+        spoken = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.languages.items()))
+        yield Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
+        if tally.labelled:
+            yield Line(f"{tally.labelled:,} sentences have labels")
+        for reason, count in sorted(tally.left_out.items()):
+            yield Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
+        yield from written.dropped_blocks("their comment is a near duplicate of one")
+        for kind, count in sorted(tally.redacted.items()):
+            yield Line(f"  {count:,} redacted in comments and code: {kind}")
+        yield Line(f"Written to {written.directory}")
+
+
+def build_code_comments(
+    workspace: Workspace,
+    commits: Sequence[Commit],
+    reading: Reading,
+    annotations: Annotations,
+    plan: SplitPlan,
+    directory: Path,
+    reporter: Reporter,
+    *,
+    access: Access = OPEN,
+    task: Task | None = None,
+) -> CommentsResult:
+    """Write the sentences of the class comments at commits, one a repository, as a dataset.
+
+    With a `task` the rows are its own, in its language alone. Raises `GitError` where a clone
+    cannot be completed, `UsageError` where a task or a stratified split has no labels to go by,
+    and `DatasetError` where nothing is left.
+    """
+    started = time.monotonic()
+    if not annotations.required and (task or plan.kind == "stratified"):
+        wants = task.name if task else str(plan)
+        raise UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
+    if task:
+        reading = replace(reading, languages=frozenset({task_language(task)}))
+    if annotations.corrections and task is None:
+        raise UsageError(
+            "Corrections need a task, whose labels they correct", "Give --task with --corrections"
+        )
+    family = task_family(task) if task else CODE_COMMENTS
+    corrections = read_corrections(workspace, annotations.corrections, task) if task else None
+    required = read_labels(workspace, annotations.required)
+    labels = read_labels(workspace, (*annotations.required, *annotations.projects))
+    tally = Tally()
+
+    def rows() -> Iterator[dict[str, Any]]:
+        ids: set[str] = set()
+        for commit in commits:
+            files = _files(workspace, commit, reading, access, reporter)
+            tally.files += len(files)
+            with reporter.task(f"Files of {commit.repo}", len(files)) as progress:
+                for read_file in read_commit(commit, files, reading, tally.left_out):
+                    progress.advance()
+                    tally.read += 1
+                    tally.comments += len(read_file.contents.comments)
+                    tally.redacted.update(read_file.contents.redacted)
+                    for row in rows_of(commit, read_file, labels):
+                        if row["decided"]:
+                            ids.add(row["id"])
+                        if annotations.required and row["id"] not in required.by_id:
+                            tally.left_out[UNDECIDED] += 1
+                            continue
+                        tally.labelled += row["decided"] is not None
+                        tally.languages[row["language"]] += 1
+                        yield task_row(task, row) if task else row
+        if missing := len(labels.by_id.keys() - ids):
+            tally.left_out[GONE] = missing
+
+    provenance = Provenance(
+        sources=tuple(
+            Source(extracted.repo, inputs={"git commit": extracted.id}) for extracted in commits
+        ),
+        settings={
+            "family": family.name,
+            **({"task": plain_task(task)} if task else {}),
+            "split": str(plan),
+            "seed": plan.seed,
+            "languages": sorted(reading.languages),
+            "wrapping": reading.wrapping,
+            "kinds": sorted(reading.kinds),
+            "timeout": reading.timeout,
+            "required": list(annotations.required),
+            "annotations": dict(labels.inputs),
+        },
+        versions={package: version(package) for package in _packages()},
+        counts=tally.left_out,
+        redactions=tally.redacted,
+        corrections=corrections.projects if corrections else {},
+    )
+    card = CardInputs(
+        title=task.title if task else "",
+        tags=task.suites if task else (),
+        subjects="count",
+        explained=EXPLAINED,
+        made=_MADE,
+    )
+    written = write_dataset(
+        workspace,
+        directory,
+        corrected_family(family, corrections),
+        corrected_batches(
+            family.batches(rows()), family, task.label_names if task else (), corrections
+        ),
+        plan,
+        provenance,
+        card,
+    )
+    return CommentsResult(written, tuple(commits), tally, time.monotonic() - started)
+
+
+def _files(
+    workspace: Workspace, commit: Commit, reading: Reading, access: Access, reporter: Reporter
+) -> list[TreeFile]:
+    """Return a commit's files; a clone that lacks some is nobody else's while it is completed."""
+    alone = workspace.lock(commit.repo) if promisor(commit.clone) else nullcontext()
+    with alone:
+        return files_of(commit, reading, access, reporter)
+
+
+def _packages() -> list[str]:
+    """Return the packages on which sentences depend; a grammar that is not there read nothing."""
+    grammars = {rules.package for rules in RULES.values() if find_spec(rules.package)}
+    names = {name.replace("_", "-") for name in grammars}
+    return sorted({"detect-secrets", "tree-sitter", "tree-sitter-python", *names})

@@ -1,0 +1,139 @@
+"""Class comments of Pharo in Tonel and FileTree."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from goldpan.git.trees import TreeFile
+from goldpan.papers.nlbse.comments.extract import CommentFound, Source, read_file
+from goldpan.papers.nlbse.comments.files import wanted_files
+
+TONEL = """\
+"
+I am a bowl.
+I say ""hello"" to #water.
+
+Collaborators: Rim
+"
+Class {
+	#name : #Bowl,
+	#superclass : #Object,
+	#category : #Sluice
+}
+
+{ #category : #pouring }
+Bowl >> pour [
+	"I pour."
+	^ self
+]
+"""
+
+
+def read(path: str, text: str) -> CommentFound | None:
+    file = read_file(Source(path, text.encode()))
+    assert file.language == "Smalltalk"
+    return file.comments[0] if file.comments else None
+
+
+def test_tonel() -> None:
+    comment = read("src/Sluice/Bowl.class.st", TONEL)
+    assert comment is not None
+    assert (comment.name, comment.kind, comment.form) == ("Bowl", "class", "class-comment")
+    assert [sentence.sentence for sentence in comment.sentences] == [
+        "I am a bowl.",
+        'I say "hello" to #water.',
+        "Collaborators: Rim",
+    ]
+    assert comment.code is not None
+    assert comment.code.startswith("Class {")
+
+
+def test_a_doubled_quote_has_its_place() -> None:
+    comment = read("Bowl.class.st", TONEL)
+    assert comment is not None
+    second = comment.sentences[1]
+    source = TONEL.encode()[second.span.start : second.span.end].decode()
+    assert source == 'I say ""hello"" to #water.'
+    assert (second.line, second.end_line) == (3, 3)
+
+
+def test_a_doubled_quote_can_begin_and_end_a_sentence() -> None:
+    text = '"  ""ä"" or ""b""\n"\nClass {\n\t#name : #A\n}\n'
+    comment = read("A.class.st", text)
+    assert comment is not None
+    (sentence,) = comment.sentences
+    assert sentence.sentence == '"ä" or "b"'
+    assert text.encode()[sentence.span.start : sentence.span.end].decode() == '""ä"" or ""b""'
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("Class {\n\t#name : 'Bowl',\n}", "Bowl"),
+        ("Trait {\n\t#name : #TBowl,\n}", "TBowl"),
+        ("Class {\r\n\t#category : 'x',\r\n\t#name : #Bowl\r\n}", "Bowl"),
+        ("Class {\n}", "File"),
+    ],
+)
+def test_names_of_tonel(head: str, name: str) -> None:
+    comment = read("File.class.st", f'"I am."\n{head}\n')
+    assert comment is not None
+    assert comment.name == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Class {\n\t#name : #Bowl\n}\n",
+        '"I am nobody\'s comment."\nExtension { #name : #Object }',
+        '"never closed Class {',
+        '""\nClass {\n\t#name : #Bowl\n}',
+        "",
+    ],
+)
+def test_no_class_comment(text: str) -> None:
+    assert read("Bowl.class.st", text) is None
+
+
+def test_filetree() -> None:
+    path = "repository/Sluice.package/Bowl.class/README.md"
+    comment = read(path, "I am a bowl.\r\n\r\n# Heading\r\n\tI hold\twater.")
+    assert comment is not None
+    assert (comment.name, comment.kind, comment.code) == ("Bowl", "class", None)
+    assert [sentence.sentence for sentence in comment.sentences] == [
+        "I am a bowl.",
+        "# Heading",
+        "I hold\twater.",
+    ]
+
+
+def test_which_files_hold_class_comments() -> None:
+    paths = [
+        "A.class/README.md",
+        "A.class/properties.json",
+        "B.class/README.md",
+        "p/T.trait/README.md",
+        "p/T.trait/properties.json",
+        "README.md",
+        "C.class.st",
+        "T.trait.st",
+        "C.extension.st",
+        "package.st",
+        "old.st",
+    ]
+    files = [TreeFile(path, "100644", "file", "0" * 40) for path in paths]
+    assert [file.path for file in wanted_files(files, {"Smalltalk"})] == [
+        "A.class/README.md",
+        "p/T.trait/README.md",
+        "C.class.st",
+        "T.trait.st",
+    ]
+
+
+@pytest.mark.parametrize("unit", ['"', '""', '" ', "a", "\n", "Class {"])
+def test_hostile_files_take_no_longer_than_their_length(unit: str) -> None:
+    begun = time.process_time()
+    read("A.class.st", '"' + unit * (600_000 // len(unit)))
+    assert time.process_time() - begun < 5.0  # seconds; what is quadratic takes minutes

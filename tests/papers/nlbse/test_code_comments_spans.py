@@ -1,0 +1,121 @@
+"""A sentence's span is where it stands in the file, whatever the file's encoding."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.papers.nlbse.comments.extract import (
+    LONGEST_COMMENT,
+    MOST_SENTENCES,
+    FileRead,
+    Source,
+    read_file,
+)
+from goldpan.text.sentences import normalize_sentence
+
+ENCODED = {
+    "utf-8": lambda text: text.encode(),
+    "utf-8-sig": lambda text: codecs.BOM_UTF8 + text.encode(),
+    "latin-1": lambda text: text.encode("latin-1"),
+    "utf-16-le": lambda text: codecs.BOM_UTF16_LE + text.encode("utf-16-le"),
+    "utf-16-be": lambda text: codecs.BOM_UTF16_BE + text.encode("utf-16-be"),
+}
+PYTHON = 'x = "é"\nclass A:\n\t"""Holds café.\n\n\tIs ünder.  Or "not"?\n\t"""\n'
+JAVA = 'String x = "é";\n/**\n * Holds café.\n *\n *\tIs ünder.  Or "not"?\n */\nclass A {}\n'
+
+
+def placed(data: bytes, file: FileRead) -> list[str]:
+    """Return what stands at the spans of a file's sentences."""
+    encoding = "utf-8" if file.encoding == "utf-8-sig" else file.encoding
+    return [
+        data[sentence.span.start : sentence.span.end].decode(encoding)
+        for comment in file.comments
+        for sentence in comment.sentences
+    ]
+
+
+@pytest.mark.parametrize("encoding", ENCODED)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(("path", "text"), [("a.py", PYTHON), ("A.java", JAVA)])
+def test_the_file_holds_the_sentence_at_its_span(
+    path: str, text: str, encoding: str, line_end: str
+) -> None:
+    data = ENCODED[encoding](text.replace("\n", line_end))
+    file = read_file(Source(path, data))
+    assert file.encoding == encoding
+    assert placed(data, file) == ["Holds café.", "Is ünder.", 'Or "not"?']
+    assert [sentence.line for sentence in file.comments[0].sentences] == [3, 5, 5]
+
+
+def test_the_span_of_the_whole_comment() -> None:
+    (block,) = read_file(Source("A.java", JAVA.encode())).comments
+    comment = JAVA.encode()[block.span.start : block.span.end].decode()
+    assert comment == JAVA[JAVA.index("/**") : JAVA.index("\nclass")]
+
+
+def test_a_sentence_over_lines_spans_its_marks() -> None:
+    data = b"/**\n * Holds\n * water. Leaks.\n */\nclass A {}\n"
+    (comment,) = read_file(Source("A.java", data, "join")).comments
+    first, second = comment.sentences
+    assert first.sentence == "Holds\nwater."
+    assert data[first.span.start : first.span.end] == b"Holds\n * water."
+    assert (first.line, first.end_line, second.line) == (2, 3, 3)
+    assert first.text == "holds water."
+
+
+LINES = st.lists(st.text(alphabet="aé😀 .!*<>@\t", max_size=12), max_size=5)
+
+
+@given(LINES, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["utf-8", "utf-8-sig", "utf-16-le"]))
+def test_spans_are_exact_for_any_comment(lines: list[str], line_end: str, encoding: str) -> None:
+    body = line_end.join(f" * {line}".replace("*/", "* /") for line in lines)
+    text = f"/**{line_end}{body}{line_end} */{line_end}class A {{}}{line_end}"
+    data = ENCODED[encoding](text)
+    file = read_file(Source("A.java", data))
+    sentences = [sentence for comment in file.comments for sentence in comment.sentences]
+    assert placed(data, file) == [sentence.sentence for sentence in sentences]
+    assert all(sentence.text == normalize_sentence(sentence.sentence) for sentence in sentences)
+    for sentence in sentences:
+        assert sentence.sentence in text.split(line_end)[sentence.line - 1]
+
+
+def test_a_binary_file_is_told() -> None:
+    assert read_file(Source("a.py", b'"""A."""\0')).problem == "binary"
+    assert read_file(Source("a.py", codecs.BOM_UTF16_LE + b"\x00\xd8")).problem == "binary"
+
+
+def test_what_is_private_is_made_unreadable() -> None:
+    text = '"""Write to bob.miner@sluice-mining.org.\n\nKey below.\n"""\n'
+    file = read_file(Source("a.py", text.encode(), kinds=frozenset({"module"})))
+    assert file.comments[0].sentences[0].sentence == "Write to <EMAIL>."
+    assert file.comments[0].sentences[0].text == "write to email ."
+    assert "bob.miner" not in repr(file)
+    assert file.redacted == {"email": 1}
+
+
+def test_sentences_within_a_key_of_many_lines_are_left_out() -> None:
+    key = "\n".join(["MIIEowIBAAKCAQEAx" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5kL7" * 1] * 6)
+    text = (
+        f"class A:\n    '''Holds a key.\n\n-----BEGIN RSA PRIVATE KEY-----\n{key}\n"
+        "-----END RSA PRIVATE KEY-----\nThat was it.\n'''\n"
+    )
+    file = read_file(Source("a.py", text.encode()))
+    assert [sentence.sentence for sentence in file.comments[0].sentences] == [
+        "Holds a key.",
+        "That was it.",
+    ]
+    assert file.counts["private"] >= 6
+    assert "MIIE" not in repr(file)
+
+
+def test_comments_without_words_and_endless_ones_are_counted() -> None:
+    endless = "a" * (LONGEST_COMMENT + 1)
+    many = "a.\n" * (MOST_SENTENCES + 1)
+    text = "".join(f'class A{n}:\n    """{doc}"""\n' for n, doc in enumerate(("--", endless, many)))
+    file = read_file(Source("a.py", text.encode()))
+    assert file.comments == ()
+    assert file.counts == {"comment-without-words": 1, "comment-too-long": 2}
