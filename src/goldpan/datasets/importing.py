@@ -48,8 +48,8 @@ SEED = 42
 _PROJECT = "repo:"
 _MOST_MISSING = 8
 _OF_PAPERS = {
-    name: f"goldpan.papers.nlbse.comments.{name}"
-    for name in ("nlbse23_comments", "nlbse25_comments")
+    "nlbse23_comments": "goldpan.papers.nlbse.comment_files:read_2023",
+    "nlbse25_comments": "goldpan.papers.nlbse.comment_files:read_2025",
 }
 
 
@@ -306,9 +306,9 @@ def readers() -> list[str]:
 
 
 def _modules() -> dict[str, str]:
-    """Return the modules of all readers by name."""
+    """Return where all readers stand, by name."""
     names = [module.name for module in pkgutil.iter_modules(imports.__path__)]
-    return {**{name: f"{imports.__name__}.{name}" for name in names}, **_OF_PAPERS}
+    return {**{name: f"{imports.__name__}.{name}:read" for name in names}, **_OF_PAPERS}
 
 
 def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]:
@@ -319,7 +319,8 @@ def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[st
     if name not in readers():
         raise unknown_name("reader", name, readers(), where=task.name)
     read: Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
-    read = import_module(_modules()[name]).read
+    module, _, function = _modules()[name].partition(":")
+    read = getattr(import_module(module), function)
     return read
 
 

@@ -60,7 +60,7 @@ def _finders(
     from goldpan.evaluation.models.catalogue import find_model
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.miners.pairing import find_rules
-    from goldpan.papers.nlbse.comments.files import find_languages
+    from goldpan.papers.nlbse.comments.reading import find_languages
 
     return {
         "pair rules": find_rules,

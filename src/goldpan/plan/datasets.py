@@ -137,7 +137,7 @@ class DatasetStep(OperationStep):
             tables = {repo: context.tables(context.repository(repo)) for repo in repos}
             return {f"{repo} {name}": tables[repo][name] for repo in repos for name in tables[repo]}
         if self._stage == "clone":
-            from goldpan.papers.nlbse.comments.commit import find_commits
+            from goldpan.papers.nlbse.comments.reading import find_commits
 
             commits = find_commits(layout, [*map(context.repository, repos)], None)
             licenses = {f"{commit.repo} license": commit.license or "" for commit in commits}

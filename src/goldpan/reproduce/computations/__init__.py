@@ -14,14 +14,14 @@ from goldpan.core.registry import Registry
 from goldpan.reproduce.context import Compute
 
 _OF_PAPERS = {
-    "comment-competition": "goldpan.papers.nlbse.comments.comment_competition",
-    "comment-forests": "goldpan.papers.nlbse.comments.comment_forests",
+    "comment-competition": "goldpan.papers.nlbse.comment_competition:score",
+    "comment-forests": "goldpan.papers.nlbse.comment_competition:forests",
 }
 
 
 def _modules() -> Mapping[str, str]:
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    shipped = {name.replace("_", "-"): f"{__name__}.{name}" for name in names}
+    shipped = {name.replace("_", "-"): f"{__name__}.{name}:compute" for name in names}
     return {**shipped, **_OF_PAPERS}
 
 
@@ -30,5 +30,6 @@ COMPUTATIONS = Registry("computation", _modules)
 
 def find_computation(name: str) -> Compute:
     """Return the computation of that name; raises `UsageError` that lists those there are."""
-    compute: Compute = import_module(COMPUTATIONS.find(name)).compute
+    module, _, function = COMPUTATIONS.find(name).partition(":")
+    compute: Compute = getattr(import_module(module), function)
     return compute

@@ -1,21 +1,37 @@
-"""Reads the comments of all files of a commit, a few files in memory at a time."""
+"""Reads the comments of the files of commits, one commit a repository."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
 
 from goldpan.code.substance import LARGEST
+from goldpan.core.errors import GitError, UsageError, WorkspaceError
+from goldpan.core.parquet import read_table
 from goldpan.core.progress import Reporter
 from goldpan.core.sandbox import Failed, map_in_sandbox
+from goldpan.core.workspace import Workspace
+from goldpan.git.clone import promisor
 from goldpan.git.objects import Object, Objects
 from goldpan.git.prefetch import prefetch
+from goldpan.git.process import git
 from goldpan.git.texts import is_pointer
 from goldpan.git.trees import TreeFile
-from goldpan.papers.nlbse.comments.commit import Commit
-from goldpan.papers.nlbse.comments.extract import FileRead, Source, read_file
-from goldpan.papers.nlbse.comments.files import wanted_files
+from goldpan.papers.nlbse.comments.comment import is_filetree
+from goldpan.papers.nlbse.comments.extract import (
+    LANGUAGES,
+    SMALLTALK,
+    FileRead,
+    Source,
+    read_file,
+    written_in,
+)
 from goldpan.text.sentences import Wrapping
 
 LEFT_OUT = {
@@ -31,11 +47,25 @@ LEFT_OUT = {
     "private": "sentences within a secret of several lines",
 }
 """What was left out, by the reason under which it is counted."""
+_OTHER_NAMES = {"pharo": SMALLTALK, "csharp": "C#", "cpp": "C++"}
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit, and what GitHub says of its repository."""
+
+    repo: str
+    clone: Path
+    id: str
+    at: datetime
+    """When it was committed."""
+    license: str | None
+    """Null where the repository was not mined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How files are read."""
+    """How files are read, and how those are fetched that a partial clone lacks."""
 
     languages: Collection[str]
     wrapping: Wrapping = "cut"
@@ -43,43 +73,121 @@ class Reading:
     workers: int = 2
     timeout: float = 20.0
     """Seconds of processor time for a file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How files that a partial clone lacks are fetched."""
-
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     host: str = "github.com"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFile:
-    """A file of a commit with its comments."""
+def cloned_repositories(workspace: Workspace, named: Sequence[str]) -> list[str]:
+    """Return these repositories, else all of which the workspace has a clone.
 
-    file: TreeFile
-    contents: FileRead
+    Raises `UsageError` where there is none.
+    """
+    clones = (workspace.root / "git").glob("*/*.git")
+    names = list(named) or sorted(f"{path.parent.name}/{path.stem}" for path in clones)
+    if not names:
+        raise UsageError(
+            f"{workspace.root} holds no history of code",
+            "Run goldpan mine and goldpan clone, each with --repo OWNER/NAME",
+        )
+    return names
+
+
+def find_commits(workspace: Workspace, repos: Sequence[str], revision: str | None) -> list[Commit]:
+    """Return the commit that a revision names, else those of default branches as cloned.
+
+    Raises `GitError` where there is no clone, and `UsageError` for a revision of several
+    repositories or one that is not there.
+    """
+    if revision is not None and len(repos) != 1:
+        raise UsageError("--revision applies to one repository", "Give exactly one --repo")
+    return [_find_commit(workspace, repo, revision) for repo in repos]
+
+
+def _find_commit(workspace: Workspace, repo: str, revision: str | None) -> Commit:
+    clone = workspace.clone(repo)
+    if not clone.is_dir():
+        raise GitError(f"There is no history in {clone}", f"Run goldpan clone --repo {repo}")
+    name = f"{revision or 'HEAD'}^{{commit}}"
+    command = ("show", "--no-patch", "--format=%H %ct", "--end-of-options", name)
+    try:
+        id, seconds = git(*command, clone=clone, subject=repo).decode().split()
+    except GitError:
+        raise UsageError(
+            f"{repo} has no commit {revision!r}" if revision else f"{repo} has no default branch",
+            "Give --revision a commit, a branch or a tag of the clone",
+        ) from None
+    facts = _mined_facts(workspace, repo)
+    at = datetime.fromtimestamp(int(seconds), UTC)
+    return Commit(facts.get("repo") or repo, clone, id, at, facts.get("license"))
+
+
+def _mined_facts(workspace: Workspace, repo: str) -> dict[str, str]:
+    """Return the repository's name as GitHub writes it, and its license, where it was mined."""
+    path = workspace.table(repo, "repositories")
+    if not path.exists():
+        return {}
+    try:
+        rows = read_table(path, columns=["repo", "license"]).to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise WorkspaceError(
+            f"{path} cannot be read ({str(error).splitlines()[0]})",
+            "Rebuild it with goldpan normalize",
+        ) from None
+    return dict(rows[0]) if rows else {}
+
+
+def find_languages(names: Iterable[str]) -> frozenset[str]:
+    """Return languages by their names, all where none is named; raises `UsageError`."""
+    known = {name.casefold(): name for name in LANGUAGES} | _OTHER_NAMES
+    chosen = {name: known.get(name.casefold()) for name in names}
+    for name, language in chosen.items():
+        if language is None:
+            raise UsageError(
+                f"Comments in {name!r} cannot be read", f"Choose among {', '.join(LANGUAGES)}"
+            )
+    return frozenset(filter(None, chosen.values())) or frozenset(LANGUAGES)
+
+
+def wanted_files(files: Sequence[TreeFile], languages: Collection[str]) -> list[TreeFile]:
+    """Return the files of a commit that may hold comments in these languages, no path twice."""
+    paths = {file.path: file for file in files}
+    return [
+        file
+        for file in paths.values()
+        if file.kind == "file"
+        and written_in(file.path) in languages
+        and (not is_filetree(file.path) or _properties_path(file.path) in paths)
+    ]
+
+
+def _properties_path(path: str) -> str:
+    return path.rpartition("/")[0] + "/properties.json"
 
 
 def files_of(
-    commit: Commit, reading: Reading, access: Access, reporter: Reporter
+    workspace: Workspace, commit: Commit, reading: Reading, reporter: Reporter
 ) -> list[TreeFile]:
     """Return the files of a commit that may hold comments, and fetch what the clone lacks.
 
     Raises `GitError` where the commit lists no end of files, or its files cannot be fetched.
     """
-    with Objects(commit.clone) as objects:
-        files = wanted_files(objects.files(commit.id), reading.languages)
-    ids = {file.id for file in files}
-    prefetch(commit.clone, ids, reporter, token=access.token, host=access.host)
+    # A clone that lacks some is nobody else's while it is completed.
+    with workspace.lock(commit.repo) if promisor(commit.clone) else nullcontext():
+        with Objects(commit.clone) as objects:
+            files = wanted_files(objects.files(commit.id), reading.languages)
+        ids = {file.id for file in files}
+        prefetch(commit.clone, ids, reporter, token=reading.token, host=reading.host)
     return files
 
 
 def read_commit(
     commit: Commit, files: Sequence[TreeFile], reading: Reading, counts: Counter[str]
-) -> Iterator[ReadFile]:
-    """Yield the files that could be read, in order; what could not is counted."""
-    files_read: list[TreeFile] = []
+) -> Iterator[tuple[TreeFile, FileRead]]:
+    """Yield the files that could be read, in order; what could not is counted.
+
+    A few are in memory at a time.
+    """
+    sent: list[TreeFile] = []
 
     def sources(objects: Objects) -> Iterator[Source]:
         for file, blob in zip(files, objects.read(file.id for file in files), strict=True):
@@ -87,7 +195,7 @@ def read_commit(
             if problem or blob is None or blob.data is None:
                 counts[problem or "absent"] += 1
             else:
-                files_read.append(file)
+                sent.append(file)
                 yield Source(file.path, blob.data, reading.wrapping, reading.kinds)
 
     with Objects(commit.clone, most_bytes=LARGEST) as objects:
@@ -95,11 +203,11 @@ def read_commit(
         for index, result in enumerate(results):
             if isinstance(result, Failed):
                 counts[result.reason] += 1
-            elif result.problem:
-                counts[result.problem] += 1
+            elif result.encoding is None:
+                counts["binary"] += 1
             else:
                 counts.update(result.counts)
-                yield ReadFile(files_read[index], result)
+                yield sent[index], result
 
 
 def _problem(blob: Object | None) -> str | None:
