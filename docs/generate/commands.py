@@ -10,11 +10,11 @@ from goldpan.operations.help import JSON_HELP, opening_parameters, returns_resul
 from goldpan.operations.program import program as global_options
 from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
 from goldpan.operations.table import (
-    COMMANDS,
-    EXAMPLES,
-    OPERATIONS,
     children,
-    find_function,
+    every_command,
+    first_words,
+    function_of,
+    is_group,
     summary_of,
 )
 
@@ -27,7 +27,7 @@ codes."""
 
 def commands() -> str:
     """Return the page."""
-    parts = [part for name in COMMANDS for part in _below(name)]
+    parts = [part for name in first_words() for part in _below(name)]
     options = table(_HEAD, map(_row, read_operation(global_options).parameters))
     own = f"## Options of the program\n\nThey stand before or after the command.\n\n{options}"
     return page("Commands", _INTRODUCTION, *parts, own)
@@ -38,28 +38,27 @@ _HEAD = ("option", "takes", "")
 
 def _below(name: str) -> Iterator[str]:
     heading = f"## goldpan {name}"
-    if name in OPERATIONS:
-        yield "\n\n".join([heading, *_described(name)])
-    else:
+    if is_group(name):
         yield f"{heading}\n\n{prose(summary_of(name))}"
+    else:
+        yield "\n\n".join([heading, *_described(name)])
     for child in children(name):
         yield from _below(child)
 
 
 def _described(name: str) -> Iterator[str]:
-    operation = read_operation(find_function(OPERATIONS[name]))
+    operation = read_operation(function_of(name))
     yield prose(operation.summary)
     if operation.description:
         yield prose(operation.description)
-    if example := EXAMPLES.get(name):
-        yield f"```console\n$ {example}\n```"
+    yield f"```console\n$ {every_command()[name].whole_example}\n```"
     yield f"In Python: `{python_name(name)}(...)`"
     yield table(_HEAD, _rows(operation))
 
 
 def python_name(name: str) -> str:
     """Return the method or function that a command is."""
-    operation = read_operation(find_function(OPERATIONS[name]))
+    operation = read_operation(function_of(name))
     words = [f"{word}_" if iskeyword(word) else word for word in name.replace("-", "_").split()]
     if operation.owner == "Dataset":
         return f"Dataset.{words[-1]}"

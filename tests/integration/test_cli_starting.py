@@ -15,7 +15,7 @@ from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
 from goldpan.operations.program import GLOBAL_OPTIONS, program
 from goldpan.operations.signature import read_operation
-from goldpan.operations.table import EXAMPLES
+from goldpan.operations.table import every_command
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
 from tests.invoking import check_typed
 from tests.places import ROOT
@@ -77,7 +77,7 @@ def test_every_command_on_a_page_can_be_typed(page: Path) -> None:
 def test_help_is_short_for_h_and_ends_with_an_example(tmp_path: Path) -> None:
     done = run("pair", "-h", folder=tmp_path)
     assert done.code == 0
-    assert EXAMPLES["pair"] in done.out
+    assert every_command()["pair"].whole_example in done.out
 
 
 def test_init_makes_a_settings_file_that_holds_when_uncommented(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from goldpan.datasets.registry import read_path
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
 from goldpan.miners.pairing import RULES, SIGNALS
-from goldpan.operations.table import COMMANDS, OPERATIONS, find_function
+from goldpan.operations.table import first_words, function_of, operations
 from tests import pages
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
@@ -121,10 +121,10 @@ def test_the_table_of_commands_is_that_of_the_operations() -> None:
         (
             words,
             python_name(words).replace("Workspace.", "lab.").replace("Dataset.", "data."),
-            get_annotations(find_function(OPERATIONS[words]))["return"].replace(" | ", "` or `"),
+            get_annotations(function_of(words))["return"].replace(" | ", "` or `"),
         )
-        for command in COMMANDS
-        for words in OPERATIONS
+        for command in first_words()
+        for words in operations()
         if words.split()[0] == command
     ]
 

@@ -21,10 +21,6 @@ import pytest
 
 from goldpan import load
 from goldpan.annotation.review.settings import load_review_settings
-from goldpan.builders.crosscode.kinds import kind_of_task
-from goldpan.builders.crosscode.splits import load_splits
-from goldpan.builders.crosscode.task_settings import task_settings
-from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.task_file import read_task
@@ -34,7 +30,11 @@ from goldpan.llm.settings import load_prices
 from goldpan.operations.help import opening_parameters
 from goldpan.operations.program import GLOBAL_OPTIONS
 from goldpan.operations.signature import fields_of, read_operation
-from goldpan.operations.table import OPERATIONS, find_function
+from goldpan.operations.table import function_of, operations
+from goldpan.papers.crosscodebench.kinds import kind_of_task
+from goldpan.papers.crosscodebench.splits import load_splits
+from goldpan.papers.crosscodebench.task_settings import task_settings
+from goldpan.papers.nlbse.issues.profile import load_profile as load_issue_profile
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.catalogue import read_recipe
 from tests.demo_workspace import make_demo
@@ -141,7 +141,7 @@ def test_every_command_of_a_page_is_one_that_goldpan_takes(name: str, tmp_path: 
 @cache
 def _options(command: str) -> set[str]:
     """Return the options of a command, as they are typed."""
-    operation = read_operation(find_function(OPERATIONS[command]))
+    operation = read_operation(function_of(command))
     declared = [*operation.parameters, *(found for found, _ in opening_parameters(operation))]
     single = [
         field
@@ -171,7 +171,7 @@ FOREIGN = {
 @pytest.mark.parametrize("name", PAGES)
 def test_every_option_in_the_text_of_a_page_is_one(name: str) -> None:
     """One that stands behind a command is the command's, one by itself that of any."""
-    known = set(FOREIGN).union(*map(_options, OPERATIONS))
+    known = set(FOREIGN).union(*map(_options, operations()))
     prose = re.sub(r"^```.*?^```", "", PAGES[name].read_text(encoding="utf-8"), flags=re.M | re.S)
     for said in re.findall(r"`([^`]+)`", prose):
         words = said.split()
@@ -180,7 +180,7 @@ def test_every_option_in_the_text_of_a_page_is_one(name: str) -> None:
             assert typed <= known, said
         elif words[0] == "goldpan":
             begun = (" ".join(words[1:end]) for end in range(len(words), 1, -1))
-            command = next((command for command in begun if command in OPERATIONS), None)
+            command = next((command for command in begun if command in operations()), None)
             assert typed <= (known if command is None else _options(command)), said
 
 

@@ -23,13 +23,13 @@ from goldpan.evaluation.comparison_units import complete
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.metrics.result import Interval, Metric, Scores
 from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.nlbse import BASELINE
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run as execute
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.suites import ORGANIZERS, comment_ranking
+from goldpan.papers.nlbse.nlbse23 import BASELINE
+from goldpan.papers.nlbse.suites import ORGANIZERS, comment_ranking
 from tests.comparing import SIX, add_run, independent, six_tasks, split_rows, two_labels
 
 pytest.importorskip("scipy")

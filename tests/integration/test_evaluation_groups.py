@@ -18,11 +18,11 @@ from goldpan.evaluation.comparison_result import Question
 from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.leaks import COLUMN
 from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.nlbse24 import REPOSITORIES, issue_ranking
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.stored import rescore
+from goldpan.papers.nlbse.nlbse24 import REPOSITORIES, issue_ranking
 from goldpan.report.comparison.make import make_report
 from tests.comparing import QUIET, add_run, split_rows, two_labels, write_rows
 from tests.invoking import invoke

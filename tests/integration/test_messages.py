@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.builders.issue_type.build import LEAVE_ONE_OUT
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import names_of
 from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
 from goldpan.operations.signature import read_operation
-from goldpan.operations.table import OPERATIONS, find_function
+from goldpan.operations.table import function_of
+from goldpan.papers.nlbse.issues.build import LEAVE_ONE_OUT
 from goldpan.plan.check import check_plan
-from goldpan.plan.datasets import OF_TASKS, STAGE_OF
 from goldpan.plan.file import load_plan
 from tests.console import run, sentence
 from tests.demo_workspace import attempt, make_demo
@@ -118,7 +118,7 @@ def test_a_plan_with_an_unknown_family_is_told_all(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"did you mean issue-type\?") as caught:
         check_plan(load_plan(path))
     assert [
-        name for name in (*RECIPES, *STAGE_OF, OF_TASKS) if name not in caught.value.remedy
+        name for name in (*RECIPES, *names_of("builder")) if name not in caught.value.remedy
     ] == []
 
 
@@ -139,7 +139,7 @@ def test_a_question_ends_as_one(tmp_path: Path) -> None:
 def test_help_and_errors_name_the_same_splits() -> None:
     takes = ("build qa", "build code-comments", "build issue-type", "tasks import")
     for words in takes:
-        parameters = read_operation(find_function(OPERATIONS[words])).parameters
+        parameters = read_operation(function_of(words)).parameters
         (option,) = (parameter for parameter in parameters if parameter.name == "split")
         assert SPLIT_FORMS in option.help
         assert (LEAVE_ONE_OUT in option.help) is (words == "build issue-type")

@@ -10,12 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.metrics.bleu import bleu_counts, bleu_of_counts, tokenize
-from goldpan.evaluation.metrics.crosscodebench import Percentages, percentages
 from goldpan.evaluation.metrics.generation import compare_text
 from goldpan.evaluation.metrics.paths import extract_path, mentions_path
 from goldpan.evaluation.metrics.rouge import rouge_1, rouge_l, rouge_tokens
 from goldpan.evaluation.metrics.similarity import MOST_CHARACTERS, edit_similarity
 from goldpan.evaluation.score import score
+from goldpan.papers.crosscodebench.percentages import Percentages, percentages
 from tests.drawing import examples
 from tests.scoring import make_predictions, make_task
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from functools import cached_property
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,12 +20,12 @@ from goldpan.operations.group import Group
 from goldpan.operations.program import branch
 from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
 from goldpan.operations.table import (
-    COMMANDS,
-    EXAMPLES,
-    GROUPS,
-    OPERATIONS,
     children,
-    find_function,
+    every_command,
+    first_words,
+    function_of,
+    is_group,
+    operations,
     summary_of,
 )
 from tests.invoking import invoke
@@ -40,7 +41,7 @@ EXPLAINED = {
 
 
 def operation(name: str) -> Operation:
-    return read_operation(find_function(OPERATIONS[name]))
+    return read_operation(function_of(name))
 
 
 def options(name: str) -> list[Parameter]:
@@ -52,40 +53,28 @@ def options(name: str) -> list[Parameter]:
 
 
 def test_every_command_is_in_the_tables() -> None:
-    for name in OPERATIONS:
-        assert name.split()[0] in COMMANDS
+    for name in operations():
+        assert name.split()[0] in first_words()
         above = name.rpartition(" ")[0]
-        assert not above or above in GROUPS or above in OPERATIONS, name
-    assert set(COMMANDS) <= {*OPERATIONS, *GROUPS}
-    assert set(EXAMPLES) == set(OPERATIONS)
+        assert not above or every_command()[above].group, name
+    assert all(first_words().values())
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_a_command_is_the_method_of_its_words(name: str) -> None:
-    function = find_function(OPERATIONS[name])
-    found: object = {"Workspace": goldpan.Workspace, "Dataset": goldpan.Dataset}.get(
-        python_name(name).partition(".")[0], goldpan
-    )
-    for word in python_name(name).split(".")[1:]:
+@pytest.mark.parametrize("name", operations())
+def test_a_command_is_the_method_of_its_words(tmp_path: Path, name: str) -> None:
+    first, *words = python_name(name).split(".")
+    places = {"Workspace": goldpan.Workspace(tmp_path), "Dataset": goldpan.Dataset}
+    found: Any = places.get(first, goldpan)
+    for word in words:
         found = getattr(found, word)
-        if isinstance(found, cached_property):
-            found = inspect.get_annotations(found.func)["return"]
-            found = found_group(str(found))
-    if isinstance(found, type) and issubclass(found, Group):
+    if isinstance(found, Group):
         found = found.__call__
-    assert found is function
+    if isinstance(found, partial):
+        found = found.func
+    assert getattr(found, "__func__", found) is function_of(name)
 
 
-def found_group(name: str) -> type[Group]:
-    (group,) = (kind for kind in every_group(Group) if kind.__name__ == name)
-    return group
-
-
-def every_group(kind: type[Group]) -> list[type[Group]]:
-    return [kind, *(below for direct in kind.__subclasses__() for below in every_group(direct))]
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", operations())
 def test_every_option_has_help_in_words(name: str) -> None:
     assert operation(name).summary.endswith("."), name
     for parameter in options(name):
@@ -93,16 +82,16 @@ def test_every_option_has_help_in_words(name: str) -> None:
         assert parameter.help[0].isupper() or parameter.help.partition(" ")[0].islower(), name
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", operations())
 def test_a_result_is_typed(name: str) -> None:
     returned = operation(name).function.__annotations__["return"]
     assert isinstance(returned, str)
     assert returned != "Any"
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", operations())
 def test_help_and_the_example_parse(name: str) -> None:
-    words = shlex.split(EXAMPLES[name])
+    words = shlex.split(every_command()[name].whole_example)
     assert words[: 1 + len(name.split())] == ["goldpan", *name.split()]
     app = branch(words[1:])
     _, bound, ignored = app.parse_args(words[1:], exit_on_error=False, print_error=False)
@@ -115,7 +104,7 @@ def test_help_and_the_example_parse(name: str) -> None:
 
 
 def test_every_group_lists_its_commands() -> None:
-    for name in GROUPS:
+    for name in filter(is_group, every_command()):
         done = invoke(*name.split(), "--help")
         assert done.exit_code == 0
         for child in children(name):
@@ -124,7 +113,7 @@ def test_every_group_lists_its_commands() -> None:
 
 def test_help_of_the_program_names_every_command() -> None:
     shown = invoke("-h").stdout
-    assert all(f" {name} " in shown for name in COMMANDS)
+    assert all(f" {name} " in shown for name in first_words())
 
 
 def test_no_option_is_declared_twice() -> None:
@@ -151,7 +140,7 @@ def test_help_names_the_profiles_of_the_workspace_and_the_rules_of_plugins(tmp_p
 
 
 def test_help_names_the_profiles_and_rules_that_ship() -> None:
-    for name in OPERATIONS:
+    for name in operations():
         named = {parameter.name: parameter.help for parameter in operation(name).parameters}
         if "rules" in named and "whose pairs to take" not in named["rules"]:
             assert all(rules in named["rules"] for rules in RULES), name

@@ -13,7 +13,7 @@ from goldpan.datasets.task_checks import check_files
 from goldpan.datasets.task_file import read_task
 from goldpan.operations.help import opening_parameters
 from goldpan.operations.signature import read_operation
-from goldpan.operations.table import OPERATIONS, find_function
+from goldpan.operations.table import operations
 from tests.invoking import Invoked, invoke
 
 
@@ -138,8 +138,8 @@ def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path)
 
 
 def test_each_command_that_takes_a_task_takes_their_directory() -> None:
-    for words, where in OPERATIONS.items():
-        operation = read_operation(find_function(where))
+    for words, command in operations().items():
+        operation = read_operation(command.function)
         if any(parameter.name == "task" for parameter in operation.parameters):
             opening = {parameter.name for parameter, _ in opening_parameters(operation)}
             assert "tasks" in opening, words

@@ -7,15 +7,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.crosscode.check import check_task_files
-from goldpan.builders.crosscode.export import TaskDataset, export_tasks
-from goldpan.builders.crosscode.importing import import_task
-from goldpan.builders.crosscode.instance import read_instances
-from goldpan.builders.crosscode.read_meta import list_metas
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.papers.crosscodebench.check import check_task_files
+from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
+from goldpan.papers.crosscodebench.importing import import_task
+from goldpan.papers.crosscodebench.instance import read_instances
+from goldpan.papers.crosscodebench.read_meta import list_metas
 from tests.places import DATA
 
 QUIET = Reporter(quiet=True)

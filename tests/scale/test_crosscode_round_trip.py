@@ -13,12 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.builders.crosscode.export import TaskDataset, export_tasks, meta_of
-from goldpan.builders.crosscode.importing import import_task
-from goldpan.builders.crosscode.instance import instance_of, read_instances
-from goldpan.builders.crosscode.kinds import kind_of_task
-from goldpan.builders.crosscode.read_meta import list_metas, read_meta
-from goldpan.builders.crosscode.task_instances import RowReader, instance_of_row
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -26,6 +20,12 @@ from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Label, Task, TaskType
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.wording import blanks, wording_of
+from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks, meta_of
+from goldpan.papers.crosscodebench.importing import import_task
+from goldpan.papers.crosscodebench.instance import instance_of, read_instances
+from goldpan.papers.crosscodebench.kinds import kind_of_task
+from goldpan.papers.crosscodebench.read_meta import list_metas, read_meta
+from goldpan.papers.crosscodebench.task_instances import RowReader, instance_of_row
 from tests.crosscode_tasks import TYPES, make_row, make_task, sample_rows, write_public, write_rows
 
 QUIET = Reporter(quiet=True)

@@ -17,12 +17,12 @@ from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.label_errors import find_label_errors
 from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.models.shared_rows import places_of, shared_rows
-from goldpan.evaluation.nlbse import BASELINE, CommentScore, comment_score
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
+from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, comment_score
+from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
 from tests.comparing import planted
-from tests.integration.test_evaluation_stacked import _lesson
+from tests.papers.nlbse.test_evaluation_stacked import _lesson
 from tests.places import DATA
 
 COMMENTS = DATA / "nlbse23-comments"

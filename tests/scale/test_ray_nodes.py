@@ -17,9 +17,6 @@ import pytest
 from rich.progress import TaskID
 
 import goldpan
-from goldpan.builders.issue_type.build import build_issue_types, make_request
-from goldpan.builders.issue_type.closings import EventSource
-from goldpan.builders.issue_type.profile import load_profile
 from goldpan.core.engine import Engine, EngineName, open_engine
 from goldpan.core.engine_units import EngineError
 from goldpan.core.progress import Reporter
@@ -31,17 +28,20 @@ from goldpan.filters.duplicates import shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.operations.values import Execution
+from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
+from goldpan.papers.nlbse.issues.closings import EventSource
+from goldpan.papers.nlbse.issues.profile import load_profile
 from goldpan.plan.cluster import PlanCluster, open_cluster
 from goldpan.plan.file import load_plan
 from tests.engine_work import take_gpus
 from tests.gharchive_hours import write_day
 from tests.integration.test_gharchive_mine import TEN, bring
 from tests.integration.test_gharchive_mine import files as shards
-from tests.integration.test_issue_type_build import files
-from tests.integration.test_issue_type_near import made_up_texts
 from tests.integration.test_verify import QUICK, Lab
 from tests.issue_hours import made_up_hours, write_hours
 from tests.mining import Notes
+from tests.papers.nlbse.test_issue_type_build import files
+from tests.papers.nlbse.test_issue_type_near import made_up_texts
 from tests.planning import (
     OTHER_FAMILIES,
     PAN,

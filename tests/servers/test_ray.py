@@ -18,8 +18,8 @@ from goldpan.core.engine_units import EngineError, UnitError
 from goldpan.core.errors import UsageError
 from tests.console import run
 from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
-from tests.integration.test_issue_type_build import files
 from tests.issue_hours import made_up_hours, write_hours
+from tests.papers.nlbse.test_issue_type_build import files
 from tests.ray_cluster import TwoNodes, two_nodes
 
 

@@ -158,6 +158,54 @@ def test_several_labels_stand_in_columns_or_in_one(tmp_path: Path) -> None:
     assert [row["labels"] for row in table.read(task, [path])] == [["bug", "wish"], []]
 
 
+def test_a_file_is_read_by_the_first_layout_that_fits(tmp_path: Path) -> None:
+    forms = (
+        'file = "(?P<repo>[a-z]+)-(?P<label>B|W)"\nids = "{repo}/{stem}:{number:02}"\n'
+        'layouts = [{ text = ["words"], file = "plain", repo = "the {who}", strip = " \'" }]\n'
+        'id = ["n", "m"]\nlabels = {'
+    )
+    task = toy(tmp_path, ("labels = {", forms))
+    named = tmp_path / "acme-B.csv"
+    named.write_text("m,title,body\n5,x,y\n", encoding="utf-8")
+    plain = tmp_path / "plain.csv"
+    plain.write_text("who,words,kind\nteam,' z ',W\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"settings: file or ids cannot be used \('repo'\)"):
+        list(table.read(task, [named]))
+    task = toy(tmp_path, ("labels = {", forms.replace("the {who}", 'the {who}", ids = "{stem}')))
+    first, second = table.read(task, [named, plain])
+    assert (first["id"], first["label"]) == ("toy_issues:acme/acme-B:01", "bug")
+    assert (first["repo"], first["source"]) == ("acme", "acme-B.csv:1 (5)")
+    assert (second["id"], second["repo"], second["text"]) == ("toy_issues:plain", "the team", "z")
+    named.write_text("title,body,kind\nx,y,W\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match="row 1, is W, and the file's name says B"):
+        list(table.read(task, [named]))
+    with pytest.raises(UsageError, match=r"has not the name of a file of Toy issues.*toy\.csv"):
+        list(table.read(task, [tmp_path / "toy.csv"]))
+    with pytest.raises(UsageError, match="second file with rows such as toy_issues:plain"):
+        list(table.read(task, [plain, plain]))
+
+
+def test_commas_without_quotes_belong_to_one_column(tmp_path: Path) -> None:
+    task = toy(tmp_path, ("labels = {", 'unquoted = "body"\nlabels = {'))
+    path = tmp_path / "toy.csv"
+    path.write_text("title,body,kind\nx,y, and z,B\nx,y,W\n", encoding="utf-8")
+    assert [row["text"] for row in table.read(task, [path])] == ["x\ny, and z", "x\ny"]
+    path.write_text("title,body,kind\nx,B\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match="line 2: the row does not have the 3 fields"):
+        list(table.read(task, [path]))
+
+
+def test_a_list_in_brackets_is_several_labels(tmp_path: Path) -> None:
+    task = toy(tmp_path, ("multi-class", "multi-label"))
+    path = tmp_path / "toy.tsv"
+    for written, labels in (("['B', u'W']", ["bug", "wish"]), ('[" B "]', ["bug"]), ("[]", [])):
+        path.write_text(f"title\tbody\tkind\nx\ty\t{written}\n", encoding="utf-8")
+        assert [row["labels"] for row in table.read(task, [path])] == [labels]
+    path.write_text("title\tbody\tkind\nx\ty\t['B', W]\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"row 1: .* is not a label of toy_issues"):
+        list(table.read(task, [path]))
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

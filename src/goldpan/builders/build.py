@@ -326,7 +326,7 @@ def required_reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]
     from goldpan.annotation.studio.forms import FORMS
 
     prompts = [kind.prompt for kind in KINDS.values() if kind.subject == recipe.subject]
-    forms = [name for name, form in FORMS.items() if form.keeps and form.subject == recipe.subject]
+    forms = [form.name for form in FORMS if form.keeps and form.subject == recipe.subject]
     fitting = list(dict.fromkeys([*prompts, *forms, *([VERIFIED] if can_be_verified else [])]))
     for name in names:
         if name not in fitting:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
 from goldpan.builders.context import BuildContext
+from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
 from goldpan.core.suggest import choices
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
@@ -40,6 +41,10 @@ class Recipe:
             raise ValueError(f"{name} names no column as its moment, by which time splits go")
         if missing := _WRITTEN - set(self.family.schema.names):
             raise ValueError(f"{name} lacks the column {', '.join(sorted(missing))}")
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it."""
+        return [("dataset", self.family.name, self)]
 
 
 RECIPES = {

@@ -1,14 +1,18 @@
-"""What users add without a fork: found by entry points, `--plugin FILE.py` and GOLDPAN_PLUGINS.
+"""What is added without a fork: papers that ship, packages, `--plugin` and GOLDPAN_PLUGINS.
 
-A plugin is a Python file, or a module of an installed package, that calls `goldpan.register`.
-Files are imported from their own folder, as the last one on the path, so that processes which
-this one starts find them, too. What each plugin brought bears the digest of its file, as results
-depend on it.
+A plugin is a Python file, a folder with an `__init__.py`, or a module of an installed package; it
+calls `goldpan.register`. Files and folders are imported from where they lie, as the last ones on
+the path, so that processes which this one starts find them, too. What each plugin brought bears
+the digest of its files, as results depend on it.
+
+The papers in `goldpan.papers` come in by the same door. They are Goldpan's own: its version stands
+for them, and no plugin takes their names.
 """
 
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import shlex
 import sys
@@ -21,78 +25,152 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from goldpan.core.errors import GoldpanError, PluginError, UsageError
 from goldpan.core.sanitize import line
 
-Kind = Literal["criterion", "model", "dataset", "task", "rules", "signal"]
+Kind = Literal[
+    "annotation form",
+    "builder",
+    "command",
+    "computation",
+    "criterion",
+    "dataset",
+    "importer",
+    "metric",
+    "model",
+    "profile",
+    "prompt rule",
+    "protocol",
+    "recipe",
+    "report section",
+    "review prompt",
+    "rules",
+    "signal",
+    "task",
+]
 T = TypeVar("T")
 
 GROUP = "goldpan.plugins"
 """The entry points by which installed packages bring plugins."""
 VARIABLE = "GOLDPAN_PLUGINS"
-"""The environment variable that names files, separated as in PATH."""
+"""The environment variable that names files and folders, separated as in PATH."""
+_PAPERS = "goldpan.papers"
 _MOST = 400
 """Characters of what a plugin's failure says."""
+_COMPILED = "__pycache__"
+
+
+class Registrable(Protocol):
+    """What a plugin registers: it says under which kind and name each of its parts is found."""
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return kind, name and value of each part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a plugin by its kind: its value, or `module:name` to import when it is used."""
+
+    kind: Kind
+    name: str
+    value: object
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself."""
+        return [(self.kind, self.name, self.value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A folder whose files are parts of one kind, each by its name without the ending."""
+
+    kind: Kind
+    folder: Path
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return a part for each file that is not hidden."""
+        paths = sorted(path for path in self.folder.iterdir() if path.name[0] not in "._")
+        return [(self.kind, path.name.partition(".")[0], path) for path in paths]
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A file that registered something."""
+    """A file or a folder that registered something."""
 
     name: str
-    """The name of the file, or of the module in a package."""
+    """The name of the file, of the folder, or of the module in a package and its version."""
     path: str
     sha256: str
-    """Of the file; empty for what was typed into an interpreter."""
+    """Of the file, or of all files of the folder; empty for what was typed into an interpreter."""
+    ships: bool = False
+    """Whether it is one of Goldpan's own papers."""
 
 
 _registered: dict[tuple[Kind, str], tuple[Plugin, object]] = {}
 _sought: set[str] = set()
-"""Where plugins were looked for: the entry points, files by their paths."""
+"""Where plugins were looked for: the papers, the entry points, files by their paths."""
+_versions: dict[str, str] = {}
+"""Of the installed packages that bring plugins, by their modules."""
 _left_out: dict[str, None] = {}
 """Why plugins that a workspace names were not loaded."""
 
 
-def add(kind: Kind, name: str, thing: object, module: Mapping[str, Any]) -> None:
-    """Keep what a module registers, in place of what the same file registered before.
+def register(module: Mapping[str, Any], *things: Registrable) -> None:
+    """Keep what a module registers, in place of what the same module registered before.
 
     Raises `UsageError` where another plugin registered the same name.
     """
     plugin = _plugin(module)
-    earlier = _registered.get((kind, name))
-    if earlier is not None and earlier[0].path != plugin.path:
-        raise UsageError(
-            f"Both {earlier[0].name} and {plugin.name} register the {kind} {name!r}",
-            "Leave one of them out, or give one another name",
-        )
-    _registered[kind, name] = (plugin, thing)
+    for thing in things:
+        for kind, name, value in thing.parts():
+            _check_own(plugin, kind, name)
+            _registered[kind, name] = (plugin, value)
+
+
+def no_part(thing: object) -> UsageError:
+    """Return the error for what no plugin is made of."""
+    return UsageError(
+        f"A plugin registers an object of type {type(thing).__name__}, which Goldpan does not know",
+        "Register what goldpan.plugins offers, such as a Criterion, Model, Recipe or Part",
+    )
+
+
+def _check_own(plugin: Plugin, kind: Kind, name: str) -> None:
+    earlier, _ = _registered.get((kind, name), (plugin, None))
+    if earlier.path == plugin.path:
+        return
+    if earlier.ships:
+        raise _taken(plugin, kind, name)
+    raise UsageError(
+        f"Both {earlier.name} and {plugin.name} register the {kind} {name!r}",
+        "Leave one of them out, or give one another name",
+    )
+
+
+def _taken(plugin: Plugin, kind: Kind, name: str) -> UsageError:
+    return UsageError(
+        f"{plugin.name} registers the {kind} {name!r}, which is one of Goldpan's own",
+        "Give it another name",
+    )
 
 
 def use(file: str | Path) -> None:
-    """Import a plugin's file, here and in the processes that this one starts.
+    """Import a plugin's file or folder, here and in the processes that this one starts.
 
     Raises `UsageError` where there is none or its name is taken, `PluginError` where it fails.
     """
+    _seek_papers()
     path = Path(file).absolute()
     if str(path) in _sought:
         return
-    if not path.is_file():
-        raise UsageError(
-            f"There is no plugin {file}", "Give a Python file, such as my_criterion.py"
-        )
-    if path.suffix != ".py":
-        raise UsageError(f"The plugin {file} is not a Python file", "Give a file that ends in .py")
-    if not path.stem.isidentifier():
-        raise UsageError(
-            f"The plugin {file} cannot be imported by that name",
-            "Use letters, digits and underscores, such as my_criterion.py",
-        )
+    _check_path(path, file)
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     spec = find_spec(path.stem)
-    if spec is None or Path(spec.origin or "").resolve() != path.resolve():
+    origin = path / "__init__.py" if path.is_dir() else path
+    if spec is None or Path(spec.origin or "").resolve() != origin.resolve():
         raise UsageError(
             f"The plugin {file} has the name of another module, {path.stem}",
             "Give the file another name",
@@ -106,6 +184,25 @@ def use(file: str | Path) -> None:
     if not imported and _registered == before:
         raise UsageError(
             f"The plugin {file} registers nothing", "Call goldpan.register in it with what it adds"
+        )
+
+
+def _check_path(path: Path, file: str | Path) -> None:
+    if path.is_dir() and not (path / "__init__.py").is_file():
+        raise UsageError(
+            f"The plugin {file} is a folder without __init__.py",
+            "Give a Python file, or a folder whose __init__.py registers its parts",
+        )
+    if not path.exists():
+        raise UsageError(
+            f"There is no plugin {file}", "Give a Python file, such as my_criterion.py"
+        )
+    if path.is_file() and path.suffix != ".py":
+        raise UsageError(f"The plugin {file} is not a Python file", "Give a file that ends in .py")
+    if not path.stem.isidentifier():
+        raise UsageError(
+            f"The plugin {file} cannot be imported by that name",
+            "Use letters, digits and underscores, such as my_criterion.py",
         )
 
 
@@ -126,35 +223,55 @@ def named_files() -> tuple[str, ...]:
 
 def registered(kind: Kind) -> dict[str, Any]:
     """Return what plugins registered of a kind, by name, sorted."""
+    return {name: find(kind, name) for name in names_of(kind)}
+
+
+def names_of(kind: Kind, *, ships: bool = False) -> list[str]:
+    """Return the names of what was registered of a kind, sorted; nothing more is imported.
+
+    With `ships`, only of what the papers registered that ship with Goldpan.
+    """
     _seek()
-    return {
-        name: thing
-        for (registered_kind, name), (_, thing) in sorted(_registered.items(), key=_by_name)
-        if registered_kind == kind
-    }
+    return sorted(
+        name
+        for (registered_kind, name), (plugin, _) in _registered.items()
+        if registered_kind == kind and (plugin.ships or not ships)
+    )
 
 
-def added_to(builtin: Mapping[str, T], kind: Kind) -> dict[str, T]:
-    """Return what plugins add of a kind to what there is.
+def find(kind: Kind, name: str) -> Any:
+    """Return what a plugin registered, imported if only its place is known.
+
+    Raises `KeyError` where none has.
+    """
+    plugin, value = _registered[kind, name]
+    if isinstance(value, str):
+        module, _, attribute = value.partition(":")
+        with blamed(kind, name):
+            value = getattr(import_module(module), attribute)
+        _registered[kind, name] = (plugin, value)
+    return value
+
+
+def added_names(others: Iterable[str], kind: Kind) -> list[str]:
+    """Return the names that plugins add to others of a kind.
 
     Raises `UsageError` where a plugin takes a name that is there.
     """
-    added: dict[str, T] = registered(kind)
-    if duplicates := sorted(builtin.keys() & added.keys()):
-        plugin, _ = _registered[kind, duplicates[0]]
-        raise UsageError(
-            f"{plugin.name} registers the {kind} {duplicates[0]!r}, which is one of Goldpan's own",
-            "Give it another name",
-        )
+    added = names_of(kind)
+    if taken := sorted({*others} & {*added}):
+        raise _taken(_registered[kind, taken[0]][0], kind, taken[0])
     return added
 
 
 def digests(*used: tuple[Kind, str]) -> dict[str, str]:
-    """Return the SHA-256 of the plugins that brought these, by their names; none of others."""
+    """Return the SHA-256 of the plugins that brought these, by their names; none of Goldpan's."""
     _seek()
     plugins = {_registered[entry][0] for entry in used if entry in _registered}
     return {
-        plugin.name: plugin.sha256 for plugin in sorted(plugins, key=lambda plugin_: plugin_.name)
+        plugin.name: plugin.sha256
+        for plugin in sorted(plugins, key=lambda plugin_: plugin_.name)
+        if not plugin.ships
     }
 
 
@@ -189,17 +306,37 @@ def blamed(kind: Kind, name: str) -> Iterator[None]:
 
 
 def _seek() -> None:
-    """Import the plugins of installed packages and of the environment, once."""
+    """Import the papers, and the plugins of installed packages and of the environment, once."""
+    _seek_papers()
     if GROUP in _sought:
         return
     _sought.add(GROUP)
-    from importlib.metadata import entry_points
+    if _is_named_by_a_package():
+        from importlib.metadata import entry_points  # which takes long to import
 
-    for entry in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        package = entry.dist.name if entry.dist else entry.value
-        _import(entry.module, f"{entry.name} of {package}", f"Fix or uninstall {package}")
+        for entry in sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value)):
+            package = entry.dist.name if entry.dist else entry.value
+            _versions[entry.module] = entry.dist.version if entry.dist else ""
+            _import(entry.module, f"{entry.name} of {package}", f"Fix or uninstall {package}")
     for file in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         use(file)
+
+
+def _seek_papers() -> None:
+    if _PAPERS in _sought:
+        return
+    _sought.add(_PAPERS)
+    papers = import_module(_PAPERS)
+    for module in sorted(found.name for found in pkgutil.iter_modules(papers.__path__)):
+        _import(f"{_PAPERS}.{module}", module, "Install Goldpan again")
+
+
+def _is_named_by_a_package() -> bool:
+    """Tell whether the entry points of any package on the path name the group."""
+    pattern = "*-info/entry_points.txt"
+    return any(
+        GROUP in text.read_text("utf-8") for at in sys.path for text in Path(at).glob(pattern)
+    )
 
 
 def _import(module: str, name: str, remedy: str) -> ModuleType:
@@ -216,12 +353,28 @@ def _import(module: str, name: str, remedy: str) -> ModuleType:
 
 
 def _plugin(module: Mapping[str, Any]) -> Plugin:
-    path = str(module.get("__file__") or "")
-    name = str(module.get("__name__"))
-    if path and not module.get("__package__"):
-        name = Path(path).name
-    digest = sha256(Path(path).read_bytes()).hexdigest() if path else ""
-    return Plugin(name, path, digest)
+    name, path = str(module.get("__name__")), str(module.get("__file__") or "")
+    if name.startswith(f"{_PAPERS}."):
+        return Plugin(name.split(".")[2], path, "", ships=True)
+    top, _, rest = str(module.get("__package__") or "").partition(".")
+    if not path:
+        return Plugin(name, path, "")
+    if not top:
+        return Plugin(Path(path).name, path, sha256(Path(path).read_bytes()).hexdigest())
+    folder = Path(path).parents[rest.count(".") + 1 if rest else 0]
+    if version := _versions.get(name):
+        name = f"{name} {version}"
+    return Plugin(name, path, _folder_digest(folder))
+
+
+def _folder_digest(folder: Path) -> str:
+    """Return the SHA-256 of the paths and digests of all files below a folder."""
+    whole = sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        if _COMPILED not in path.parts:
+            digest = sha256(path.read_bytes()).hexdigest()
+            whole.update(f"{digest}  {path.relative_to(folder).as_posix()}\n".encode())
+    return whole.hexdigest()
 
 
 def _reason(error: Exception) -> str:
@@ -236,7 +389,3 @@ def _line(error: Exception, path: str) -> str:
         return f" at line {error.lineno}"
     lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == path]
     return f" at line {lines[-1]}" if lines else ""
-
-
-def _by_name(item: tuple[tuple[Kind, str], object]) -> tuple[str, str]:
-    return item[0]

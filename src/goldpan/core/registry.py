@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from goldpan.core import plugins
 from goldpan.core.errors import UnknownNameError, UsageError
-from goldpan.core.plugins import Kind, added_to
+from goldpan.core.plugins import Kind
 from goldpan.core.suggest import choices, suggested
 
 if TYPE_CHECKING:
@@ -31,16 +33,19 @@ class Registry(Generic[T]):
     """By which they are sorted; None leaves them as they come."""
     remedy: str = _REMEDY
     """For a name that is unknown; ``{names}`` stands for those there are."""
+    read: Callable[[Path], T] | None = None
+    """Reads what a plugin registers as a file."""
 
     def entries(self) -> dict[str, T]:
         """Return all by name; raises `UsageError` where a plugin takes a name that is taken."""
         others = self.load()
-        items = [*others.items(), *(added_to(others, self.kind).items() if self.kind else ())]
+        items = [*others.items(), *((name, self._added(name)) for name in self._names(others))]
         return dict(sorted(items, key=self.order) if self.order else items)
 
     def names(self) -> list[str]:
-        """Return all names."""
-        return list(self.entries())
+        """Return all names in order; parts of plugins are imported only to sort by them."""
+        others = self.load()
+        return list(self.entries()) if self.order else [*others, *self._names(others)]
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.entries().values())
@@ -50,10 +55,21 @@ class Registry(Generic[T]):
 
         It offers `others` too, which the caller takes besides, and begins with `where`.
         """
-        entries = self.entries()
-        if name not in entries:
-            raise self.unknown(name, [*entries, *others], where)
-        return entries[name]
+        own = self.load()
+        added = self._names(own)
+        if name in own:
+            return own[name]
+        if name in added:
+            return self._added(name)
+        raise self.unknown(name, [*self.entries(), *others], where)
+
+    def _names(self, others: Iterable[str]) -> list[str]:
+        return plugins.added_names(others, self.kind) if self.kind else []
+
+    def _added(self, name: str) -> T:
+        assert self.kind is not None
+        value: Any = plugins.find(self.kind, name)
+        return self.read(value) if self.read and isinstance(value, Path) else value
 
     def unknown(self, name: object, known: Iterable[str], where: str = "") -> UsageError:
         """Return the error for a name that is none of those known."""

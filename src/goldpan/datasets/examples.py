@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldpan.core.plugins import registered
+from goldpan.core.plugins import find, names_of
 from goldpan.datasets.example_columns import (
     COUNT,
     FAUN_EVAL,
@@ -184,8 +184,10 @@ FAMILIES = {family.name: family for family in (QA, FAULT_LOCALIZATION, CODE_EDIT
 
 def find_family(name: str) -> Family | None:
     """Return the family that Goldpan or a plugin builds by that name, None of others."""
-    recipe = registered("dataset").get(name)
-    return FAMILIES.get(name) or (recipe and recipe.family)
+    if name in FAMILIES:
+        return FAMILIES[name]
+    family: Family | None = find("dataset", name).family if name in names_of("dataset") else None
+    return family
 
 
 """All kinds of datasets by name."""

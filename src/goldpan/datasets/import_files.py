@@ -68,18 +68,19 @@ def stem_of(path: Path) -> str:
     return name
 
 
-def table_rows(path: Path) -> Iterator[dict[str, Any]]:
+def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
     """Yield the rows of a table by column name.
 
-    Raises `UsageError` for a file that is not there or of another form, `DatasetError` for one
-    that is broken.
+    Of a text with separators, the column `unquoted` takes the fields that a line has too many: it
+    holds separators without quotes. Raises `UsageError` for a file that is not there or of another
+    form, `DatasetError` for one that is broken.
     """
     form = form_of(path)
     with _explained(path):
         match form:
             case "csv" | "tsv":
                 with open_text(path, newline="") as lines:
-                    yield from _separated(lines, "\t" if form == "tsv" else "", path)
+                    yield from _separated(lines, "\t" if form == "tsv" else "", path, unquoted)
             case "jsonl" | "ndjson":
                 with open_bytes(path) as lines:
                     yield from (orjson.loads(line) for line in lines if line.strip())
@@ -142,23 +143,28 @@ def _explained(path: Path) -> Iterator[None]:
         raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
 
 
-def _separated(lines: IO[str], delimiter: str, path: Path) -> Iterator[dict[str, Any]]:
+def _separated(
+    lines: IO[str], delimiter: str, path: Path, unquoted: str
+) -> Iterator[dict[str, Any]]:
     """Yield rows; without a delimiter, it is what the first line has most: , ; or a tab."""
     csv.field_size_limit(_LONGEST_FIELD)
     header = next(lines, "")
     delimiter = delimiter or max(",;\t", key=header.count)
     every = (line.replace("\0", "") for line in chain([header], lines))
-    rows = csv.DictReader(every, delimiter=delimiter)
-    rows.fieldnames = _column_names(rows.fieldnames or (), path)
-    for row in rows:
-        if None in row or None in row.values():
+    rows = csv.reader(every, delimiter=delimiter)
+    names = _column_names(next(rows, ()), path)
+    for row in filter(None, rows):
+        more = len(row) - len(names)
+        if more > 0 and unquoted in names:
+            at = names.index(unquoted)
+            row[at : at + more + 1] = [delimiter.join(row[at : at + more + 1])]
+        if len(row) != len(names):
             raise DatasetError(
                 f"{path}, line {rows.line_num}: the row does not have the "
-                f"{len(rows.fieldnames or ())} "
-                "fields of the first line",
+                f"{len(names)} fields of the first line",
                 "Fetch the file again, or correct that line",
             )
-        yield row
+        yield dict(zip(names, row, strict=True))
 
 
 def _column_names(written: Iterable[Any], path: Path) -> list[str]:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from goldpan import __version__
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
-from goldpan.core.registry import unknown_name
+from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import imports
@@ -45,12 +45,10 @@ from goldpan.text.preprocessing import ordered_steps
 
 SEED = 42
 """Of splits, as in SELU."""
+Reader = Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
+"""Yields the rows of a task from its authors' files; raises `DatasetError` for wrong ones."""
 _PROJECT = "repo:"
 _MOST_MISSING = 8
-_OF_PAPERS = {
-    "nlbse23_comments": "goldpan.papers.nlbse.comment_files:read_2023",
-    "nlbse25_comments": "goldpan.papers.nlbse.comment_files:read_2025",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,28 +298,22 @@ def how_to_get(task: Task) -> tuple[str, str]:
             )
 
 
-def readers() -> list[str]:
-    """Return the names of all readers."""
-    return sorted(_modules())
+def _own_readers() -> dict[str, Reader]:
+    names = sorted(module.name for module in pkgutil.iter_modules(imports.__path__))
+    return {name: import_module(f"{imports.__name__}.{name}").read for name in names}
 
 
-def _modules() -> dict[str, str]:
-    """Return where all readers stand, by name."""
-    names = [module.name for module in pkgutil.iter_modules(imports.__path__)]
-    return {**{name: f"{imports.__name__}.{name}:read" for name in names}, **_OF_PAPERS}
+_READERS = Registry("reader", _own_readers, "importer")
+readers = _READERS.names
+"""Returns the names of all readers."""
 
 
-def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]:
+def find_reader(task: Task) -> Reader:
     """Return the reader of a task's source; raises `UsageError` where it has none."""
     name = task.source.reader
     if not name and task.source.access == "built":
         raise UsageError(*how_to_get(task))
-    if name not in readers():
-        raise unknown_name("reader", name, readers(), where=task.name)
-    read: Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
-    module, _, function = _modules()[name].partition(":")
-    read = getattr(import_module(module), function)
-    return read
+    return _READERS.find(name, where=task.name)
 
 
 def _preparation(task: Task, steps: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """The registry of tasks: one TOML file a task, shipped or one's own.
 
-Shipped files lie in `datasets/tasks/`, one's own in `WORKSPACE/tasks/`; plugins register others.
+Shipped files lie in `datasets/tasks/`, one's own in `WORKSPACE/tasks/`; papers and plugins
+register others.
 The name of a file is the name of its task; `task_file.py` says what stands in it.
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from goldpan.core.errors import UsageError
 from goldpan.core.own_tasks import tasks_directory
+from goldpan.core.plugins import names_of, registered
 from goldpan.core.registry import Registry
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import read_path
@@ -46,14 +48,14 @@ def find_task(name: str, own: Path | None = None) -> Task:
 
 def _registry(own: Path | None) -> Registry[Task]:
     remedy = "Run goldpan tasks list to see all tasks"
-    return Registry("task", lambda: _files_of(own), "task", lambda item: item[0], remedy)
+    return Registry("task", lambda: _files_of(own), "task", lambda item: item[0], remedy, read_path)
 
 
 def _files_of(own: Path | None) -> dict[str, Task]:
     shipped = _shipped_tasks()
-    mine = [path for path in task_paths(own) if path.parent == own]
+    mine = sorted(own.glob(f"*{_ENDING}")) if own is not None else []
     added = {task.name: task for task in map(read_path, mine)}
-    if twice := sorted(shipped.keys() & added.keys()):
+    if twice := sorted({*shipped, *names_of("task", ships=True)} & added.keys()):
         raise UsageError(
             f"{own}/{twice[0]}{_ENDING} has the name of a task that ships with Goldpan",
             "Give the file another name",
@@ -74,10 +76,16 @@ def tasks_of_family(family: str, tasks: Mapping[str, Task]) -> list[str]:
 
 def task_paths(own: Path | None = None) -> list[Path]:
     """Return the files of all tasks: the shipped ones, then those of the directory `own`."""
-    shipped = [Path(str(path)) for path in _SHIPPED.iterdir() if path.name.endswith(_ENDING)]
-    return [*sorted(shipped), *(sorted(own.glob(f"*{_ENDING}")) if own is not None else ())]
+    added = [path for path in registered("task").values() if isinstance(path, Path)]
+    mine = sorted(own.glob(f"*{_ENDING}")) if own is not None else []
+    return [*_shipped_paths(), *added, *mine]
+
+
+def _shipped_paths() -> list[Path]:
+    paths = [Path(str(path)) for path in _SHIPPED.iterdir()]
+    return sorted(path for path in paths if path.suffix == _ENDING)
 
 
 @cache
 def _shipped_tasks() -> Mapping[str, Task]:
-    return {task.name: task for task in map(read_path, task_paths())}
+    return {task.name: task for task in map(read_path, _shipped_paths())}

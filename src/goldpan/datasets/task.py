@@ -7,9 +7,11 @@ built, are a dataset like any other (`task_rows.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from goldpan.core.plugins import Kind
 
 TaskType = Literal[
     "binary", "multi-class", "multi-label", "regression", "ner", "mlm", "text-generation"
@@ -148,6 +150,10 @@ class Task:
     """Where the source, or the builder's dataset, keeps the text and the target."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the reader, such as how labels are written."""
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it."""
+        return [("task", self.name, self)]
 
     @property
     def label_names(self) -> tuple[str, ...]:

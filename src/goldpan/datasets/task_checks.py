@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result
 from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
-from goldpan.datasets.imports.table import SETTINGS
+from goldpan.datasets.imports.table import SETTINGS, layouts_of
 from goldpan.datasets.licenses import UNKNOWN, spdx
 from goldpan.datasets.registry import read_path, task_paths
 from goldpan.datasets.splits import SplitPlan
@@ -224,8 +224,12 @@ def _columns(task: Task) -> _Found:
                 f"the reader table has no setting {unknown[0]!r}",
                 f"It has {', '.join(SETTINGS)}",
             )
-        means = task.settings.get("labels", {})
-        if isinstance(means, Mapping) and (odd := set(means.values()) - set(task.label_names)):
+        try:
+            means = {label for layout in layouts_of(task) for label in layout.labels.values()}
+        except UsageError as error:
+            yield "settings", error.problem, error.remedy
+            means = set()
+        if odd := means - set(task.label_names):
             yield "settings.labels", f"there is no label {min(odd)!r}", "Name labels of the task"
     if not task.columns.text or not task.columns.target:
         yield "columns", "text or target is missing", "Name the columns of the source"

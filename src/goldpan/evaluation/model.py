@@ -6,13 +6,14 @@ what `Unlabelled` holds: the texts around them, as a tool that comments code wou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 
+from goldpan.core.plugins import Kind
 from goldpan.core.progress import Reporter
 from goldpan.datasets.task import Task
 from goldpan.evaluation.protocol import Protocol as Rules
@@ -123,3 +124,9 @@ class Model:
     """Parts of a task's file that also identify a run, such as its prompt."""
     estimate: Callable[[TrainingContext, pa.Table], Estimate] | None = None
     """Says what answering rows would cost; of models that cost money."""
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return the entry of a model without settings to choose, as a plugin registers it."""
+        from goldpan.evaluation.models.catalogue import fixed_entry
+
+        return fixed_entry(self).parts()

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.core.registry import Registry, files_in
@@ -22,7 +24,7 @@ _SHIPPED = files("goldpan.evaluation") / "protocols"
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """One TOML file in `evaluation/protocols/`."""
+    """One TOML file, in `evaluation/protocols/` or a plugin's."""
 
     name: str
     title: str
@@ -131,9 +133,14 @@ def _listed(steps: Sequence[str]) -> str:
 
 @cache
 def _shipped() -> dict[str, Protocol]:
-    sources = {name: read_toml(path) for name, path in files_in(_SHIPPED).items()}
-    return {name: source.read(Protocol, source.named(name)) for name, source in sources.items()}
+    return {name: read_protocol(path) for name, path in files_in(_SHIPPED).items()}
 
 
-PROTOCOLS = Registry("protocol", _shipped)
+def read_protocol(path: Path | Traversable) -> Protocol:
+    """Return the protocol of a file; raises `UsageError` that names file, line and key."""
+    source = read_toml(path)
+    return source.read(Protocol, source.named(path.name.removesuffix(".toml")))
+
+
+PROTOCOLS = Registry("protocol", _shipped, "protocol", lambda item: item[0], read=read_protocol)
 protocols, find_protocol = PROTOCOLS.entries, PROTOCOLS.find

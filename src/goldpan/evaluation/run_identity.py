@@ -10,9 +10,10 @@ from typing import Any
 
 import orjson
 
-from goldpan.core.plugins import digests
+from goldpan.core.plugins import Kind, digests
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
+from goldpan.evaluation.metrics.added import added_names
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.stored import FORMAT
@@ -26,7 +27,8 @@ def identity(
 ) -> dict[str, Any]:
     """Return what tells a run apart from others, as plain JSON data."""
     facts = model.task_facts(data.task) if model.task_facts else {}
-    plugins = digests(("model", model.name), ("task", data.task.name))
+    metrics: list[tuple[Kind, str]] = [("metric", name) for name in added_names(data.task)]
+    plugins = digests(("model", model.name), ("task", data.task.name), *metrics)
     return {
         "format": FORMAT,
         "task": data.task.name,

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task, TaskType
+from goldpan.evaluation.metrics.added import added_evidence
 from goldpan.evaluation.metrics.bootstrap import Floats, resample
 from goldpan.evaluation.metrics.classification import (
     confusion_matrix,
@@ -89,7 +90,10 @@ def score(
         units=drawing.units,
         resamples=resamples,
         seed=seed,
-        metrics=(*estimate(evidence.evidence, drawing), *evidence.missing),
+        metrics=(
+            *estimate([*evidence.evidence, *added_evidence(task, rows)], drawing),
+            *evidence.missing,
+        ),
         confusion=evidence.confusion,
         label_confusions=evidence.label_confusions,
     )

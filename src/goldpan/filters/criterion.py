@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 import pyarrow as pa
 
+from goldpan.core.plugins import Kind
 from goldpan.filters.repo_view import RepoView
 
 S = TypeVar("S")
@@ -51,6 +52,10 @@ class Criterion(Generic[S]):
             raise ValueError(f"{self.name}: the definition is one sentence")
         if self.subject not in KEYS:
             raise ValueError(f"{self.name}: the subject is {self.subject!r}, not issue or pair")
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it."""
+        return [("criterion", self.name, self)]
 
 
 AnyCriterion = Criterion[Any]

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -106,12 +107,13 @@ class StoredProfile:
     """Those of plugins."""
 
 
-PROFILES = Registry(
+PROFILES: Registry[Path | Traversable] = Registry(
     "profile",
     partial(files_in, files("goldpan.filters") / "profiles"),
+    "profile",
     remedy="Choose {names}, or give a path that ends in .toml",
 )
-"""Those that come with Goldpan."""
+"""Those that come with Goldpan, and plugins'."""
 shipped_profiles = PROFILES.names
 
 

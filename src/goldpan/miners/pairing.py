@@ -16,16 +16,18 @@ connected           somebody linked the two by hand, and nobody undid it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from goldpan.core.errors import UsageError
 from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import write, writer
-from goldpan.core.plugins import blamed, digests
+from goldpan.core.plugins import Kind, blamed, digests
 from goldpan.core.query import open_tables
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
@@ -44,6 +46,7 @@ SIGNALS = (
 )
 
 
+_FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 TEXTS = ("title", "body", "commit", "comment", "review", "review_comment")
 
 
@@ -64,19 +67,20 @@ class Rules:
         """Return what the rules ask for as plain data."""
         return {**asdict(self), "signals": list(self.signals), "texts": list(self.texts)}
 
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it; raises `UsageError` for a name of no file."""
+        if not _FILE_NAME.fullmatch(self.name):
+            raise UsageError(
+                f"The rules {self.name!r} cannot name a file",
+                "Use lower-case letters, digits, hyphens and underscores",
+            )
+        return [("rules", self.name, self)]
+
 
 RULES: Mapping[str, Rules] = {
     rules.name: rules
     for rules in (
         Rules("default", SIGNALS),
-        # Algorithm 1 reads title, body, comments and review comments, and no commit messages.
-        Rules(
-            "faun-eval",
-            ("keyword",),
-            ("title", "body", "comment", "review_comment"),
-            same_repository=True,
-            default_branch=True,
-        ),
         # For sources without cross references, such as metadata backups.
         Rules("unconfirmed", SIGNALS, confirm_keywords=False),
     )
@@ -95,6 +99,10 @@ class Signal:
     """SQL over `entries`, `commits`, `refs` and `repositories` that returns one row per pair:
     `pull_repo`, `pull` and `issue`, and optionally `source_id` and `excerpt`. ``$repo`` is the
     repository."""
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it."""
+        return [("signal", self.name, self)]
 
 
 _SIGNALS: Registry[Signal | None] = Registry("signal", lambda: dict.fromkeys(SIGNALS), "signal")

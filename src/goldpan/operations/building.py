@@ -5,20 +5,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, get_args
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import names_of
 from goldpan.core.registry import unknown_name
 from goldpan.core.suggest import choices, suggested
-from goldpan.operations.crosscode import Crosscode
-from goldpan.operations.group import Group
+from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
+from goldpan.operations.table import every_command
 from goldpan.operations.values import LOCAL, Execution, Positive, several
-from goldpan.papers.nlbse.comments.operation import code_comments
 
 if TYPE_CHECKING:
     from goldpan.builders.build import DatasetRequest
@@ -91,40 +91,25 @@ def _for_family(
     return build_family
 
 
-def _of_paper(
-    operation: Callable[Concatenate[Workspace, P], Dataset],
-) -> Callable[Concatenate[Build, P], Dataset]:
-    """Return a paper's operation on a workspace as a method of `Build`."""
-
-    @wraps(operation)
-    def build_family(self: Build, /, *args: P.args, **options: P.kwargs) -> Dataset:
-        return operation(self.lab, *args, **options)
-
-    signature = inspect.signature(operation)
-    first, *others = signature.parameters.values()
-    parameters = [first.replace(name="self", annotation="Build"), *others]
-    build_family.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    build_family.__qualname__ = f"Build.{operation.__name__}"
-    return build_family
-
-
 class Build(Group):
     """Build a dataset: Parquet files, card, Croissant metadata and provenance."""
+
+    words = "build"
 
     def __call__(self, family: str, *repos: str, **options: Any) -> Dataset:
         """Build a dataset of a family by its name, such as ``qa``, with the options of its method.
 
         A plugin's family takes the options of `code_edit`.
         """
-        function = family_function(family)
-        known = [item.name for item in read_operation(function).parameters]
+        operation = read_operation(family_function(family))
+        known = [item.name for item in operation.parameters]
         for name in options:
             if name not in known:
                 raise UsageError(
                     f"{family} has no option {name!r}{suggested(name, known)}",
                     f"It has {choices(known)}",
                 )
-        built: Dataset = function(self, *repos, **options)
+        built: Dataset = operation.function(owner_of(operation, self.lab), *repos, **options)
         return built
 
     def qa(
@@ -191,72 +176,6 @@ class Build(Group):
         "Build issues with their fixes and the tests that can verify them, as SWE-bench has them.",
     )
 
-    @cached_property
-    def crosscode(self) -> Crosscode:
-        """Tasks as text-to-text, and splits that evaluate on unseen tasks."""
-        return Crosscode(self.lab)
-
-    def issue_type(
-        self,
-        *repos: str,
-        source: Literal["gharchive", "mined"] = "gharchive",
-        profile: str | Path = "default",
-        split: str | None = None,
-        balance: str | None = None,
-        seed: int = 0,
-        corrections: str | Sequence[str] = (),
-        output: Path | str | None = None,
-        execution: Execution = LOCAL,
-    ) -> Dataset:
-        """Build a dataset of issues and their types: bug, feature and the like.
-
-        Uses closed issues whose labels mean exactly one type. Both engines give the same bytes.
-        With leave-one-project-out, Python gets the first dataset, whose `built` names all.
-
-        Args:
-            source: Hours of GH Archive, or mined repositories.
-            profile (NAME): default, nlbse22, nlbse23, nlbse24, or the path of your own .toml
-                file.
-            split: leave-one-project-out, none, random:0.8,0.1,0.1, repository:0.8,0.2,
-                project:OWNER/NAME, stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the
-                rows have one from their source, given. (default: the profile's)
-            balance: none, project:300 or project-label:100. (default: the profile's)
-            seed: Seed of the split and the balance.
-            corrections (PROJECT): An annotation project whose decisions replace labels; may be
-                given several times.
-            output: The dataset's directory. (default: WORKSPACE/datasets/...)
-            execution: Where hours or repositories are read.
-        """
-        from goldpan.builders.issue_type.build import build_issue_types, make_request
-        from goldpan.builders.issue_type.closings import EventSource
-        from goldpan.builders.issue_type.profile import load_profile
-        from goldpan.core.engine import open_engine
-
-        lab = self.lab
-        chosen = load_profile(str(profile))
-        lab.settings.trust.require("plugins")
-        names = (
-            known_repositories(lab.layout, repos, "tables") if source == "mined" else _names(repos)
-        )
-        request = make_request(
-            EventSource(lab.layout, source, tuple(names)),
-            chosen,
-            split=split,
-            balance=balance,
-            seed=seed,
-            directory=Path(output) if output else None,
-            projects=several(corrections),
-        )
-        workers = execution.workers or lab.settings.processes
-        with (
-            lab.reporting() as reporter,
-            open_engine(execution.engine, workers, execution.address) as engine,
-        ):
-            built = build_issue_types(request, engine, reporter)
-        return _dataset(lab, built.written[0].directory, built)
-
-    code_comments = _of_paper(code_comments)
-
     def _request(
         self,
         family: str,
@@ -309,23 +228,16 @@ class Build(Group):
         return _dataset(self.lab, request.directory, built)
 
 
-_OWN: Mapping[str, Callable[..., Dataset]] = {
-    "qa": Build.qa,
-    "fault-localization": Build.fault_localization,
-    "code-edit": Build.code_edit,
-    "issue-resolution": Build.issue_resolution,
-    "issue-type": Build.issue_type,
-    "code-comments": Build.code_comments,
-}
-
-
 def family_function(family: str) -> Callable[..., Dataset]:
-    """Return the operation that builds a family; raises `UsageError` that lists those there are."""
+    """Return the operation that builds a family; raises `UsageError` that lists those there are.
+
+    That of a plugin's recipe is made as Goldpan's own are.
+    """
     from goldpan.builders.recipes import find_recipe
 
-    if family in _OWN:
-        return _OWN[family]
-    recipe = find_recipe(family, [name for name in _OWN if name in ("issue-type", "code-comments")])
+    if command := every_command().get(f"build {family}"):
+        return command.function
+    recipe = find_recipe(family, names_of("builder"))
     return _for_family(_build_rows, family, f"Build a dataset of a plugin: {recipe.family.title}.")
 
 

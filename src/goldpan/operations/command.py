@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import cyclopts
 import orjson
@@ -21,18 +21,10 @@ from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.show import show
-from goldpan.operations.group import Group
+from goldpan.operations.group import owner_of
 from goldpan.operations.help import JSON_HELP, OPEN, opening_parameters, returns_result
 from goldpan.operations.messages import complain
-from goldpan.operations.signature import (
-    DATASET,
-    Operation,
-    Parameter,
-    fields_of,
-)
-
-if TYPE_CHECKING:
-    from goldpan.operations.workspace import Workspace
+from goldpan.operations.signature import Operation, Parameter, fields_of
 
 PROGRAM = "goldpan"
 
@@ -185,27 +177,9 @@ def _owner(operation: Operation, opening: Mapping[str, Any], is_json: bool) -> o
     return owner_of(operation, Workspace(progress=not is_silent(is_json), **opening))
 
 
-def owner_of(operation: Operation, lab: Workspace) -> object:
-    """Return the workspace, or the group of it that has the operation as a method.
-
-    A method of `Dataset` has the workspace, too: it opens the dataset.
-    """
-    if operation.owner in ("Workspace", DATASET):
-        return lab
-    (kind,) = (kind for kind in every_group() if kind.__name__ == operation.owner)
-    return kind(lab)
-
-
 def is_silent(as_json: bool) -> bool:
     """Tell whether progress is not to be printed."""
     return as_json or is_json() or "--quiet" in sys.argv[1:]
-
-
-def every_group(kind: type[Group] = Group) -> Iterator[type[Group]]:
-    """Yield the groups of operations that are loaded."""
-    yield kind
-    for below in kind.__subclasses__():
-        yield from every_group(below)
 
 
 def print_result(result: Result, as_json: bool) -> None:

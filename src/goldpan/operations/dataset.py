@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.registry import unknown_name
@@ -23,16 +23,10 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pandas as pd
     import pyarrow as pa
 
-    from goldpan.builders.build import BuildResult
-    from goldpan.builders.crosscode.build import CrossCodeResult
-    from goldpan.builders.issue_type.build import IssueTypeResult
     from goldpan.datasets.export.result import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
     from goldpan.operations.workspace import Workspace
-    from goldpan.papers.nlbse.comments.build import CommentsResult
-
-    Built: TypeAlias = BuildResult | CommentsResult | CrossCodeResult | IssueTypeResult
 
 _ORDER = ("train", "validation", "test")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -47,7 +41,7 @@ class Dataset(Result):
         self,
         path: str | Path,
         *,
-        built: Built | None = None,
+        built: Any = None,
         workspace: Workspace | None = None,
     ) -> None:
         """Open the dataset in a directory; raises `DatasetError` where it holds none."""
@@ -103,7 +97,8 @@ class Dataset(Result):
     def plain(self) -> dict[str, Any]:
         """Return what was built, or else what there is, as plain data."""
         if self.built is not None:
-            return self.built.plain()
+            plain: dict[str, Any] = self.built.plain()
+            return plain
         return {
             "directory": str(self.path),
             "family": self.family,

@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from goldpan.core.plugins import registered
+from goldpan.core.commands import PANELS
+from goldpan.core.plugins import names_of
 from goldpan.operations.signature import (
     Kind,
     Operation,
@@ -22,13 +23,11 @@ from goldpan.operations.signature import (
     title_of,
 )
 from goldpan.operations.table import (
-    COMMANDS,
-    EXAMPLES,
-    GROUPS,
-    OPERATIONS,
-    PANELS,
     children,
+    every_command,
+    first_words,
     function_of,
+    is_group,
     summary_of,
 )
 
@@ -44,9 +43,10 @@ Rows = Iterable[tuple[str, str]]
 def program_help(program: Operation) -> str:
     """Return the help of `goldpan`: a line for each command, and its own options."""
     parts = ["Usage: goldpan COMMAND [OPTIONS]", _filled(program.summary)]
-    width = max(map(len, COMMANDS))
-    for title in PANELS:
-        names = [name for name, panel in COMMANDS.items() if panel == title]
+    commands = first_words()
+    width = max(map(len, commands))
+    for title in dict.fromkeys((*PANELS, *commands.values())):
+        names = [name for name, panel in commands.items() if panel == title]
         parts.append(_panel(title, [(name, summary_of(name)) for name in names], width))
     options = [(_left(parameter), parameter.about) for parameter in program.parameters]
     parts.append(_panel("Options, before or after the command", [*options, _HELP]))
@@ -61,7 +61,7 @@ def command_help(words: Sequence[str]) -> str:
             break
         name = f"{name} {word}"
     commands = [(child.rpartition(" ")[2], summary_of(child)) for child in children(name)]
-    if name in GROUPS and name not in OPERATIONS:
+    if is_group(name):
         parts = [f"Usage: goldpan {name} COMMAND [OPTIONS]", _filled(summary_of(name))]
         return _joined([*parts, _panel("Commands", commands), _panel("Options", [_HELP])])
     operation = read_operation(function_of(name))
@@ -70,8 +70,8 @@ def command_help(words: Sequence[str]) -> str:
     usage = " ".join(["Usage: goldpan", name, *arguments, "[OPTIONS]"])
     about = [operation.summary, *operation.description.split("\n\n")]
     parts = [usage, *map(_filled, filter(None, about))]
-    if example := EXAMPLES.get(name):
-        parts.append(f"Example: {example}")
+    if command := every_command().get(name):
+        parts.append(f"Example: {command.whole_example}")
     if commands:
         parts.append(_panel("Commands", commands))
     return _joined([*parts, *(_panel(title, rows) for title, rows in panels.items())])
@@ -115,7 +115,7 @@ def _with_what_is_here(parameters: Iterable[Parameter], words: Sequence[str]) ->
     ]
     here = {
         "profile": {path.stem for path in verdicts},
-        "rules": {*(path.parent.name for path in verdicts), *registered("rules")},
+        "rules": {*(path.parent.name for path in verdicts), *names_of("rules")},
     }
     for name in named.keys() & here:
         told = set(re.findall(r"[\w-]+", named[name].help))

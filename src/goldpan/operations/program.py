@@ -15,12 +15,11 @@ from goldpan.core.suggest import choices, question, suggested
 from goldpan.operations.help import command_help, named_workspace, program_help
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import (
-    BUILD_GROUP,
-    COMMANDS,
-    GROUPS,
-    OPERATIONS,
+    OWN,
     children,
+    first_words,
     function_of,
+    is_group,
     summary_of,
 )
 
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
 _WITH_VALUE = ("--log-file", "--log-format", "--plugin")
 _HELP = ("-h", "--help")
+_EXTENDED = ("build",)
+"""Groups of which plugins of a workspace are asked."""
 GLOBAL_OPTIONS = (
     *_WITH_VALUE,
     "--install-completion",
@@ -89,8 +90,7 @@ def run_words(words: Sequence[str]) -> int:
         return 0
     _check_names(others)
     before_end = others[: others.index("--")] if "--" in others else others
-    is_group = (name := " ".join(others)) in GROUPS and name not in OPERATIONS
-    if is_group or any(word in before_end for word in _HELP):
+    if is_group(" ".join(others)) or any(word in before_end for word in _HELP):
         sys.stdout.write(command_help(others))
         return 0
     from goldpan.operations.command import run_command
@@ -105,7 +105,7 @@ def whole() -> cyclopts.App:
 
     app = make_group(PROGRAM, read_operation(program).summary)
     use_plugins(None)
-    for name in COMMANDS:
+    for name in first_words():
         _add(app, name)
     return app
 
@@ -127,7 +127,7 @@ def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None
     from goldpan.operations.command import make_command, make_group
 
     last = name.rpartition(" ")[2]
-    if name in GROUPS and name not in OPERATIONS:
+    if is_group(name):
         app = make_group(last, summary_of(name))
     else:
         app = make_command(read_operation(function_of(name)), last)
@@ -142,37 +142,26 @@ def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None
 
 def _check_names(words: Sequence[str]) -> None:
     """Load the plugins that may bring a command; raises `UsageError` where none has such a name."""
-    if words[0] not in COMMANDS:
-        remedy = question(words[0], COMMANDS) or "Run goldpan -h for help"
+    if words[0] not in OWN or words[0] in _EXTENDED:
+        from goldpan.core.config import use_plugins
+
+        use_plugins(named_workspace(words))
+    commands = first_words()
+    if words[0] not in commands:
+        remedy = question(words[0], commands) or "Run goldpan -h for help"
         if words[0].startswith("-"):
             remedy = "Options of a command stand behind it; run goldpan -h for help"
         raise UsageError(f"There is no command {words[0]!r}", remedy)
-    if words[0] != BUILD_GROUP:
-        _check_below(words)
-        return
-    from goldpan.core.config import use_plugins
-
-    use_plugins(named_workspace(words))
-    known = [name.rpartition(" ")[2] for name in children(BUILD_GROUP)]
-    if len(words) > 1 and not words[1].startswith("-") and words[1] not in known:
-        raise UnknownNameError(
-            f"There is no dataset {words[1]!r}{suggested(words[1], known)}",
-            f"Choose {choices(known)}",
-        )
-
-
-def _check_below(words: Sequence[str]) -> None:
-    """Raise `UsageError` for a word behind a group that none of its commands is called."""
     name = words[0]
     for word in words[1:]:
-        if name in OPERATIONS or name not in GROUPS or word.startswith("-"):
+        if not is_group(name) or word.startswith("-"):
             return
         known = [child.rpartition(" ")[2] for child in children(name)]
         if word not in known:
-            raise UsageError(
-                f"There is no command '{name} {word}'{suggested(word, known)}",
-                f"Choose {choices(known)}",
-            )
+            near, remedy = suggested(word, known), f"Choose {choices(known)}"
+            if name in _EXTENDED:
+                raise UnknownNameError(f"There is no dataset {word!r}{near}", remedy)
+            raise UsageError(f"There is no command '{name} {word}'{near}", remedy)
         name = f"{name} {word}"
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from goldpan.reproduce.context import Context
     from goldpan.reproduce.recipe import Recipe, TableRecipe
 
-_METHODS_OF_RUNS = ("by-repository", "comment-competition", "requirement-sets", "runs")
-
 
 def reproduce(
     self: Workspace,
@@ -113,7 +111,10 @@ def reproduce(
 
 
 def _can_run(table: TableRecipe) -> bool:
-    return any(computation.method in _METHODS_OF_RUNS for computation in table.compute)
+    from goldpan.reproduce.computations import find_computation
+    from goldpan.reproduce.context import can_run
+
+    return any(can_run(find_computation(computation.method)) for computation in table.compute)
 
 
 def _models(recipe: Recipe, names: tuple[str, ...]) -> tuple[str, ...]:

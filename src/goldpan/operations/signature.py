@@ -76,6 +76,7 @@ class Parameter:
         return self.default is REQUIRED
 
 
+_WORKSPACE = "Workspace"
 DATASET = "Dataset"
 """The class whose methods' commands take a dataset first."""
 _DATASET = Parameter(
@@ -132,7 +133,7 @@ def read_operation(function: Callable[..., Any]) -> Operation:
     for parameter in signature.values():
         if parameter.name == _PROGRESS:
             continue
-        if parameter.name == "self":
+        if parameter.name == "self" or parameter.annotation == _WORKSPACE:
             owner = str(parameter.annotation)
             if parameter.annotation is REQUIRED:
                 owner = function.__qualname__.rpartition(".")[0]
@@ -143,7 +144,7 @@ def read_operation(function: Callable[..., Any]) -> Operation:
         parameters.append(
             _parameter(
                 parameter.name,
-                _resolved(parameter.annotation, inspect.unwrap(function).__globals__),
+                _resolved(parameter.annotation, function.__globals__),
                 () if parameter.kind is parameter.VAR_POSITIONAL else parameter.default,
                 (said.description or "") if said else "",
                 (said.type_name or "") if said else "",

@@ -3,244 +3,194 @@
 The method of a command has the command's words for its name: ``goldpan build issue-type`` is
 ``Workspace.build.issue_type``. Python keeps ``import`` for itself: ``goldpan import`` is
 ``Workspace.import_``, and ``goldpan tasks import`` is ``Workspace.tasks.import_``. Everything else
-is read off the operation (`signature.py`).
+is read off the operation (`signature.py`). Papers and plugins add commands.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from goldpan.core.plugins import registered
-
-START, MINE, FILTER = "Start", "Mine and pair", "Filter and review"
-BUILD, EVALUATE, LOOK = "Build and publish", "Evaluate", "Look and verify"
+from goldpan.core.commands import BUILD, EVALUATE, FILTER, LOOK, MINE, START, Command
+from goldpan.core.plugins import names_of
+from goldpan.core.registry import Registry
 
 BUILD_GROUP = "build"
-"""The group to which plugins add commands."""
-PANELS = (START, MINE, FILTER, BUILD, EVALUATE, LOOK)
+"""The group to which a plugin's families add commands."""
 
-COMMANDS: Mapping[str, str] = MappingProxyType(
+
+_HERE = "goldpan.operations."
+
+
+def _own(
+    name: str, operation: str = "", example: str = "", group: str = "", panel: str = ""
+) -> Command:
+    """Return a command whose operation and group are named from `goldpan.operations` on."""
+    return Command(name, operation and _HERE + operation, example, group and _HERE + group, panel)
+
+
+OWN: Mapping[str, Command] = MappingProxyType(
     {
-        "demo": START,
-        "init": START,
-        "trust": START,
-        "doctor": START,
-        "run": START,
-        "mine": MINE,
-        "normalize": MINE,
-        "clone": MINE,
-        "pair": MINE,
-        "status": MINE,
-        "filter": FILTER,
-        "funnel": FILTER,
-        "why": FILTER,
-        "review": FILTER,
-        "annotate": FILTER,
-        "build": BUILD,
-        "verify": BUILD,
-        "tasks": BUILD,
-        "import": BUILD,
-        "export": BUILD,
-        "publish": BUILD,
-        "apply-edit": BUILD,
-        "evaluate": EVALUATE,
-        "reproduce": EVALUATE,
-        "report": LOOK,
-        "open": LOOK,
-        "diff": LOOK,
-        "contamination": LOOK,
-        "trace": LOOK,
-        "check": LOOK,
-        "prune": LOOK,
-        "config": LOOK,
+        command.name: command
+        for command in (
+            _own("demo", "planning:demo", panel=START),
+            _own("init", "starting:init", "lab", panel=START),
+            _own("trust", "starting:trust", "lab", panel=START),
+            _own("doctor", "starting:doctor", panel=START),
+            _own("run", "planning:run", "plan.toml --dry-run", panel=START),
+            _own(
+                "mine",
+                "mining:Mine.__call__",
+                "--repo numpy/numpy",
+                group="mining:Mine",
+                panel=MINE,
+            ),
+            _own("mine gharchive", "mining:Mine.gharchive", "--from 2022-01-01 --to 2022-01-02"),
+            _own("normalize", "mining:normalize", "--repo numpy/numpy", panel=MINE),
+            _own("clone", "mining:clone", "--repo numpy/numpy", panel=MINE),
+            _own("pair", "mining:pair", "--repo numpy/numpy --rules faun-eval", panel=MINE),
+            _own("status", "coverage:status", "--repo numpy/numpy", panel=MINE),
+            _own("filter", "filtering:filter", "--profile faun-eval", panel=FILTER),
+            _own(
+                "funnel",
+                "filtering:funnel",
+                "--profile faun-eval --output funnel.svg",
+                panel=FILTER,
+            ),
+            _own("why", "filtering:why", "numpy/numpy#12345", panel=FILTER),
+            _own("review", "reviewing:review", "--model gpt-4o --dry-run", panel=FILTER),
+            _own("annotate", group="annotating:Annotate", panel=FILTER),
+            _own(
+                "annotate push",
+                "annotating:Annotate.push",
+                "--project pairs --form fix-pair --dataset data",
+            ),
+            _own("annotate pull", "annotating:Annotate.pull", "--project pairs"),
+            _own("annotate status", "annotating:Annotate.status", "--project pairs"),
+            _own("annotate agreement", "annotating:Annotate.agreement", "--project pairs"),
+            _own("annotate adjudicate", "annotating:Annotate.adjudicate", "--project pairs"),
+            _own(
+                "annotate export", "annotating:Annotate.export", "--project pairs --output appendix"
+            ),
+            _own("annotate serve", "annotating:Annotate.serve", "--install"),
+            _own("build", group="building:Build", panel=BUILD),
+            _own("build qa", "building:Build.qa", "--split random:0.8,0.1,0.1"),
+            _own(
+                "build fault-localization",
+                "building:Build.fault_localization",
+                "--profile faun-eval",
+            ),
+            _own("build code-edit", "building:Build.code_edit", "--profile faun-eval"),
+            _own("build issue-resolution", "building:Build.issue_resolution", "--profile verified"),
+            _own("verify", "verifying:verify", "issue-resolution --workers 2", panel=BUILD),
+            _own("tasks", group="tasks:Tasks", panel=BUILD),
+            _own("tasks list", "tasks:Tasks.list", "--suite selu"),
+            _own("tasks show", "tasks:Tasks.show", "issue_type"),
+            _own("tasks validate", "tasks:Tasks.validate"),
+            _own("tasks add", "tasks:Tasks.add", "urgent reports.csv --text body --label urgent"),
+            _own("tasks import", "tasks:Tasks.import_", "bug_issue bugs.csv"),
+            _own("import", "tasks:import_", "nlbse23-comments java.csv", panel=BUILD),
+            _own(
+                "export",
+                "dataset:Dataset.export",
+                "qa --to inspect --output qa-inspect",
+                panel=BUILD,
+            ),
+            _own(
+                "publish", "dataset:Dataset.publish", "qa --repo-id lab/qa --private", panel=BUILD
+            ),
+            _own("apply-edit", "functions:apply_edit", "answer.md --root checkout", panel=BUILD),
+            _own("evaluate", group="evaluating:Evaluate", panel=EVALUATE),
+            _own(
+                "evaluate run",
+                "evaluating:Evaluate.run",
+                "--task issue_type --model tfidf-svm --seed 0",
+            ),
+            _own("evaluate score", "evaluating:Evaluate.score", "--task issue_type"),
+            _own(
+                "evaluate lengths",
+                "evaluating:Evaluate.lengths",
+                "--task issue_type --model bert-base-cased",
+            ),
+            _own("evaluate compare", "evaluating:Evaluate.compare", "--task issue_type"),
+            _own(
+                "evaluate finetune",
+                "evaluating:Evaluate.finetune",
+                "--task issue_type --weights bert-base-cased",
+            ),
+            _own(
+                "evaluate resolved",
+                "evaluating:Evaluate.resolved",
+                "proved --predictions patches.jsonl",
+            ),
+            _own("evaluate labels", "evaluating:Evaluate.labels", "qa --gold answers.csv"),
+            _own(
+                "evaluate label-errors",
+                "evaluating:Evaluate.label_errors",
+                "--task requirement_type",
+            ),
+            _own("evaluate models", "evaluating:Evaluate.models"),
+            _own("evaluate protocols", "evaluating:Evaluate.protocols"),
+            _own(
+                "reproduce", "reproducing:reproduce", "selu --table 3 --data papers", panel=EVALUATE
+            ),
+            _own("report", "reporting:report", "--output report.html", panel=LOOK),
+            _own("open", "starting:open_page", panel=LOOK),
+            _own("diff", "functions:diff", "published/qa qa", panel=LOOK),
+            _own(
+                "contamination",
+                "functions:contamination",
+                "code-edit --against swe-bench.parquet",
+                panel=LOOK,
+            ),
+            _own("trace", "reporting:trace", "qa:numpy/numpy#12345", panel=LOOK),
+            _own("check", "checking:check", "lab", panel=LOOK),
+            _own(
+                "prune", "checking:prune", "--workspace s3://lab/faun --older-than 30", panel=LOOK
+            ),
+            _own("config", group="starting:Config", panel=LOOK),
+            _own("config show", "starting:Config.show"),
+        )
     }
 )
-"""The panel of help of each command or group, in the order of the pipeline."""
-
-GROUPS: Mapping[str, str] = MappingProxyType(
-    {
-        "build": "building:Build",
-        "build crosscode": "crosscode:Crosscode",
-        "evaluate": "evaluating:Evaluate",
-        "annotate": "annotating:Annotate",
-        "tasks": "tasks:Tasks",
-        "mine": "mining:Mine",
-        "config": "starting:Config",
-    }
-)
-"""The summary of each group of commands."""
-
-OPERATIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "demo": "planning:demo",
-        "run": "planning:run",
-        "pair": "mining:pair",
-        "normalize": "mining:normalize",
-        "build qa": "building:Build.qa",
-        "build fault-localization": "building:Build.fault_localization",
-        "build code-edit": "building:Build.code_edit",
-        "build issue-resolution": "building:Build.issue_resolution",
-        "build issue-type": "building:Build.issue_type",
-        "build code-comments": "building:Build.code_comments",
-        "build crosscode": "crosscode:Crosscode.__call__",
-        "build crosscode export": "crosscode:Crosscode.export",
-        "build crosscode import": "crosscode:Crosscode.import_",
-        "build crosscode check": "crosscode:Crosscode.check",
-        "build crosscode splits": "crosscode:Crosscode.splits",
-        "build crosscode split": "crosscode:Crosscode.split",
-        "build crosscode shortcut": "crosscode:Crosscode.shortcut",
-        "evaluate run": "evaluating:Evaluate.run",
-        "evaluate score": "evaluating:Evaluate.score",
-        "evaluate lengths": "evaluating:Evaluate.lengths",
-        "evaluate compare": "evaluating:Evaluate.compare",
-        "evaluate finetune": "evaluating:Evaluate.finetune",
-        "evaluate resolved": "evaluating:Evaluate.resolved",
-        "evaluate labels": "evaluating:Evaluate.labels",
-        "evaluate label-errors": "evaluating:Evaluate.label_errors",
-        "evaluate models": "evaluating:Evaluate.models",
-        "evaluate protocols": "evaluating:Evaluate.protocols",
-        "annotate push": "annotating:Annotate.push",
-        "annotate pull": "annotating:Annotate.pull",
-        "annotate status": "annotating:Annotate.status",
-        "annotate agreement": "annotating:Annotate.agreement",
-        "annotate adjudicate": "annotating:Annotate.adjudicate",
-        "annotate export": "annotating:Annotate.export",
-        "annotate serve": "annotating:Annotate.serve",
-        "verify": "verifying:verify",
-        "export": "dataset:Dataset.export",
-        "publish": "dataset:Dataset.publish",
-        "apply-edit": "functions:apply_edit",
-        "diff": "functions:diff",
-        "contamination": "functions:contamination",
-        "reproduce": "reproducing:reproduce",
-        "tasks list": "tasks:Tasks.list",
-        "tasks show": "tasks:Tasks.show",
-        "tasks validate": "tasks:Tasks.validate",
-        "tasks add": "tasks:Tasks.add",
-        "tasks import": "tasks:Tasks.import_",
-        "import": "tasks:import_",
-        "filter": "filtering:filter",
-        "funnel": "filtering:funnel",
-        "why": "filtering:why",
-        "init": "starting:init",
-        "trust": "starting:trust",
-        "doctor": "starting:doctor",
-        "mine": "mining:Mine.__call__",
-        "mine gharchive": "mining:Mine.gharchive",
-        "clone": "mining:clone",
-        "status": "coverage:status",
-        "open": "starting:open_page",
-        "check": "checking:check",
-        "prune": "checking:prune",
-        "config show": "starting:Config.show",
-        "review": "reviewing:review",
-        "report": "reporting:report",
-        "trace": "reporting:trace",
-    }
-)
-"""By the words of the command, ``module:function`` or ``module:Class.method``."""
-
-EXAMPLES: Mapping[str, str] = MappingProxyType(
-    {
-        "demo": "goldpan demo",
-        "run": "goldpan run plan.toml --dry-run",
-        "pair": "goldpan pair --repo numpy/numpy --rules faun-eval",
-        "normalize": "goldpan normalize --repo numpy/numpy",
-        "build qa": "goldpan build qa --split random:0.8,0.1,0.1",
-        "build fault-localization": "goldpan build fault-localization --profile faun-eval",
-        "build code-edit": "goldpan build code-edit --profile faun-eval",
-        "build issue-resolution": "goldpan build issue-resolution --profile verified",
-        "build issue-type": "goldpan build issue-type --profile nlbse23",
-        "build code-comments": "goldpan build code-comments --repo numpy/numpy --language python",
-        "build crosscode": "goldpan build crosscode --task qa --task code_edit --split Type-QA",
-        "build crosscode export": "goldpan build crosscode export --all",
-        "build crosscode import": "goldpan build crosscode import tasks",
-        "build crosscode check": "goldpan build crosscode check tasks",
-        "build crosscode splits": "goldpan build crosscode splits",
-        "build crosscode split": "goldpan build crosscode split Sub-Inter-ML",
-        "build crosscode shortcut": "goldpan build crosscode shortcut built --method "
-        "copy-ex-output",
-        "export": "goldpan export qa --to inspect --output qa-inspect",
-        "publish": "goldpan publish qa --repo-id lab/qa --private",
-        "apply-edit": "goldpan apply-edit answer.md --root checkout",
-        "diff": "goldpan diff published/qa qa",
-        "contamination": "goldpan contamination code-edit --against swe-bench.parquet",
-        "reproduce": "goldpan reproduce selu --table 3 --data papers",
-        "evaluate run": "goldpan evaluate run --task issue_type --model tfidf-svm --seed 0",
-        "evaluate score": "goldpan evaluate score --task issue_type",
-        "evaluate lengths": "goldpan evaluate lengths --task issue_type --model bert-base-cased",
-        "evaluate compare": "goldpan evaluate compare --task issue_type",
-        "evaluate finetune": "goldpan evaluate finetune --task issue_type "
-        "--weights bert-base-cased",
-        "evaluate resolved": "goldpan evaluate resolved proved --predictions patches.jsonl",
-        "evaluate labels": "goldpan evaluate labels qa --gold answers.csv",
-        "evaluate label-errors": "goldpan evaluate label-errors --task requirement_type",
-        "evaluate models": "goldpan evaluate models",
-        "evaluate protocols": "goldpan evaluate protocols",
-        "annotate push": "goldpan annotate push --project pairs --form fix-pair --dataset data",
-        "annotate pull": "goldpan annotate pull --project pairs",
-        "annotate status": "goldpan annotate status --project pairs",
-        "annotate agreement": "goldpan annotate agreement --project pairs",
-        "annotate adjudicate": "goldpan annotate adjudicate --project pairs",
-        "annotate export": "goldpan annotate export --project pairs --output appendix",
-        "annotate serve": "goldpan annotate serve --install",
-        "verify": "goldpan verify issue-resolution --workers 2",
-        "tasks list": "goldpan tasks list --suite selu",
-        "tasks show": "goldpan tasks show issue_type",
-        "tasks validate": "goldpan tasks validate",
-        "tasks add": "goldpan tasks add urgent reports.csv --text body --label urgent",
-        "tasks import": "goldpan tasks import bug_issue bugs.csv",
-        "import": "goldpan import nlbse23-comments java.csv",
-        "filter": "goldpan filter --profile faun-eval",
-        "funnel": "goldpan funnel --profile faun-eval --output funnel.svg",
-        "why": "goldpan why numpy/numpy#12345",
-        "init": "goldpan init lab",
-        "trust": "goldpan trust lab",
-        "doctor": "goldpan doctor",
-        "mine": "goldpan mine --repo numpy/numpy",
-        "mine gharchive": "goldpan mine gharchive --from 2022-01-01 --to 2022-01-02",
-        "clone": "goldpan clone --repo numpy/numpy",
-        "status": "goldpan status --repo numpy/numpy",
-        "open": "goldpan open",
-        "check": "goldpan check lab",
-        "prune": "goldpan prune --workspace s3://lab/faun --older-than 30",
-        "config show": "goldpan config show",
-        "review": "goldpan review --model gpt-4o --dry-run",
-        "report": "goldpan report --output report.html",
-        "trace": "goldpan trace qa:numpy/numpy#12345",
-    }
-)
-"""The example at the end of each command's help, which a test parses."""
+"""By all their words, in the order of the pipeline."""
 
 
-def find_function(path: str) -> Callable[..., Any]:
-    """Return the function that a table of commands names: ``module:function`` or ``:Class.method``.
+def every_command() -> dict[str, Command]:
+    """Return all commands and groups by their words, those of papers and plugins after the own."""
+    return Registry("command", lambda: OWN, "command").entries()
 
-    Modules are those of `goldpan.operations`.
-    """
-    module, _, names = path.partition(":")
-    found: Any = import_module(f"goldpan.operations.{module}")
-    for name in names.split("."):
-        found = getattr(found, name)
-    function: Callable[..., Any] = found
-    return function
+
+def operations() -> dict[str, Command]:
+    """Return all commands that run an operation."""
+    return {name: command for name, command in every_command().items() if command.operation}
+
+
+def is_group(name: str) -> bool:
+    """Tell whether the words name a group that runs nothing by itself."""
+    command = every_command().get(name)
+    return command is not None and not command.operation
+
+
+def first_words() -> dict[str, str]:
+    """Return the first words of all commands, each with its panel of the program's help."""
+    return {name: command.panel for name, command in every_command().items() if " " not in name}
 
 
 def children(name: str) -> list[str]:
     """Return the commands and groups that a group of commands holds, each by all its words."""
-    plugins = [f"{BUILD_GROUP} {family}" for family in registered("dataset")]
-    named = dict.fromkeys((*OPERATIONS, *GROUPS, *plugins))
+    families = [f"{BUILD_GROUP} {family}" for family in names_of("dataset")]
+    named = dict.fromkeys((*every_command(), *families))
     return [other for other in named if other.rpartition(" ")[0] == name]
 
 
 def function_of(name: str) -> Callable[..., Any]:
     """Return the function of a command; that of a plugin's family is made as Goldpan's own are."""
-    if name in OPERATIONS:
-        return find_function(OPERATIONS[name])
+    commands = every_command()
+    if name in commands:
+        return commands[name].function
     from goldpan.operations.building import family_function
 
     return family_function(name.removeprefix(f"{BUILD_GROUP} "))
@@ -248,5 +198,6 @@ def function_of(name: str) -> Callable[..., Any]:
 
 def summary_of(name: str) -> str:
     """Return the first line that a command or a group of commands says of itself."""
-    documented = find_function(GROUPS[name]) if name in GROUPS else function_of(name)
+    commands = every_command()
+    documented = commands[name].documented if name in commands else function_of(name)
     return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from goldpan.core.config import Settings, Via, load_settings
 from goldpan.core.own_tasks import use_tasks
@@ -26,6 +26,7 @@ from goldpan.operations import reporting as reporting_operations
 from goldpan.operations.annotating import Annotate
 from goldpan.operations.building import Build, datasets
 from goldpan.operations.evaluating import Evaluate
+from goldpan.operations.group import added_method
 from goldpan.operations.mining import Mine
 from goldpan.operations.repositories import find_dataset
 from goldpan.operations.starting import Config
@@ -92,6 +93,9 @@ class Workspace:
 
     def __repr__(self) -> str:
         return f"Workspace({str(self.path)!r})"
+
+    def __getattr__(self, name: str) -> Any:
+        return added_method(self, name, self)
 
     @property
     def path(self) -> Path:

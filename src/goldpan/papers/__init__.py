@@ -1,1 +1,1 @@
-"""Papers on top of Goldpan, each with what only its tables need."""
+"""Papers that Goldpan reproduces, each a user of the door in `goldpan.plugins`."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.commands import find_builder, imported
 from goldpan.core.errors import UsageError
-from goldpan.plan.datasets import OF_TASKS, STAGE_OF
+from goldpan.core.plugins import names_of
 from goldpan.plan.file import PlanFile
 from goldpan.plan.publishing import check_tag
 from goldpan.plan.section import StageSection
@@ -31,14 +33,17 @@ def check_plan(file: PlanFile, own: Path | None = None) -> None:
     for profile in file.profiles:
         _check(file, "profile", _filters_profile, profile)
     for number, dataset in enumerate(file.datasets):
-        others = {*STAGE_OF, OF_TASKS}
+        others = names_of("builder")
         if dataset.family not in others:
             _check(file, f"dataset[{number}].family", find_recipe, dataset.family, others)
         if dataset.publish is not None and (tag := dataset.publish.get("tag")) is not None:
             _check(file, f"dataset[{number}].publish.tag", check_tag, tag, dataset.family)
     for key, kind, section in file.stages():
         finders = _finders(file, section, own)
+        if (builder := find_builder(kind)) is not None:
+            finders |= {name: partial(_found, target) for name, target in builder.finders.items()}
         for name, value in section.values().items():
+            value = file.profile(value) if name == "profile" and isinstance(value, str) else value
             find = finders.get(f"{kind} {name}") or finders.get(name)
             for item in value if isinstance(value, tuple) else [value]:
                 if find is not None and item is not None:
@@ -49,18 +54,13 @@ def check_plan(file: PlanFile, own: Path | None = None) -> None:
 
 def _finders(
     file: PlanFile, section: StageSection, own: Path | None
-) -> Mapping[str, Callable[[Any], object]]:
-    """Return by parameter, or by family and parameter, what finds a value that exists."""
-    from goldpan.builders.crosscode.splits import find_split, load_splits
-    from goldpan.builders.issue_type.balance import Balance
-    from goldpan.builders.issue_type.profile import load_profile
-    from goldpan.datasets.prompt_methods import find_method
+) -> dict[str, Callable[[Any], object]]:
+    """Return by parameter, or by stage and parameter, what finds a value that exists."""
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.splits import SplitPlan
     from goldpan.evaluation.models.catalogue import find_model
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.miners.pairing import find_rules
-    from goldpan.papers.nlbse.comments.reading import find_languages
 
     return {
         "pair rules": find_rules,
@@ -68,12 +68,11 @@ def _finders(
         "task": lambda value: find_task(value, own),
         "protocol": find_protocol,
         "evaluation model": lambda value: find_model(value, section.get("settings")),
-        "issue-type profile": lambda value: load_profile(file.profile(value)),
-        "issue-type balance": Balance.parse,
-        "code-comments language": lambda value: find_languages((value,)),
-        f"{OF_TASKS} split": lambda value: find_split(value, load_splits(None)),
-        f"{OF_TASKS} method": find_method,
     }
+
+
+def _found(target: str, value: Any) -> object:
+    return imported(target)(value)
 
 
 def _review_settings(given: Mapping[str, Any]) -> object:
@@ -103,12 +102,12 @@ def _check_rows(file: PlanFile, key: str, evaluation: StageSection, own: Path | 
     names = evaluation.get("dataset")
     known = load_tasks(own) if names else {}
     for dataset in filter(None, map(file.dataset, names)):
-        # The rows of issue types are those of the task that their profile names.
-        if dataset.family != "issue-type" and not tasks_of_family(dataset.family, known):
+        builder = find_builder(dataset.family)
+        has_own = builder is not None and builder.own_task
+        if not has_own and not tasks_of_family(dataset.family, known):
             raise UsageError(
                 f"{file.path}: {key}: no task has the rows of {dataset.name}, of the family "
                 f"{dataset.family}",
-                "Import prompts with goldpan build crosscode import, and name their task in task"
-                if dataset.family == OF_TASKS
-                else "Remove it, or write a task for it (docs/tasks.md)",
+                (builder and builder.unscored)
+                or "Remove it, or write a task for it (docs/tasks.md)",
             )

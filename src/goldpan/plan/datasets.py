@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goldpan.core.commands import Builder, Reads, find_builder, imported
 from goldpan.core.errors import DatasetError
 from goldpan.plan.context import files_below
 from goldpan.plan.file import LAST
@@ -17,13 +18,17 @@ from goldpan.plan.step import OperationStep
 from goldpan.plan.unit import Outcome, Stage
 
 if TYPE_CHECKING:  # it takes long to import
+    from goldpan.core.workspace import Workspace as Layout
     from goldpan.datasets.diff.result import DiffResult
     from goldpan.operations.dataset import Dataset
 
-STAGE_OF: Mapping[str, Stage] = {"issue-type": "mine", "code-comments": "clone"}
-"""The stage whose tables a family is built of; those of `OF_TASKS` have none, others `filter`."""
-OF_TASKS = "crosscode"
-"""The family that is built of the rows of tasks."""
+_STAGES: Mapping[Reads, Stage | None] = {
+    "filtered": "filter",
+    "mined": "mine",
+    "cloned": "clone",
+    "tasks": None,
+}
+"""The stage whose tables a family is built of; the rows of tasks come from none."""
 _PROJECTS = ("corrections", "annotations", "required")
 """Parameters that name annotation projects."""
 
@@ -41,7 +46,7 @@ class DatasetStep(OperationStep):
     @property
     def stays(self) -> bool:
         """Tell whether what a partial clone lacks is fetched with a token."""
-        return self.section.family == "code-comments"
+        return self._builder is not None and self._builder.fetches
 
     def settings(self) -> Mapping[str, Any]:
         """Return how it is built, with its profile and what a plugin adds."""
@@ -53,18 +58,15 @@ class DatasetStep(OperationStep):
             "family": family,
             "repositories": sorted(map(str.lower, self._present())),
             "since": self.section.since,
-            "plugins": digests(("dataset", family)),
+            "plugins": digests(("dataset", family), ("builder", family)),
         }
         if self._stage == "filter":
             profile = self.context.profile(self.section.get("profile"))
             described["rules"] = self._rules
             described["profile"] = profile.plain()
             described["criteria"] = {name: profile.digest(name) for name in profile.criteria()}
-        elif family == "issue-type":
-            from goldpan.builders.issue_type.profile import load_profile
-
-            named = self.context.file.profile(self.section.get("profile"))
-            described["profile"] = load_profile(named).plain()
+        elif self._builder is not None and self._builder.settings:
+            described |= imported(self._builder.settings)(self._given())
         return described
 
     def inputs(self) -> Mapping[str, str]:
@@ -91,8 +93,8 @@ class DatasetStep(OperationStep):
     def values(self) -> dict[str, Any]:
         """Return what it is built of, and where it is written."""
         values = super().values()
-        if self._stage == "mine":
-            values["source"] = "mined"  # a plan mines repositories, not GH Archive
+        if self._builder is not None:
+            values |= self._builder.fixed
         values["output"] = self.context.lab.layout.dataset(self.section.name)
         if self._stage is not None:
             values["repos"] = tuple(map(self.context.repository, self._present()))
@@ -137,11 +139,7 @@ class DatasetStep(OperationStep):
             tables = {repo: context.tables(context.repository(repo)) for repo in repos}
             return {f"{repo} {name}": tables[repo][name] for repo in repos for name in tables[repo]}
         if self._stage == "clone":
-            from goldpan.papers.nlbse.comments.reading import find_commits
-
-            commits = find_commits(layout, [*map(context.repository, repos)], None)
-            licenses = {f"{commit.repo} license": commit.license or "" for commit in commits}
-            return {**licenses, **{f"{commit.repo} commit": commit.id for commit in commits}}
+            return _commits(layout, [*map(context.repository, repos)])
         profile, rules = self.section.get("profile"), self._rules
         digests = context.filtered(repos, profile, rules)
         if self.section.get("require"):
@@ -197,14 +195,39 @@ class DatasetStep(OperationStep):
     @property
     def _stage(self) -> Stage | None:
         """The stage whose tables it is built of."""
-        family = self.section.family
-        return None if family == OF_TASKS else STAGE_OF.get(family, "filter")
+        return stage_of(self.section.family)
+
+    @property
+    def _builder(self) -> Builder | None:
+        return find_builder(self.section.family)
+
+    def _given(self) -> dict[str, Any]:
+        """Return the options as the file gives them, with the path of an own profile."""
+        values = self.section.values()
+        if "profile" in values:
+            values["profile"] = self.context.file.profile(values["profile"])
+        return values
 
     @property
     def _rules(self) -> str:
         """The pairing rules whose pairs and verdicts it is built of."""
         rules: str = self.section.given().get("rules") or self.context.file.rules[0]
         return rules
+
+
+def _commits(layout: Layout, repos: Sequence[str]) -> dict[str, str]:
+    """Return the commits of clones, with what was mined of licenses."""
+    from goldpan.git.commits import find_commits
+
+    commits = find_commits(layout, repos, None)
+    licenses = {f"{commit.repo} license": commit.license or "" for commit in commits}
+    return {**licenses, **{f"{commit.repo} commit": commit.id for commit in commits}}
+
+
+def stage_of(family: str) -> Stage | None:
+    """Return the stage whose tables a family is built of; None for one of the rows of tasks."""
+    builder = find_builder(family)
+    return _STAGES[builder.reads if builder else "filtered"]
 
 
 def _proofs(root: Path, repo: str) -> list[Path]:

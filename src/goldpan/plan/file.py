@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.commands import find_builder
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import is_address
 from goldpan.core.settings_file import read_toml
@@ -19,8 +20,6 @@ LAST = "last"
 """What `since` of a dataset calls the version that the plan built before."""
 VERIFIED = "verified"
 """What `require` calls the proof by running tests."""
-OTHER_FAMILIES = ("issue-type", "code-comments", "crosscode")
-"""The families that are not built of what filters keep."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
@@ -47,7 +46,7 @@ class PlanFile:
     def profiles(self) -> tuple[str, ...]:
         """The profiles of filters that anything asks for, in their order, once each."""
         sections = [self.plan.review, self.plan.annotate.push]
-        sections += [item for item in self.datasets if item.family not in OTHER_FAMILIES]
+        sections += [item for item in self.datasets if _is_filtered(item.family)]
         names = self.plan.filter.given().get("profile", ())
         named = [*names, *(item.get("profile") for item in sections if item is not None)]
         return tuple(dict.fromkeys(map(self.profile, filter(None, named or ["default"]))))
@@ -203,3 +202,9 @@ def _check_reviews(file: PlanFile) -> None:
             f" keeps, and this dataset is of {profile}",
             f'Write profile = "{profile}" in [review]',
         )
+
+
+def _is_filtered(family: str) -> bool:
+    """Tell whether a family is built of what filters keep."""
+    builder = find_builder(family)
+    return builder is None or builder.reads == "filtered"

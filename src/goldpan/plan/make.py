@@ -12,7 +12,7 @@ from goldpan.core.own_tasks import tasks_directory
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.check import check_plan
 from goldpan.plan.context import Context
-from goldpan.plan.datasets import OF_TASKS, STAGE_OF, DatasetStep
+from goldpan.plan.datasets import DatasetStep, stage_of
 from goldpan.plan.evaluating import EvaluateStep
 from goldpan.plan.file import VERIFIED, PlanFile
 from goldpan.plan.mining import MineStep
@@ -212,10 +212,10 @@ def _dataset(
     chosen = tuple(repo for repo in repos if not names or repo.lower() in names)
     needs: list[str] = []
     after: tuple[str, ...] = ()
-    if dataset.family == OF_TASKS:
+    stage = stage_of(dataset.family)
+    if stage is None:
         chosen, needs = (), [*_data_units(context, dataset)]
     else:
-        stage = STAGE_OF.get(dataset.family, "filter")
         waits = tuple(f"{stage}/{repo}" for repo in chosen)
         needs, after = ([], waits) if dataset.leave_out else ([*waits], ())
     if required := dataset.get("require") or ():

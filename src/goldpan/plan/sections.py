@@ -15,11 +15,11 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, create_model, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from goldpan.core.commands import find_builder
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
-from goldpan.operations.building import family_function
 from goldpan.operations.signature import Operation, read_operation
-from goldpan.operations.table import OPERATIONS, find_function
+from goldpan.operations.table import children, function_of
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.section import Section, StageSection, derive
 
@@ -229,13 +229,12 @@ class Plan(Section):
 
 def operation_of(words: str) -> Operation:
     """Return the operation of a command."""
-    return read_operation(find_function(OPERATIONS[words]))
+    return read_operation(function_of(words))
 
 
 def family_operation(family: str) -> Operation:
     """Return the operation that builds a family, which may be a plugin's."""
-    words = f"build {family}"
-    return operation_of(words) if words in OPERATIONS else read_operation(family_function(family))
+    return operation_of(f"build {family}")
 
 
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
@@ -286,12 +285,13 @@ def plan_section() -> type[Plan]:
 @cache
 def dataset_section(family: str) -> type[DatasetPlan]:
     """Return the keys of a dataset of a family; a plugin's has those of code-edit."""
-    words = f"build {family}"
+    known = [name.rpartition(" ")[2] for name in children("build")]
+    builder = find_builder(family)
     made = derive(
         DatasetPlan,
-        operation_of(words if words in OPERATIONS else "build code-edit").parameters,
+        family_operation(family if family in known else "code-edit").parameters,
         str(DatasetPlan.__doc__),
-        without=("output", "source"),
+        without=("output", *(builder.fixed if builder else ())),
     )
     publish: Any = _of(StageSection, "publish", without=("dataset",)) | None
     return create_model("DatasetPlan", __base__=made, __doc__=made.__doc__, publish=(publish, None))

@@ -10,7 +10,8 @@ from typing import Any
 
 from goldpan.core.result import Line, Result, Title
 from goldpan.core.workspace import make_directory
-from goldpan.operations.command import owner_of, typed_values
+from goldpan.operations.command import typed_values
+from goldpan.operations.group import owner_of
 from goldpan.operations.signature import Operation
 from goldpan.plan.context import Context
 from goldpan.plan.record import Record

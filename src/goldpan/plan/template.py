@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 import orjson
 from pydantic.fields import FieldInfo
 
-from goldpan.operations.table import OPERATIONS
+from goldpan.operations.table import children
 from goldpan.plan.section import Section, StageSection
 from goldpan.plan.sections import Select, dataset_section, plan_section
 
@@ -38,10 +38,7 @@ def commented_plan() -> str:
 
 def _datasets() -> Iterator[str]:
     """Yield a dataset of each family, with the keys that those before it have not."""
-    words = [name.split() for name in OPERATIONS]
-    families = [
-        name for group, *names in words if group == "build" and len(names) == 1 for name in names
-    ]
+    families = [name.rpartition(" ")[2] for name in children("build")]
     shown: set[str] = {"name", "family"}
     for family in sorted(families, key=lambda name: name != "qa"):
         section = dataset_section(family)

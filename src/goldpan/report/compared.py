@@ -12,7 +12,7 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing_files import FileComparison
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.suites import comment_ranking
+from goldpan.papers.nlbse.suites import comment_ranking
 from goldpan.report.comparison.leakage import headlines
 from goldpan.report.comparison.ranking import rank_range
 from goldpan.report.comparison.summary import heading, sentences, warnings

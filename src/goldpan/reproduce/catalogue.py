@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from goldpan.core.errors import UsageError
-from goldpan.core.registry import Registry, files_in, unknown_name
+from goldpan.core.registry import Registry, unknown_name
 from goldpan.core.settings_file import read_toml
 from goldpan.reproduce.recipe import PATTERN, Recipe, TableRecipe, TaskRecipe
 
 _ENDING = ".toml"
 
 
-RECIPES = Registry(
+RECIPES: Registry[Path | Traversable] = Registry(
     "recipe",
-    partial(files_in, files("goldpan.reproduce") / "recipes"),
+    dict,
+    "recipe",
+    lambda item: item[0],
     remedy="Choose {names}, or give the path of a TOML file",
 )
-"""Those that ship with Goldpan."""
+"""Those of papers and plugins."""
 recipe_names = RECIPES.names
 
 

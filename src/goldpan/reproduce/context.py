@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError
 from goldpan.reproduce.recipe import Recipe, TableRecipe
+
+C = TypeVar("C", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,20 @@ class Context:
         """Tell readers something of the table at hand, once."""
         if text not in self.notes:
             self.notes.append(text)
+
+
+_RUNS = "runs_models"
+
+
+def runs_models(compute: C) -> C:
+    """Mark a computation that trains models by itself, so that --model and --task apply to it."""
+    setattr(compute, _RUNS, True)
+    return compute
+
+
+def can_run(compute: Compute) -> bool:
+    """Tell whether a computation trains models by itself."""
+    return getattr(compute, _RUNS, False)
 
 
 Compute = Callable[[Context, TableRecipe, Mapping[str, Any]], Iterable[Outcome]]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
-from goldpan.core.workspace import Workspace, make_directory, write_whole
+from goldpan.core.workspace import Workspace
 from goldpan.reproduce.context import Context
 
 _SIGNS = ("datasets", "runs", "tables")
-_PLANS = files("goldpan.reproduce") / "plans"
 
 
 def workspaces(context: Context) -> Iterator[Workspace]:
@@ -30,18 +28,3 @@ def workspaces(context: Context) -> Iterator[Workspace]:
         seen.add(resolved)
         if any((folder / sign).is_dir() for sign in _SIGNS):
             yield Workspace(folder)
-
-
-def written_plan(context: Context) -> Path | None:
-    """Return the plan that makes the paper's data, written where it is not; None without one.
-
-    It lies where the paper's results do, and is never written over: people change theirs.
-    """
-    shipped = _PLANS / f"{context.recipe.name}.toml"
-    if not shipped.is_file():
-        return None
-    path = context.directory / shipped.name
-    if not path.exists():
-        make_directory(path.parent)
-        write_whole(path, shipped.read_bytes())
-    return path

@@ -74,7 +74,7 @@ class ReviewPlanner(Planner[Texts, Answer]):
     def review_estimate(self, budget: Budget) -> ReviewEstimate:
         """Count subjects and requests, the costs of what the store answers in the budget."""
         planned = self.estimate(budget)
-        subjects = Counter(prompt_of(case).name for case in self._cases)
+        subjects = Counter(prompt_of(case, self._review).name for case in self._cases)
         times = self.store.seconds()
         pace = sum(times) / len(times) / self._review.concurrency if times else None
         return ReviewEstimate(
@@ -97,13 +97,13 @@ class ReviewPlanner(Planner[Texts, Answer]):
                     yield self._question(case, voter)
 
     def _question(self, case: ReviewItem, voter: Voter) -> Question[Texts, Answer]:
-        prompt = prompt_of(case)
+        prompt = prompt_of(case, self._review)
         return Question(
             partial(make_request, case, prompt, voter, self._review),
             partial(parse_answer, reasons=prompt.reasons, names_reply=prompt.names_reply),
         )
 
 
-def prompt_of(case: ReviewItem) -> Prompt:
-    """Return the prompt for a case."""
-    return load_prompt(PROMPTS[case.subject])
+def prompt_of(case: ReviewItem, settings: ReviewSettings) -> Prompt:
+    """Return the prompt for a case; raises `UsageError` where no plugin brings the one named."""
+    return load_prompt(settings.prompts.get(case.subject, PROMPTS[case.subject]))

@@ -5,14 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import jinja2
 
+from goldpan.core.registry import Registry, files_in
 from goldpan.core.settings_file import read_toml
 
 _PLACE = files("goldpan.annotation.review") / "prompts"
+_RUBRICS: Registry[Path | Traversable] = Registry(
+    "review prompt", partial(files_in, _PLACE), "review prompt"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +49,8 @@ class Prompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """Return a prompt that ships with Goldpan."""
-    rubric = read_toml(_PLACE / f"{name}.toml")
+    """Return a prompt that ships with Goldpan or is a plugin's; raises `UsageError`."""
+    rubric = read_toml(_RUBRICS.find(name))
     template = (_PLACE / "instructions.jinja").read_text(encoding="utf-8")
     environment = jinja2.Environment(  # noqa: S701 - plain text, no HTML
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined

@@ -121,7 +121,7 @@ def judge(
 
     def judgements() -> Iterator[Judgement]:
         for case, decision in planner.decisions():
-            prompt = prompt_of(case)
+            prompt = prompt_of(case, settings)
             counts[decision.keep][prompt.name] += 1
             if decision.reason:
                 reasons[decision.reason] += 1

@@ -127,4 +127,8 @@ def _read(
 
 
 def _kinds(settings: ReviewSettings) -> list[SubjectKind]:
-    return [kind for subject, kind in KINDS.items() if subject in settings.subjects]
+    return [
+        replace(kind, prompt=settings.prompts.get(subject, kind.prompt))
+        for subject, kind in KINDS.items()
+        if subject in settings.subjects
+    ]

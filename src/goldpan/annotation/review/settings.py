@@ -11,7 +11,7 @@ output = 10.0
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from goldpan.annotation.review.subjects import KINDS
@@ -26,6 +26,8 @@ class ReviewSettings(EndpointSettings):
 
     subjects: tuple[str, ...] = ("issue", "pair")
     """The kinds of subjects to review."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """By subject, a plugin's prompt in place of Goldpan's own."""
     samples: int = 1
     """How often each model is asked, with different seeds; more than one needs a temperature."""
     bounded_schema: bool = False
@@ -45,6 +47,8 @@ class ReviewSettings(EndpointSettings):
                 raise UsageError(f"{name} = {getattr(self, name)} is not a share", "Give 0 to 1")
         if unknown := [name for name in self.subjects if name not in KINDS]:
             raise unknown_name("subject", unknown[0], KINDS)
+        if unknown := [name for name in self.prompts if name not in KINDS]:
+            raise unknown_name("subject", unknown[0], KINDS, where="prompts")
         if self.samples > 1 and self.temperature == 0:
             raise UsageError(
                 "At temperature 0 all samples of a model are the same", "Give --temperature 1"

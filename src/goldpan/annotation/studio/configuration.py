@@ -12,10 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
 
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import registered
 from goldpan.core.registry import Registry, files_in
 
 _FOLDER = files("goldpan.annotation.studio") / "configs"
@@ -62,8 +65,13 @@ class Configuration:
         return next(field for field in self.fields if field.name == name)
 
 
-CONFIGURATIONS = Registry("configuration", lambda: files_in(_FOLDER, ".xml"))
-"""Those that ship."""
+def _files() -> dict[str, Path | Traversable]:
+    added = {name: form.file for name, form in registered("annotation form").items() if form.file}
+    return {**files_in(_FOLDER, ".xml"), **added}
+
+
+CONFIGURATIONS: Registry[Path | Traversable] = Registry("configuration", _files)
+"""Those that ship, and plugins'."""
 names = CONFIGURATIONS.names
 
 

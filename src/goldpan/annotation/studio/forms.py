@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from goldpan.annotation.studio import rows
 from goldpan.annotation.studio.configuration import NONE, Configuration, load
 from goldpan.annotation.studio.rows import Reading, Row, SubjectKind
 from goldpan.core.errors import DatasetError
+from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
 from goldpan.datasets.provenance import shard_paths
 
@@ -69,6 +70,12 @@ class Form:
     """Choices by what datasets call them otherwise."""
     own: Configuration | None = None
     """What it asks, where that was made of a task and does not ship."""
+    file: Path | None = None
+    """Of its configuration, where a plugin brings it."""
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it."""
+        return [("annotation form", self.name, self)]
 
     @property
     def configuration(self) -> Configuration:
@@ -93,8 +100,7 @@ class Form:
         )
 
 
-_COMMENT = (rows.SENTENCE, rows.SENTENCE_TEXT)
-FORMS = {
+_OWN = {
     form.name: form
     for form in (
         Form(
@@ -123,13 +129,9 @@ FORMS = {
             "type",
             synonyms={"enhancement": "feature", "docs": "documentation"},
         ),
-        *(
-            Form(f"code-comment-{language}", _COMMENT, "categories", language=language)
-            for language in ("java", "pharo", "python")
-        ),
     )
 }
-
+FORMS = Registry("form", lambda: _OWN, "annotation form")
 
 OF_TASK = "task-"
 """How the name of a form begins that was made of a task's labels; see `task_form`."""
@@ -143,7 +145,7 @@ def find_form(name: str) -> Form:
     """
     if name.startswith(OF_TASK):
         return Form(name, TASK_READINGS, TASK_FIELD)
-    return Registry("form", lambda: FORMS).find(name)
+    return FORMS.find(name)
 
 
 def make_task(form: Form, row: Row) -> Task:

@@ -94,7 +94,7 @@ def make_gold(workspace: Workspace, names: Iterable[str]) -> GoldSet:
         raise UsageError(
             "Nothing is decided yet", "Run goldpan annotate pull once people have answered"
         )
-    column = _column(FORMS[forms.pop()])
+    column = _column(FORMS.find(forms.pop()))
     return GoldSet(column, tuple(items[item] for item in sorted(items)), undecided)
 
 
@@ -106,7 +106,7 @@ def write_gold(gold: GoldSet, path: Path) -> None:
 def _form(workspace: Workspace, name: str) -> Form:
     form = find_form(open_project(workspace, name).facts.form)
     if not form.gold:
-        making = [other.name for other in FORMS.values() if other.gold]
+        making = [other.name for other in FORMS if other.gold]
         raise UsageError(
             f"No gold set is made of {form.name}", f"Choose a project of {' or '.join(making)}"
         )

@@ -1,126 +1,270 @@
 """Reads any table whose columns the task's file names: most public datasets are one.
 
-`[columns]` says where text and target stand. `[settings]` may say more:
-
-    labels      what the source writes, and which label it means: { "1" = "bug" }
-    separator   what stands between several labels of one column
-    partitions  which files are an official split, by a part of their name: { train = "train" }
-    join        what stands between several texts; a line break by default
-    empty       what the source writes where a text is missing: ["NULL"]
-    id, repo, created_at, document    columns of that meaning
-    only        rows to take: { language = "en" }
+`[columns]` says where text and target stand; `[settings]` may say more, by the names of `Layout`.
+Where authors publish a source in several forms, `[settings]` has `layouts`, each with the columns
+`text` and `target` and the settings in which it differs; a file is read by the first that fits.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
-from goldpan.core.errors import DatasetError
-from goldpan.datasets.import_files import table_rows
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.settings_file import Source
+from goldpan.datasets.import_files import stem_of, table_rows
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 
-SETTINGS = (
-    "labels",
-    "separator",
-    "partitions",
-    "id",
-    "repo",
-    "created_at",
-    "document",
-    "only",
-    "join",
-    "empty",
-)
 _YES = {"1", "1.0", "true", "yes", "x"}
 _NO = {"0", "0.0", "false", "no", ""}
 _WEB = "https://github.com/"
+_ITEM = re.compile(r"""u?("[^"]*"|'[^']*')""")
+"""One of a list as Python and JSON write it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the tables of a source hold a task's rows."""
+
+    text: tuple[str, ...]
+    target: tuple[str, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the source writes, and which label it means."""
+    separator: str = ","
+    """What stands between several labels of one column, which may be a list in brackets, too."""
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    """Which files are an official split, by a part of their name."""
+    join: str | None = None
+    """What stands between several texts, empty ones left out; a line break by default."""
+    empty: tuple[str, ...] = ()
+    """What the source writes where a text is missing."""
+    strip: str = ""
+    """Characters that are no part of a text where it begins and ends."""
+    only: Mapping[str, Any] = field(default_factory=dict)
+    """Rows to take, by what columns hold."""
+    id: str | tuple[str, ...] = ()
+    """The column that names a row; of several, the first that a table fills."""
+    repo: str = ""
+    """A column, or a text with columns in braces."""
+    created_at: str = ""
+    document: str = ""
+    file: str = ""
+    """A regular expression of the files' names without endings, if not all are accepted; its
+    groups `label` and `repo` are facts of all rows of a file."""
+    ids: str = "{file}:{number}"
+    """The ids of rows: of the file's name, or its `stem`, the number and groups of `file`."""
+    unquoted: str = ""
+    """The column that may hold what stands between columns, without quotes."""
+
+    def __post_init__(self) -> None:
+        """Refuse names of files and ids that cannot be read."""
+        try:
+            groups = dict.fromkeys(re.compile(self.file).groupindex, "")
+            self.ids.format_map({"file": "", "stem": "", "number": 0, **groups})
+        except (re.error, LookupError, ValueError) as error:
+            raise ValueError(f"file or ids cannot be used ({error})") from None
+
+    def missing(self, row: Mapping[str, Any]) -> list[str]:
+        """Return the columns that a table lacks."""
+        needed = [*self.text, *(() if "(?P<label>" in self.file else self.target), *self.only]
+        needed += [self.id] if isinstance(self.id, str) else []
+        needed += [self.created_at] if self.created_at else []
+        needed += _columns(self.repo)
+        return [name for name in needed if name not in row]
+
+
+SETTINGS = (*(one.name for one in fields(Layout) if one.name not in ("text", "target")), "layouts")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A table, and how it holds its rows."""
+
+    task: Task
+    layout: Layout
+    path: Path
+    facts: Mapping[str, str]
+    """What the name of the file tells."""
+    rows: Iterator[dict[str, Any]]
+
+    def id(self, number: int) -> str:
+        """Return the id of a row."""
+        return f"{self.task.name}:{self.layout.ids.format_map({**self.facts, 'number': number})}"
 
 
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the files, in order; an id is made of the file and the row's number.
+    """Yield the rows of the files, in order.
 
-    Raises `DatasetError` for a column that is missing or an answer that is not one of the task's.
+    Raises `UsageError` for a file of another name than the source's, `DatasetError` for a column
+    that is missing or an answer that is not one of the task's.
     """
-    only = task.settings.get("only", {})
+    layouts = layouts_of(task)
+    begun: set[str] = set()
     for path in files:
-        partition = _partition(task, path)
-        for number, row in enumerate(table_rows(path), 1):
-            if number == 1:
-                _check_columns(task, path, row)
-            if all(_text(row.get(name)) == str(value) for name, value in only.items()):
-                where = f"{path.name}, row {number}"
-                yield {
-                    "id": f"{task.name}:{path.name}:{number}",
-                    "repo": _repo(_named(task, row, "repo")),
-                    "created_at": _moment(_named(task, row, "created_at"), where),
-                    "document": _optional(_named(task, row, "document")),
-                    "partition": partition,
-                    "source": _source(task, path, number, row),
-                    "text": _joined(task, row),
-                    target_column(task.type).name: _target(task, row, where),
-                }
+        table = open_table(task, layouts, path)
+        if (start := table.id(1)) in begun:
+            raise UsageError(
+                f"{path} is the second file with rows such as {start}",
+                "Give each file once, under its authors' name",
+            )
+        begun.add(start)
+        for number, row in enumerate(table.rows, 1):
+            if all(_text(row[name]) == str(value) for name, value in table.layout.only.items()):
+                yield _row(table, number, row)
 
 
-def _partition(task: Task, path: Path) -> str | None:
-    parts: Mapping[str, str] = task.settings.get("partitions", {})
-    return next((split for split, part in parts.items() if part in path.name), None)
+def layouts_of(task: Task) -> tuple[Layout, ...]:
+    """Return the layouts of a task's source; raises `UsageError` for settings that are wrong."""
+    settings = {key: value for key, value in task.settings.items() if key in SETTINGS}
+    others = settings.pop("layouts", ())
+    columns = {"text": task.columns.text, "target": task.columns.target}
+    written: list[Mapping[str, Any]] = [{}, *others]
+    source = Source(f"{task.name}: settings", settings)
+    return tuple(source.read(Layout, {**columns, **settings, **other}) for other in written)
 
 
-def _check_columns(task: Task, path: Path, row: Mapping[str, Any]) -> None:
-    named = [*task.columns.text, *task.columns.target]
-    named += [task.settings[key] for key in ("id", "repo", "created_at") if key in task.settings]
-    named += task.settings.get("only", ())
-    if missing := [name for name in named if name not in row]:
-        raise DatasetError(
-            f"{path} has no column {missing[0]!r}; it has {', '.join(map(str, row))}",
-            "Give the right file, or name its columns in the task's file",
+def open_table(task: Task, layouts: Sequence[Layout], path: Path) -> Opened:
+    """Open a table with the layout that fits its name and columns; raises as `read` does."""
+    stem = stem_of(path)
+    named = [
+        (layout, match)
+        for layout in layouts
+        if (match := re.fullmatch(layout.file or "(?s:.*)", stem)) is not None
+    ]
+    if not named:
+        raise UsageError(
+            f"{path} has not the name of a file of {task.source.title}",
+            f"Give the files under their authors' names: {', '.join(task.source.files)}",
         )
+    rows = table_rows(path, named[0][0].unquoted)
+    first = next(rows, None)
+    lacking = [layout.missing(first) if first else [] for layout, _ in named]
+    if all(lacking):
+        raise DatasetError(*_other_columns(task, path, first or {}, lacking))
+    layout, match = named[lacking.index([])]
+    facts = {"file": path.name, "stem": stem, **match.groupdict()}
+    return Opened(task, layout, path, facts, chain([first] if first else [], rows))
 
 
-def _named(task: Task, row: Mapping[str, Any], setting: str) -> Any:
-    """Return what the column of a setting holds; tables may have a column without any name."""
-    return row.get(task.settings[setting]) if setting in task.settings else None
+def _other_columns(
+    task: Task, path: Path, row: Mapping[str, Any], lacking: Sequence[Sequence[str]]
+) -> tuple[str, str]:
+    has = f"it has {', '.join(map(str, row))}"
+    if len(lacking) == 1:
+        return (
+            f"{path} has no column {', '.join(map(repr, lacking[0]))}; {has}",
+            f"Give the right file, or name its columns in the task's file{published(task)}",
+        )
+    forms = " or ".join(" and ".join(map(repr, missing)) for missing in lacking)
+    return (
+        f"{path} has no layout that {task.name} knows; {has}",
+        f"Give a table that has {forms}, too{published(task)}",
+    )
 
 
-def _joined(task: Task, row: Mapping[str, Any]) -> str:
+def published(task: Task) -> str:
+    """Return where a source is published, to end a remedy; nothing for data of one's own."""
+    source = task.source
+    return f"; {source.title} is published at {source.url}" if source.url else ""
+
+
+def _row(table: Opened, number: int, row: Mapping[str, Any]) -> dict[str, Any]:
+    task, layout, path = table.task, table.layout, table.path
+    where = f"{path.name}, row {number}"
+    names = (layout.id,) if isinstance(layout.id, str) else layout.id
+    name = next(filter(None, (_text(row.get(column)) for column in names)), "")
+    return {
+        "id": table.id(number),
+        "repo": table.facts.get("repo") or _repo(_filled(layout.repo, row)),
+        "created_at": _moment(row.get(layout.created_at) if layout.created_at else None, where),
+        "document": _text(row.get(layout.document) if layout.document else None) or None,
+        "partition": _partition(layout, path),
+        "source": f"{path.name}:{number}" + (f" ({name})" if name else ""),
+        "text": _joined(layout, row),
+        target_column(task.type).name: _target(table, row, where),
+    }
+
+
+def _partition(layout: Layout, path: Path) -> str | None:
+    return next((split for split, part in layout.partitions.items() if part in path.name), None)
+
+
+def _columns(written: str) -> list[str]:
+    """Return the columns of a setting that is one, or a text with some in braces."""
+    if "{" not in written:
+        return [written] if written else []
+    return [name for _, name, _, _ in Formatter().parse(written) if name]
+
+
+def _filled(written: str, row: Mapping[str, Any]) -> str:
+    if "{" in written:
+        return written.format_map({name: _text(row[name]) for name in _columns(written)})
+    return _text(row.get(written)) if written else ""
+
+
+def _joined(layout: Layout, row: Mapping[str, Any]) -> str:
     """Return a row's texts as one; with `join`, what stands between them, empty ones go."""
-    empty = task.settings.get("empty", ())
-    texts = [_text(row[name]) for name in task.columns.text]
-    texts = ["" if text in empty else text for text in texts]
-    if "join" not in task.settings:
-        return "\n".join(texts)
-    return str(task.settings["join"]).join(filter(None, texts))
+    texts = [_text(row[name]) for name in layout.text]
+    texts = ["" if text in layout.empty else text for text in texts]
+    if layout.strip:
+        texts = [text.strip(layout.strip) for text in texts]
+    return "\n".join(texts) if layout.join is None else layout.join.join(filter(None, texts))
 
 
-def _target(task: Task, row: Mapping[str, Any], where: str) -> Any:
+def _target(table: Opened, row: Mapping[str, Any], where: str) -> Any:
+    task, layout = table.task, table.layout
     match task.type:
         case "regression":
-            return _number(row[task.columns.target[0]], where)
-        case "multi-label" if len(task.columns.target) > 1:
-            named = zip(task.columns.target, task.label_names, strict=True)
+            return _number(row[layout.target[0]], where)
+        case "multi-label" if len(layout.target) > 1:
+            named = zip(layout.target, task.label_names, strict=True)
             return [label for column, label in named if _marked(row[column], column, where)]
         case "multi-label":
-            written = _text(row[task.columns.target[0]])
-            parts = written.split(task.settings.get("separator", ","))
-            return [_label(task, part.strip(), where) for part in parts if part.strip()]
+            parts = _listed(_text(row[layout.target[0]]).strip(), layout.separator)
+            return [label_of(task, layout, part, where) for part in parts]
         case "text-generation":
-            return _text(row[task.columns.target[0]])
+            return _text(row[layout.target[0]])
         case _:
-            return _label(task, _text(row[task.columns.target[0]]).strip(), where)
+            return _one_label(table, row, where)
 
 
-def _label(task: Task, written: str, where: str) -> str:
-    means: Mapping[str, str] = task.settings.get("labels", {})
+def _one_label(table: Opened, row: Mapping[str, Any], where: str) -> str:
+    """Return a row's label, which the name of the file may tell, too."""
+    task, layout, told = table.task, table.layout, table.facts.get("label")
+    written = _text(row.get(layout.target[0])).strip()
+    label = label_of(task, layout, written if told is None else told, where)
+    if told is not None and written and label_of(task, layout, written, where) != label:
+        raise DatasetError(
+            f"{where}, is {written}, and the file's name says {told}",
+            f"Give the file under its authors' name{published(task)}",
+        )
+    return label
+
+
+def _listed(written: str, separator: str) -> list[str]:
+    """Return labels of one column; of a list that cannot be read whole, what is written."""
+    if not written.startswith("["):
+        return [part.strip() for part in written.split(separator) if part.strip()]
+    if _ITEM.sub("", written).strip("[], \n"):
+        return [written]
+    return [part.strip("\"' ") for part in _ITEM.findall(written)]
+
+
+def label_of(task: Task, layout: Layout, written: str, where: str) -> str:
+    """Return the label that a source's answer means; raises `DatasetError` for no label."""
     whole = written.removesuffix(".0")  # pandas and workbooks write whole numbers like this
-    label = means.get(written, means.get(whole, written))
+    label = layout.labels.get(written, layout.labels.get(whole, written))
     if label not in task.label_names:
         raise DatasetError(
             f"{where}: {written[:80]!r} is not a label of {task.name}",
-            f"It has {', '.join(means or task.label_names)}",
+            f"It has {', '.join(layout.labels or task.label_names)}{published(task)}",
         )
     return label
 
@@ -163,25 +307,16 @@ def _parsed(text: str) -> datetime:
         return datetime.strptime(text, "%m/%d/%Y %H:%M:%S").replace(tzinfo=UTC)
 
 
-def _repo(value: Any) -> str | None:
+def _repo(text: str) -> str | None:
     """Return a project's name; addresses of GitHub, of its API too, become OWNER/NAME."""
-    text = _optional(value)
-    if text is None:
-        return None
     for start in (_WEB, "https://api.github.com/repos/"):
         if text.startswith(start):
             return "/".join(text.removeprefix(start).split("/")[:2])
-    return text
-
-
-def _source(task: Task, path: Path, number: int, row: Mapping[str, Any]) -> str:
-    name = _optional(_named(task, row, "id"))
-    return f"{path.name}:{number}" + (f" ({name})" if name else "")
-
-
-def _optional(value: Any) -> str | None:
-    return None if value is None or value == "" else _text(value)
+    return text or None
 
 
 def _text(value: Any) -> str:
+    """Return a value as people write it: workbooks know no whole numbers."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return "" if value is None else str(value)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from goldpan.core.errors import UsageError
-from goldpan.core.plugins import blamed
+from goldpan.core.plugins import Kind, blamed
 from goldpan.core.registry import Registry
 from goldpan.core.settings_file import unknown_key
 from goldpan.evaluation.dates import CUTOFF, read_cutoff
@@ -21,11 +23,9 @@ _FAMILIES = (
     "embedded",
     "fasttext",
     "finetuned",
-    "issue_ensemble",
     "linear",
     "prompted",
     "shortcuts",
-    "stacked",
     "tokens",
 )
 """Modules of this folder, each with `MODELS`."""
@@ -40,6 +40,10 @@ class Entry:
     """One sentence."""
     make: Callable[[Mapping[str, Any]], Model]
     """Takes settings that override its own; raises `UsageError` for one that it does not know."""
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it."""
+        return [("model", self.name, self)]
 
 
 def _own() -> dict[str, Entry]:
@@ -62,6 +66,17 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
     if CUTOFF not in settings:
         return model
     return replace(model, settings={**model.settings, CUTOFF: read_cutoff(settings[CUTOFF])})
+
+
+def fixed_entry(model: Model) -> Entry:
+    """Return the entry of a model that has no settings to choose."""
+    about = (inspect.getdoc(model.fit) or "").partition("\n")[0]
+    return Entry(model.name, about, partial(_without_settings, model))
+
+
+def _without_settings(model: Model, settings: Mapping[str, Any]) -> Model:
+    settled(model.name, {}, settings)
+    return model
 
 
 def settled(name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,9 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
+from goldpan.core.registry import Registry, files_in
 from goldpan.datasets.prompt_methods import Method
 from goldpan.datasets.wording import Wording, answer_form
 from goldpan.evaluation.prompting.examples import Example
@@ -29,7 +32,12 @@ from goldpan.llm.fence import fence_code, fenced
 from goldpan.text.markers import escaped
 
 Message = dict[str, str]
-_RULES = files("goldpan.evaluation.prompting") / "rules"
+RULES: Registry[Path | Traversable] = Registry(
+    "prompt rule",
+    partial(files_in, files("goldpan.evaluation.prompting") / "rules", ".txt"),
+    "prompt rule",
+)
+"""What answers must look like, by the builder of their rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,4 +117,4 @@ def _explained(word: str, examples: Sequence[Example], *, structured: bool) -> l
 
 @cache
 def _rules(builder: str) -> str:
-    return (_RULES / f"{builder}.txt").read_text(encoding="utf-8").strip()
+    return RULES.find(builder).read_text(encoding="utf-8").strip()

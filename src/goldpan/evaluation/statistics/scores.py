@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,28 @@ def as_decimal(value: float) -> float:
 def rounded(values: Floats) -> Floats:
     """Return values without what computing with decimals left in their last digits."""
     return values.round(_DECIMALS) + 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """An entry of a ranking; entries with equal scores share a place."""
+
+    place: int
+    name: str
+    score: float
+
+
+def rank(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> tuple[Ranked, ...]:
+    """Rank entries from the highest score on; scores equal as decimals share the better place."""
+    pairs = scores.items() if isinstance(scores, Mapping) else scores
+    ordered = sorted(
+        ((name, value, as_decimal(value)) for name, value in pairs),
+        key=lambda entry: (-entry[2], entry[0]),
+    )
+    ranks: dict[float, int] = {}
+    for number, (_, _, decimal) in enumerate(ordered, start=1):
+        ranks.setdefault(decimal, number)
+    return tuple(Ranked(ranks[decimal], name, value) for name, value, decimal in ordered)
 
 
 @dataclass(frozen=True, slots=True)

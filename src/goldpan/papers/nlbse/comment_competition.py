@@ -26,10 +26,10 @@ from goldpan.core.errors import DatasetError
 from goldpan.datasets.import_files import open_text
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
-from goldpan.evaluation.nlbse import BASELINE, comment_rule, comment_score
 from goldpan.evaluation.protocol import find_protocol
+from goldpan.papers.nlbse.nlbse23 import BASELINE, comment_rule, comment_score
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, runs_models
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.models import find_models
 from goldpan.reproduce.prepare import prepared
@@ -88,6 +88,7 @@ class SparseRows:
         )
 
 
+@runs_models
 def score(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
     """Yield scores of printed rows, the baseline's means, and what baselines reach here."""
     chosen = parsed(_ScoreSettings, settings)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.nlbse24 import REPOSITORIES, issue_ranking
+from goldpan.papers.nlbse.nlbse24 import REPOSITORIES, issue_ranking
 from goldpan.report.document import Cell, Content, Fold, Section, Table, Text, cut
 
 _MOST_TASKS = 60

@@ -10,7 +10,8 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.ecser import Skipped, Study, study_of
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.suites import comment_ranking
+from goldpan.papers.crosscodebench.shortcuts_section import shortcuts_section, wanted_rows
+from goldpan.papers.nlbse.suites import comment_ranking
 from goldpan.report.comparison import summary
 from goldpan.report.comparison.conditions import conditions_section, in_part_sentences
 from goldpan.report.comparison.costs import costs_section
@@ -22,7 +23,6 @@ from goldpan.report.comparison.materials import Material, read_material
 from goldpan.report.comparison.measures import confusion, metrics, score_table
 from goldpan.report.comparison.ranking import comment_content, ranking_section, ranking_table
 from goldpan.report.comparison.resolved import resolved_section
-from goldpan.report.comparison.shortcuts import shortcuts_section, wanted_rows
 from goldpan.report.comparison.significance import pairs_table, significance
 from goldpan.report.comparison.training import retraining, splits, testing, training, tuning
 from goldpan.report.comparison.worst_errors import Wrong, find_mistakes, mistakes_section

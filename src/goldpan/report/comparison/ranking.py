@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
-from goldpan.evaluation.nlbse import F1_WEIGHT, OUTPERFORMED_WEIGHT
 from goldpan.evaluation.statistics.comparison import Comparison, Standing
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
-from goldpan.evaluation.suites import CommentRanking
+from goldpan.papers.nlbse.nlbse23 import F1_WEIGHT, OUTPERFORMED_WEIGHT
+from goldpan.papers.nlbse.suites import CommentRanking
 from goldpan.report.comparison.measures import told_score
 from goldpan.report.comparison.plots import interval_plot
 from goldpan.report.comparison.slices import MOST_DRAWN, first_models

@@ -11,8 +11,8 @@ from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.scores import as_decimal
-from goldpan.evaluation.suites import CommentRanking
 from goldpan.evaluation.training import TEST
+from goldpan.papers.nlbse.suites import CommentRanking
 from goldpan.report.comparison.wording import answer, decision_words, first_place, meaning, where
 from goldpan.report.document import listed
 from goldpan.report.number_format import count, formatted

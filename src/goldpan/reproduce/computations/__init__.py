@@ -13,23 +13,12 @@ from importlib import import_module
 from goldpan.core.registry import Registry
 from goldpan.reproduce.context import Compute
 
-_OF_PAPERS = {
-    "comment-competition": "goldpan.papers.nlbse.comment_competition:score",
-    "comment-forests": "goldpan.papers.nlbse.comment_competition:forests",
-}
 
-
-def _modules() -> Mapping[str, str]:
+def _own() -> Mapping[str, Compute]:
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    shipped = {name.replace("_", "-"): f"{__name__}.{name}:compute" for name in names}
-    return {**shipped, **_OF_PAPERS}
+    return {name.replace("_", "-"): import_module(f"{__name__}.{name}").compute for name in names}
 
 
-COMPUTATIONS = Registry("computation", _modules)
-
-
-def find_computation(name: str) -> Compute:
-    """Return the computation of that name; raises `UsageError` that lists those there are."""
-    module, _, function = COMPUTATIONS.find(name).partition(":")
-    compute: Compute = getattr(import_module(module), function)
-    return compute
+COMPUTATIONS = Registry("computation", _own, "computation", lambda item: item[0])
+find_computation = COMPUTATIONS.find
+"""Return the computation of that name; raises `UsageError` that lists those there are."""

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from goldpan.core.errors import UsageError
-from goldpan.evaluation.nlbse import rank
 from goldpan.evaluation.statistics.effects import magnitude
+from goldpan.evaluation.statistics.scores import rank
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.recipe import TableRecipe, Value

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, runs_models
 from goldpan.reproduce.data import MissingFileError
 from goldpan.reproduce.models import find_models, takes
 from goldpan.reproduce.prepare import Prepared, laboratory, prepared
@@ -29,6 +29,7 @@ class _Settings(BaseModel):
     one_minus: tuple[str, ...] = ()
 
 
+@runs_models
 def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
     """Yield the main score of each run of a model and task of the table."""
     chosen = parsed(_Settings, settings)

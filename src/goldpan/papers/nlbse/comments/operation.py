@@ -59,6 +59,7 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     """
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.datasets.splits import SplitPlan
+    from goldpan.git.commits import cloned_repositories, find_commits
     from goldpan.operations.dataset import Dataset
     from goldpan.papers.nlbse.comments import build, reading
     from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
@@ -77,8 +78,8 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     )
     labels = build.Annotations(several(annotations), several(require), several(corrections))
     named = list(dict.fromkeys(map(repository_name, repos)))
-    named = reading.cloned_repositories(lab.layout, named)
-    commits = reading.find_commits(lab.layout, named, revision)
+    named = cloned_repositories(lab.layout, named)
+    commits = find_commits(lab.layout, named, revision)
     chosen = find_task(task, tasks_directory(lab.path)) if task else None
     name = f"{task}-fresh" if task else CODE_COMMENTS.name
     directory = Path(output) if output else lab.layout.dataset(name)

@@ -6,21 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
-
-import pyarrow as pa
 
 from goldpan.code.substance import LARGEST
-from goldpan.core.errors import GitError, UsageError, WorkspaceError
-from goldpan.core.parquet import read_table
+from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.sandbox import Failed, map_in_sandbox
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import promisor
+from goldpan.git.commits import Commit
 from goldpan.git.objects import Object, Objects
 from goldpan.git.prefetch import prefetch
-from goldpan.git.process import git
 from goldpan.git.texts import is_pointer
 from goldpan.git.trees import TreeFile
 from goldpan.papers.nlbse.comments.comment import is_filetree
@@ -51,19 +46,6 @@ _OTHER_NAMES = {"pharo": SMALLTALK, "csharp": "C#", "cpp": "C++"}
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
-    """A commit, and what GitHub says of its repository."""
-
-    repo: str
-    clone: Path
-    id: str
-    at: datetime
-    """When it was committed."""
-    license: str | None
-    """Null where the repository was not mined."""
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """How files are read, and how those are fetched that a partial clone lacks."""
 
@@ -77,75 +59,19 @@ class Reading:
     host: str = "github.com"
 
 
-def cloned_repositories(workspace: Workspace, named: Sequence[str]) -> list[str]:
-    """Return these repositories, else all of which the workspace has a clone.
-
-    Raises `UsageError` where there is none.
-    """
-    clones = (workspace.root / "git").glob("*/*.git")
-    names = list(named) or sorted(f"{path.parent.name}/{path.stem}" for path in clones)
-    if not names:
-        raise UsageError(
-            f"{workspace.root} holds no history of code",
-            "Run goldpan mine and goldpan clone, each with --repo OWNER/NAME",
-        )
-    return names
-
-
-def find_commits(workspace: Workspace, repos: Sequence[str], revision: str | None) -> list[Commit]:
-    """Return the commit that a revision names, else those of default branches as cloned.
-
-    Raises `GitError` where there is no clone, and `UsageError` for a revision of several
-    repositories or one that is not there.
-    """
-    if revision is not None and len(repos) != 1:
-        raise UsageError("--revision applies to one repository", "Give exactly one --repo")
-    return [_find_commit(workspace, repo, revision) for repo in repos]
-
-
-def _find_commit(workspace: Workspace, repo: str, revision: str | None) -> Commit:
-    clone = workspace.clone(repo)
-    if not clone.is_dir():
-        raise GitError(f"There is no history in {clone}", f"Run goldpan clone --repo {repo}")
-    name = f"{revision or 'HEAD'}^{{commit}}"
-    command = ("show", "--no-patch", "--format=%H %ct", "--end-of-options", name)
-    try:
-        id, seconds = git(*command, clone=clone, subject=repo).decode().split()
-    except GitError:
-        raise UsageError(
-            f"{repo} has no commit {revision!r}" if revision else f"{repo} has no default branch",
-            "Give --revision a commit, a branch or a tag of the clone",
-        ) from None
-    facts = _mined_facts(workspace, repo)
-    at = datetime.fromtimestamp(int(seconds), UTC)
-    return Commit(facts.get("repo") or repo, clone, id, at, facts.get("license"))
-
-
-def _mined_facts(workspace: Workspace, repo: str) -> dict[str, str]:
-    """Return the repository's name as GitHub writes it, and its license, where it was mined."""
-    path = workspace.table(repo, "repositories")
-    if not path.exists():
-        return {}
-    try:
-        rows = read_table(path, columns=["repo", "license"]).to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})",
-            "Rebuild it with goldpan normalize",
-        ) from None
-    return dict(rows[0]) if rows else {}
-
-
 def find_languages(names: Iterable[str]) -> frozenset[str]:
     """Return languages by their names, all where none is named; raises `UsageError`."""
-    known = {name.casefold(): name for name in LANGUAGES} | _OTHER_NAMES
-    chosen = {name: known.get(name.casefold()) for name in names}
-    for name, language in chosen.items():
-        if language is None:
-            raise UsageError(
-                f"Comments in {name!r} cannot be read", f"Choose among {', '.join(LANGUAGES)}"
-            )
-    return frozenset(filter(None, chosen.values())) or frozenset(LANGUAGES)
+    return frozenset(map(find_language, names)) or frozenset(LANGUAGES)
+
+
+def find_language(name: str) -> str:
+    """Return a language by its name; raises `UsageError`."""
+    known = {language.casefold(): language for language in LANGUAGES} | _OTHER_NAMES
+    if name.casefold() not in known:
+        raise UsageError(
+            f"Comments in {name!r} cannot be read", f"Choose among {', '.join(LANGUAGES)}"
+        )
+    return known[name.casefold()]
 
 
 def wanted_files(files: Sequence[TreeFile], languages: Collection[str]) -> list[TreeFile]:

@@ -20,10 +20,10 @@ from goldpan.datasets.family import GROUP, Column, Family
 from goldpan.datasets.provenance import digest
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
+from goldpan.git.commits import Commit
 from goldpan.git.trees import TreeFile
 from goldpan.papers.nlbse.comment_files import spelled
 from goldpan.papers.nlbse.comments.extract import CommentFound, FileRead
-from goldpan.papers.nlbse.comments.reading import Commit
 
 _SHORT = 12
 _FIELD = "categories"

@@ -1,1 +1,0 @@
-"""Tasks as text-to-text, and splits that evaluate on tasks never trained on (CrossCodeBench)."""

@@ -1,0 +1,48 @@
+"""CrossCodeBench: tasks as text to text, and splits that evaluate on unseen tasks."""
+
+from pathlib import Path
+
+from goldpan.plugins import Builder, Command, Files, Part, register
+
+_HERE = Path(__file__).parent
+_OPERATIONS = "goldpan.papers.crosscodebench.operations:Crosscode"
+_COMMANDS = {
+    "export": "--all",
+    "import": "tasks",
+    "check": "tasks",
+    "splits": "",
+    "split": "Sub-Inter-ML",
+    "shortcut": "built --method copy-ex-output",
+}
+_COMPUTATIONS = ("categories", "runs", "scaling", "tasks")
+
+register(
+    Files("protocol", _HERE / "protocols"),
+    Files("recipe", _HERE / "recipes"),
+    *(
+        Part(
+            "computation",
+            f"crosscode-{name}",
+            f"goldpan.papers.crosscodebench.table_{name}:compute",
+        )
+        for name in _COMPUTATIONS
+    ),
+    Builder(
+        "crosscode",
+        f"{_OPERATIONS}.__call__",
+        "--task qa --task code_edit --split Type-QA",
+        group=_OPERATIONS,
+        reads="tasks",
+        finders={
+            "split": "goldpan.papers.crosscodebench.splits:find_shipped_split",
+            "method": "goldpan.datasets.prompt_methods:find_method",
+        },
+        unscored="Import prompts with goldpan build crosscode import, and name their task in task",
+    ),
+    *(
+        Command(
+            f"build crosscode {name}", f"{_OPERATIONS}.{name}{'_' * (name == 'import')}", example
+        )
+        for name, example in _COMMANDS.items()
+    ),
+)

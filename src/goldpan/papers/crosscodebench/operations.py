@@ -1,0 +1,269 @@
+"""CrossCodeBench: tasks as text-to-text, and splits that ask for unseen tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from goldpan.core.errors import UsageError
+from goldpan.operations.group import Group
+from goldpan.operations.values import Positive, several
+
+if TYPE_CHECKING:
+    from goldpan.operations.dataset import Dataset
+    from goldpan.papers.crosscodebench.check import Checked
+    from goldpan.papers.crosscodebench.export import Exported
+    from goldpan.papers.crosscodebench.importing import ImportedTasks
+    from goldpan.papers.crosscodebench.shortcuts import ShortcutScores
+    from goldpan.papers.crosscodebench.splits import SplitList
+
+
+class Crosscode(Group):
+    """Write tasks as text-to-text, and build splits that evaluate on unseen tasks."""
+
+    def __call__(
+        self,
+        *,
+        task: str | Sequence[str],
+        split: str,
+        method: str = "2/0-instruct",
+        seed: int = 0,
+        train_cap: Positive = 10_000,
+        evaluation_cap: Positive = 500,
+        output: Path | str | None = None,
+    ) -> Dataset:
+        """Build the prompts of a split from tasks of the workspace, as export and split do.
+
+        Args:
+            task (NAME): A task whose rows are in the workspace; may be given several times.
+            split (NAME): A split, such as Sub-Inter-ML.
+            method: 1-shot to 4-shot, zero-shot, 2/0-instruct or 2/2-instruct.
+            seed: Seed of all random draws.
+            train_cap: The most instances to take from a training task.
+            evaluation_cap: The most instances to take from an evaluation task.
+            output: The dataset's directory. (default: WORKSPACE/datasets/crosscode)
+        """
+        directory = Path(output) if output else self.lab.layout.dataset("crosscode")
+        files = self.lab.path / "crosscode" / "of-datasets" / directory.name
+        self.export(task=task, output=files, seed=seed)
+        return self.split(
+            split,
+            method=method,
+            seed=seed,
+            train_cap=train_cap,
+            evaluation_cap=evaluation_cap,
+            source=files,
+            output=directory,
+        )
+
+    def export(
+        self,
+        *,
+        task: str | Sequence[str] = (),
+        all: bool = False,
+        output: Path | str | None = None,
+        seed: int = 0,
+    ) -> Exported:
+        """Write tasks of the registry as text-to-text, two files per task.
+
+        An earlier directory of task files is replaced; tasks keep their numbers.
+
+        Args:
+            task (NAME): A task's name; may be given several times.
+            all: Every task whose rows are in the workspace.
+            output: The directory. (default: WORKSPACE/crosscode/tasks)
+            seed: Seed for drawing examples that the registry does not have.
+        """
+        from goldpan.datasets.provenance import PROVENANCE
+        from goldpan.datasets.registry import find_task, load_tasks, tasks_directory
+        from goldpan.datasets.task_data import task_directory
+        from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
+
+        named = several(task)
+        if all == bool(named):
+            raise UsageError("Either --task or --all is needed", "Give either --task NAME or --all")
+        lab = self.lab.layout
+        own = tasks_directory(lab.root)
+        tasks = load_tasks(own) if all else {name: find_task(name, own) for name in named}
+        datasets = [TaskDataset(chosen, task_directory(lab, chosen)) for chosen in tasks.values()]
+        built = [dataset for dataset in datasets if (dataset.directory / PROVENANCE).exists()]
+        absent = tuple(dataset.task.name for dataset in datasets if dataset not in built)
+        if absent and (named or not built):
+            raise UsageError(
+                f"{lab.root} holds no rows of {', '.join(absent[:5])}",
+                f"Run goldpan tasks import {absent[0]}",
+            )
+        directory = Path(output) if output else self._files
+        with self.lab.reporting() as reporter:
+            exported = export_tasks(lab, built, directory, reporter, seed=seed)
+        return replace(exported, without_rows=absent)
+
+    def import_(self, directory: Path | str, *, task: str | Sequence[str] = ()) -> ImportedTasks:
+        """Read task files back as datasets of the workspace, one dataset per task.
+
+        Files that Goldpan did not write, such as those of the public benchmark, become tasks in
+        WORKSPACE/tasks, and so does a split that was built.
+
+        Args:
+            directory: A directory of task files.
+            task (NAME): A task's name; may be given several times. (default: all)
+        """
+        from goldpan.papers.crosscodebench.import_split import import_split, is_split
+        from goldpan.papers.crosscodebench.importing import ImportedTasks, import_task
+        from goldpan.papers.crosscodebench.read_meta import list_metas, read_meta
+
+        folder, named = Path(directory), several(task)
+        if not named and is_split(folder):
+            return ImportedTasks((import_split(self.lab.layout, folder),))
+        paths = list_metas(folder)
+        if named:
+            metas = {path: read_meta(path) for path in paths}
+            path_of = {
+                name: path for path, meta in metas.items() for name in (meta.stem, meta.name)
+            }
+            if strange := [name for name in named if name not in path_of]:
+                raise UsageError(
+                    f"{folder} has no task {strange[0]}",
+                    f"It has {', '.join(meta.name for meta in list(metas.values())[:5])}, ...",
+                )
+            paths = list(dict.fromkeys(path_of[name] for name in named))
+        imports = []
+        with self.lab.reporting() as reporter, reporter.task("tasks", len(paths)) as progress:
+            for path in paths:
+                imports.append(import_task(self.lab.layout, path))
+                progress.advance()
+        return ImportedTasks(tuple(imports))
+
+    def check(self, directory: Path | str) -> Checked:
+        """Check task files against the schema; exits with 1 if something is wrong.
+
+        Args:
+            directory: A directory of task files.
+        """
+        from goldpan.papers.crosscodebench.check import check_task_files
+
+        with self.lab.reporting() as reporter:
+            return check_task_files(Path(directory), reporter)
+
+    def splits(
+        self,
+        *,
+        source: Path | str | Sequence[Path | str] = (),
+        splits: Path | str | None = None,
+    ) -> SplitList:
+        """List the splits and how many tasks each has, including empty ones.
+
+        Args:
+            source: A directory of task files; may be given several times. (default:
+                WORKSPACE/crosscode/tasks)
+            splits: A TOML file of splits in place of the paper's ten.
+        """
+        from goldpan.papers.crosscodebench.build import find_tasks
+        from goldpan.papers.crosscodebench.splits import SplitList, assign_tasks, load_splits
+
+        task_splits = load_splits(None if splits is None else Path(splits))
+        metas = [task.meta for task in find_tasks(self._sources(source))]
+        return SplitList(
+            tuple(assign_tasks(name, split, metas) for name, split in task_splits.items())
+        )
+
+    def split(
+        self,
+        name: str,
+        *,
+        method: str = "2/0-instruct",
+        seed: int = 0,
+        max_length: int | None = None,
+        unit: str = "words",
+        train_cap: Positive = 10_000,
+        evaluation_cap: Positive = 500,
+        layout: str = "lines",
+        source: Path | str | Sequence[Path | str] = (),
+        splits: Path | str | None = None,
+        output: Path | str | None = None,
+    ) -> Dataset:
+        """Build the prompts of a split: training tasks, and evaluation tasks unlike them.
+
+        No source dataset is on both sides, and training inputs that also occur in evaluation are
+        dropped. Building twice gives the same bytes.
+
+        Args:
+            name: A split, such as Sub-Inter-ML.
+            method: 1-shot to 4-shot, zero-shot, 2/0-instruct or 2/2-instruct.
+            seed: Seed of all random draws.
+            max_length: The longest prompt, in words or characters. (default: unlimited)
+            unit: The unit of --max-length: words or characters.
+            train_cap: The most instances to take from a training task.
+            evaluation_cap: The most instances to take from an evaluation task.
+            layout: lines, or authors (one line, as in the code of the paper's authors).
+            source: A directory of task files; may be given several times. (default:
+                WORKSPACE/crosscode/tasks)
+            splits: A TOML file of splits in place of the paper's ten.
+            output: The directory. (default: WORKSPACE/crosscode/splits/...)
+        """
+        from goldpan.datasets.prompt_methods import find_method
+        from goldpan.operations.dataset import Dataset
+        from goldpan.papers.crosscodebench.budget import Budget, find_counter
+        from goldpan.papers.crosscodebench.build import build_split, find_tasks
+        from goldpan.papers.crosscodebench.import_split import split_folder
+        from goldpan.papers.crosscodebench.layouts import find_layout
+        from goldpan.papers.crosscodebench.prompt_table import CrossSettings
+        from goldpan.papers.crosscodebench.splits import assign_tasks, find_split, load_splits
+
+        task_splits = load_splits(None if splits is None else Path(splits))
+        chosen = find_split(name, task_splits)
+        way, counter = find_method(method), find_counter(unit)
+        budget = None if max_length is None else Budget(max_length, counter, unit)
+        find_layout(layout)  # an unknown name is refused before any work
+        settings = CrossSettings(way, seed, budget, train_cap, evaluation_cap, layout=layout)
+        tasks = find_tasks(self._sources(source))
+        assigned = assign_tasks(chosen, task_splits[chosen], [task.meta for task in tasks])
+        folder = split_folder(chosen, way.name, layout, train_cap)
+        default = self.lab.path / "crosscode" / "splits" / folder
+        directory = Path(output) if output else default
+        with self.lab.reporting() as reporter:
+            built = build_split(self.lab.layout, tasks, assigned, settings, directory, reporter)
+        return Dataset(directory, built=built, workspace=self.lab)
+
+    def shortcut(
+        self,
+        directory: Path | str,
+        *,
+        method: Literal["copy-ex-output", "copy-ins-input"],
+        seed: int = 0,
+        output: Path | str | None = None,
+    ) -> ShortcutScores:
+        """Score a shortcut on the evaluation side: the baseline to beat.
+
+        Args:
+            directory: A directory that goldpan build crosscode split wrote.
+            method: Copy an example's output, or the instance's input.
+            seed: Seed of all random draws.
+            output: A Parquet file for the predictions. (default: none)
+        """
+        from goldpan.evaluation.predictions import predictions_schema
+        from goldpan.papers.crosscodebench.percentages import percentages
+        from goldpan.papers.crosscodebench.shortcuts import (
+            ShortcutScores,
+            find_shortcut,
+            shortcut_answers,
+            write_answers,
+        )
+
+        answers = list(shortcut_answers(Path(directory), find_shortcut(method), seed))
+        scores = percentages(
+            [answer.truth for answer in answers], [answer.answer for answer in answers]
+        )
+        if output:
+            write_answers(Path(output), answers, predictions_schema("text-generation"))
+        return ShortcutScores(method, seed, len(answers), **asdict(scores))
+
+    @property
+    def _files(self) -> Path:
+        return self.lab.path / "crosscode" / "tasks"
+
+    def _sources(self, source: Path | str | Sequence[Path | str]) -> list[Path]:
+        named = [source] if isinstance(source, (str, Path)) else source
+        return [*map(Path, named)] or [self._files]

@@ -1,0 +1,115 @@
+"""What copying would score: the shortcut baselines of CrossCodeBench (section IV-B1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from goldpan.datasets.hash_sampling import draw_number
+from goldpan.datasets.task import Task
+from goldpan.datasets.wording import Wording, WordingError, output_text, wording_of
+from goldpan.evaluation.comparison_result import ComparisonResult
+from goldpan.evaluation.runs import Run
+from goldpan.papers.crosscodebench.percentages import Percentages, percentages
+from goldpan.report.comparison.materials import Material, Row
+from goldpan.report.document import Cell, Content, Section, Table, Text
+
+PROTOCOL = "crosscodebench"
+_MOST_ROWS = 500
+"""The benchmark's own cap of instances that a task is evaluated on."""
+_MOST_MODELS = 12
+"""Named last, so that models stand above what they must beat."""
+
+
+def wanted_rows(compared: ComparisonResult, task: Task) -> list[str]:
+    """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
+    run = next(system.runs[task.name][0] for system in compared.systems if task.name in system.runs)
+    names = {
+        system.runs[task.name][0].record.protocol.name
+        for system in compared.systems
+        if task.name in system.runs
+    }
+    if task.type == "mlm" or (task.type != "text-generation" and PROTOCOL not in names):
+        return []
+    return sorted(run.predictions()["id"].to_pylist())[:_MOST_ROWS]
+
+
+def shortcuts_section(
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Mapping[str, Material | str]
+) -> Section | None:
+    """Return scores beside those of copying; None where no task generates text."""
+    content: list[Content] = []
+    for name in compared.tasks:
+        task = tasks.get(name)
+        ids = [] if task is None else wanted_rows(compared, task)
+        if task is None or not ids:
+            continue
+        material = materials[name]
+        if isinstance(material, str):
+            content.append(Text(f"{material}, so shortcuts cannot answer."))
+        else:
+            content.append(_table(compared, task, {id_: material.rows[id_] for id_ in ids}))
+    if not content:
+        return None
+    return Section(
+        "shortcuts",
+        "Shortcuts to beat",
+        tuple(content),
+        "In percent, as CrossCodeBench scores. Two shortcuts that read nothing set the scale: a"
+        " model that does no better has learned nothing.",
+    )
+
+
+def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, Row]) -> Table:
+    wording = wording_of(task)
+    right = {
+        id_: text
+        for id_, row in rows.items()
+        if (text := _text(wording, row, row.target)) is not None
+    }
+    scored: list[tuple[Cell, ...]] = []
+    for system in [candidate for candidate in compared.ranked if task.name in candidate.runs][
+        :_MOST_MODELS
+    ]:
+        answered = _answers(system.runs[task.name][0], wording, rows)
+        scored.append((system.name, *_cells(_scored(right, answered))))
+    answered = {id_: rows[id_].text for id_ in right}
+    scored.append(("shortcut: copy the input", *_cells(_scored(right, answered))))
+    examples = task.prompt.examples
+    if examples:
+        copied = {
+            id_: examples[draw_number(0, task.name, id_, "shortcut") % len(examples)][1]
+            for id_ in right
+        }
+        scored.append(("shortcut: copy an example's output", *_cells(_scored(right, copied))))
+    columns = ("model", "exact match", "BLEU", "ROUGE-L")
+    note = f"On {len(right):,} test rows, the first by id."
+    return Table(task.name, columns, tuple(scored), note)
+
+
+def _scored(right: Mapping[str, str], answered: Mapping[str, str | None]) -> Percentages:
+    return percentages(list(right.values()), [answered.get(id_) for id_ in right])
+
+
+def _cells(scores: Percentages) -> Iterator[float | None]:
+    for value in (scores.exact_match, scores.bleu, scores.rouge_l):
+        yield None if value is None else round(value, 2)
+
+
+def _answers(run: Run, wording: Wording, rows: Mapping[str, Row]) -> dict[str, str | None]:
+    table = run.predictions()
+    pairs: Sequence[tuple[str, object]] = list(
+        zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True)
+    )
+    return {
+        id_: None if answer is None else _text(wording, rows[id_], answer)
+        for id_, answer in pairs
+        if id_ in rows
+    }
+
+
+def _text(wording: Wording, row: Row, answer: object) -> str | None:
+    """Return a target or an answer as text, None where it has no form."""
+    try:
+        return output_text(wording, row.row_value, answer)
+    except WordingError:
+        return None

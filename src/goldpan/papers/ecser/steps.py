@@ -1,0 +1,251 @@
+"""ECSER's steps S6 to S8 and S10 out of confusion counts a data set, project or fold.
+
+Settings: `file`, a file of counts as `goldpan evaluate compare --scores` takes it (`model, task,
+part, project, fold, tp, fp, tn, fn`); `tasks`, the file's name of each of the paper's (a paper
+with one task names it by an empty text); `models`, likewise for classifiers; `parts`, the titles
+of train, validation and test in the table of S6; `undefined`, what a metric that divides by zero
+counts as. Which step a cell is of, its row and column tell (`cells_of`); rows of
+S10 are a task and a metric, its columns Omnibus, p, and two classifiers with `vs` between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from goldpan.core.errors import EvaluationError
+from goldpan.evaluation.metrics.confusion import BinaryConfusion, pool
+from goldpan.evaluation.score_files import Part, read_scores
+from goldpan.evaluation.statistics.assumptions import check_assumptions
+from goldpan.evaluation.statistics.drift import degradation, overfitting
+from goldpan.evaluation.statistics.effects import cohen_d, magnitude
+from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
+from goldpan.evaluation.statistics.omnibus import anova, friedman
+from goldpan.evaluation.statistics.scores import Floats
+from goldpan.reproduce.cells import Outcome
+from goldpan.reproduce.context import Context
+from goldpan.reproduce.recipe import TableRecipe
+from goldpan.reproduce.scores import parsed
+
+METRICS = ("Precision", "Recall", "F1")
+_PARTS: Mapping[str, Part] = {"Training": "train", "Validation": "validation", "Tests": "test"}
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str
+    tasks: Mapping[str, str]
+    models: Mapping[str, str] = {}
+    parts: Mapping[str, Part] = _PARTS
+    undefined: float = 0.0
+
+
+def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+    """Yield the cells of the table that the counts of the file give."""
+    chosen = parsed(_Settings, settings)
+    study = _read(context, chosen)
+    _check_names(context.file(chosen.file).path, table, study)
+    for (row, column), value in cells_of(study, chosen.parts).items():
+        if row in table.rows and column in table.columns:
+            yield Outcome(row, column, value, "recomputed", facts={"file": chosen.file})
+    yield from _tests(context, table, study)
+
+
+def _read(context: Context, settings: _Settings) -> Study:
+    file = context.file(settings.file)
+    held = read_scores(file.path)
+    if held.layout != "counts":
+        raise EvaluationError(
+            f"{file.path} holds {held.layout}, not confusion counts",
+            "Name the columns model, task, part, project, fold, tp, fp, tn, fn",
+        )
+    tasks = {written: task for task, written in settings.tasks.items()}
+    models = {written: model for model, written in settings.models.items()}
+    counted = []
+    for key, labels in held.counts.items():
+        if key.task not in tasks:
+            continue
+        if len(labels) != 1:
+            raise EvaluationError(
+                f"{file.path} counts {len(labels)} labels of {key.dataset}",
+                "Give the counts of the positive label alone",
+            )
+        (counts,) = labels.values()
+        counted.append(
+            Counted(
+                tasks[key.task],
+                models.get(key.model, key.model),
+                key.part,
+                key.project or key.fold,
+                BinaryConfusion(counts.tp, counts.fp, counts.tn, counts.fn),
+            )
+        )
+    if not counted:
+        raise EvaluationError(
+            f"{file.path} has counts of {', '.join(sorted({key.task for key in held.counts}))}, "
+            "which are none of the paper's tasks",
+            f"Call them {', '.join(tasks)} in the column task",
+        )
+    return Study(tuple(counted), settings.undefined)
+
+
+def _check_names(path: Path, table: TableRecipe, study: Study) -> None:
+    """Raise `EvaluationError` where the table has none of the file's classifiers."""
+    words = {word for name in (*table.rows, *table.columns) for word in name.split()}
+    models = sorted({row.model for row in study.counted})
+    if not words & set(models):
+        raise EvaluationError(
+            f"{path} has counts of {', '.join(models)}, which {table.title} has not",
+            "Write classifiers in the column model as the table does",
+        )
+
+
+def _tests(context: Context, table: TableRecipe, study: Study) -> Iterator[Outcome]:
+    """Yield S10: the omnibus test that the values allow, and the effects of pairs."""
+    pairs = [tuple(name.split(" vs ")) for name in table.columns if name.count(" vs ") == 1]
+    pairs = [pair for pair in pairs if not pair[1].endswith(" magnitude")]
+    models = tuple(dict.fromkeys(model for pair in pairs for model in pair))
+    for task in study.tasks:
+        if not models or not set(models) <= set(study.models(task)):
+            continue
+        for metric in METRICS:
+            row = named(task, metric)
+            if row not in table.rows:
+                continue
+            values = study.matrix(task, models, metric)
+            if values.shape[1] < FEWEST_TASKS:
+                context.note(f"{row}: {values.shape[1]} test sets are too few for a test.")
+                continue
+            alpha = context.recipe.statistics.alpha
+            checked = check_assumptions(values, alpha)
+            test = anova(values) if checked.normal and checked.same_variance else friedman(values)
+            cells: dict[str, float | str | None] = {"Omnibus": test.name, "p": test.p}
+            for first, second in pairs:
+                d = cohen_d(values[models.index(first)], values[models.index(second)])
+                cells[f"{first} vs {second}"] = None if d is None else abs(d)
+                cells[f"{first} vs {second} magnitude"] = magnitude(d)
+            for column, value in cells.items():
+                if column in table.columns and value is not None:
+                    yield Outcome(row, column, value, "recomputed")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The answers of a classifier to one data set, project or fold."""
+
+    task: str
+    model: str
+    part: Part
+    dataset: str
+    counts: BinaryConfusion
+
+
+@dataclass(frozen=True)
+class Study:
+    """All counts of one or more tasks and classifiers."""
+
+    counted: tuple[Counted, ...]
+    undefined: float = 0.0
+    """What a metric that divides by zero counts as."""
+
+    def models(self, task: str) -> tuple[str, ...]:
+        """Return the classifiers of a task, as they come."""
+        return tuple(dict.fromkeys(row.model for row in self.counted if row.task == task))
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Return the tasks, as they come."""
+        return tuple(dict.fromkeys(row.task for row in self.counted))
+
+    def pooled(self, task: str, model: str, part: Part) -> BinaryConfusion | None:
+        """Return the cumulative counts of a part (S6), None where there are none."""
+        counts = [row.counts for row in self._of(task, model, part)]
+        return pool(counts) if counts else None
+
+    def values(self, task: str, model: str, part: Part, metric: str) -> Floats:
+        """Return a metric of each data set of a part, by the data sets' names."""
+        rows = sorted(self._of(task, model, part), key=lambda row: row.dataset)
+        measured = [getattr(row.counts, metric.lower()) for row in rows]
+        return np.array([self.undefined if value is None else value for value in measured])
+
+    def matrix(self, task: str, models: Iterable[str], metric: str) -> Floats:
+        """Return a metric on the test sets, models x data sets that all of them answered."""
+        by_model = [
+            {row.dataset: row.counts for row in self._of(task, model, "test")} for model in models
+        ]
+        shared = sorted(set.intersection(*(set(counts) for counts in by_model)))
+        rows = [[getattr(counts[name], metric.lower()) for name in shared] for counts in by_model]
+        return np.array(
+            [[self.undefined if value is None else value for value in row] for row in rows]
+        )
+
+    def _of(self, task: str, model: str, part: Part) -> list[Counted]:
+        return [
+            row for row in self.counted if (row.task, row.model, row.part) == (task, model, part)
+        ]
+
+
+def _spread(values: Floats) -> float | None:
+    """Return the standard deviation over data sets; None with fewer than two."""
+    return float(values.std(ddof=1)) if values.size > 1 else None
+
+
+def named(task: str, rest: str) -> str:
+    """Return the name of a row or column of a task; papers with one task leave it out."""
+    return f"{task} {rest}" if task else rest
+
+
+def cells_of(study: Study, parts: Mapping[str, Part]) -> dict[tuple[str, str], float | str]:
+    """Return the steps S6 to S8 as cells, by row and column.
+
+    S6: rows are a part's title and the classifier, columns the task and TP, FP, TN or FN. S7 and
+    S8: rows are the task and the classifier, columns a metric and `training`, `validation`, `test`
+    (means over data sets, with `SD`), `overfitting` (Equation 1), `degradation` with `p`, `eta2`
+    and `magnitude`.
+    """
+    cells: dict[tuple[str, str], float | str] = {}
+    for task in study.tasks:
+        for model in study.models(task):
+            for title, part in parts.items():
+                counts = study.pooled(task, model, part)
+                if counts is not None:
+                    for kind in ("tp", "fp", "tn", "fn"):
+                        key = named(title, model), named(task, kind.upper())
+                        cells[key] = getattr(counts, kind)
+            for metric in METRICS:
+                row = named(task, model)
+                for column, value in _performance(study, task, model, metric).items():
+                    if value is not None and value != "" and not _nan(value):
+                        cells[row, f"{metric} {column}"] = value
+    return cells
+
+
+def _performance(study: Study, task: str, model: str, metric: str) -> dict[str, float | str | None]:
+    train, validation, test = (
+        study.values(task, model, part, metric) for part in ("train", "validation", "test")
+    )
+    cells: dict[str, float | str | None] = {}
+    for title, values in (("training", train), ("validation", validation), ("test", test)):
+        if values.size:
+            cells[title] = float(values.mean())
+            cells[f"{title} SD"] = _spread(values)
+    if train.size == 1 and test.size:
+        over = overfitting(float(train[0]), test.tolist())
+        cells["overfitting"], cells["overfitting SD"] = over.mean, over.sd
+    if validation.size > 1 and test.size > 1:
+        worse = degradation(validation.tolist(), test.tolist(), ranks=True)
+        cells["degradation p"] = worse.p
+        cells["degradation eta2"] = worse.eta_squared
+        cells["degradation magnitude"] = worse.eta_magnitude
+    return cells
+
+
+def _nan(value: float | str) -> bool:
+    return isinstance(value, float) and math.isnan(value)

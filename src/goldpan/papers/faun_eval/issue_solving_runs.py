@@ -1,0 +1,241 @@
+"""Cells of FAUN-Eval from finished runs of a workspace (Tables 4 and 5, Figure 3).
+
+Rows are `TASK: METRIC`, with the parts of the input that were shown after a comma; columns are the
+recipe's models by their titles, and Average. Settings: `changes`, for scores in percent of the
+whole input's, without a sign; `lengths`, for what section 5.3 says of each model (a row) on
+short, medium and long inputs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from goldpan.core.errors import GoldpanError
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.registry import find_task, tasks_directory
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import task_directory
+from goldpan.evaluation.ablation import relative_change, without
+from goldpan.evaluation.lengths import THIRDS, Third, score_by_length
+from goldpan.evaluation.runs import Run, read_runs
+from goldpan.evaluation.statistics.scores import as_decimal
+from goldpan.evaluation.task_input import built_family, input_lengths, scored_input
+from goldpan.papers.faun_eval.dataset_gaps import dataset_gaps
+from goldpan.reproduce.cells import Outcome, State
+from goldpan.reproduce.context import Context
+from goldpan.reproduce.recipe import TableRecipe
+from goldpan.reproduce.recipe_runs import model_of
+from goldpan.reproduce.scores import parsed
+from goldpan.reproduce.workspaces import workspaces
+
+_TASKS = {"QA": "qa", "FL": "fault_localization", "CE": "code_edit"}
+_METRICS = {
+    "BLEU": "sentence_bleu",
+    "ROUGE-L": "rouge_l",
+    "ROUGE-1": "rouge_1",
+    "ES": "edit_similarity",
+    "average": "faun_average",
+    "EM": "exact_match",
+    "CodeBLEU": "codebleu",
+}
+_ABLATE = "ablate"
+_AVERAGE = "Average"
+_PROFILE = "faun-eval"
+_ROWS = 300
+"""Test rows of each of the paper's datasets."""
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    changes: bool = False
+    lengths: bool = False
+    averages: Mapping[str, tuple[str, ...]] = {}
+    """Models over which rows of a task are averaged, where those are not all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    workspace: Workspace
+    run: Run
+    title: str
+    """Of the model, as the tables print it."""
+    shown: str
+    """The parts of the input, such as IT+IB."""
+    whole: bool
+    """Whether those are all parts."""
+    as_printed: bool
+    """Whether it ran under the paper's protocol."""
+    note: str = ""
+    """In what the run differs from the paper's, beside its rows."""
+
+
+def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+    """Yield the cells of models that have finished runs; of several seeds, the mean."""
+    chosen = parsed(_Settings, settings)
+    stored = _stored_runs(context)
+    if not stored:
+        names = ", ".join(model.name for model in context.recipe.models[:3])
+        context.note(
+            "No finished run of the paper's models is in a workspace: cells come from goldpan"
+            " evaluate run --task qa --model prompted --set model=NAME --protocol"
+            f" {context.recipe.protocol} --workspace DIR (NAME: {names} and so on), from"
+            " --task fault_localization and code_edit, and with --ablate title and the like."
+        )
+    if chosen.lengths:
+        yield from _by_length(context, table, stored)
+        return
+    for row in table.rows:
+        models = chosen.averages.get(row.partition(": ")[0]) or tuple(
+            name for name in table.columns if name != _AVERAGE
+        )
+        scores = _row(row, stored, models)
+        if chosen.changes:
+            wholes = _row(row.partition(",")[0], stored, models)
+            scores = {
+                title: replace(score, value=100 * abs(change))
+                for title, score in scores.items()
+                if title in wholes
+                and (change := relative_change(wholes[title].value, score.value)) is not None
+            }
+        yield from (
+            Outcome(row, title, score.value, *_state(score), {"rows": score.rows})
+            for title, score in scores.items()
+            if title in table.columns
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Score:
+    value: float
+    rows: int
+    note: str
+
+
+def _mean(scores: Sequence[_Score]) -> _Score:
+    """Return the mean of scores, and of what it is made."""
+    notes = "; ".join(dict.fromkeys(score.note for score in scores if score.note))
+    mean = fsum(score.value for score in scores) / len(scores)
+    return _Score(mean, min(score.rows for score in scores), notes)
+
+
+def _state(score: _Score) -> tuple[State, str]:
+    other = "" if score.rows == _ROWS else f"{score.rows:,} of {_ROWS} rows"
+    if score.rows > _ROWS:
+        other = f"{score.rows:,} rows, not {_ROWS}"
+    note = "; ".join(filter(None, (other, score.note)))
+    return ("in part" if note else "run"), note
+
+
+def _row(row: str, stored: Sequence[_Stored], averaged: Sequence[str]) -> dict[str, _Score]:
+    """Return scores by the models' titles, and their average where all of `averaged` ran.
+
+    Of several seeds it is the mean.
+    """
+    name, _, shown = row.partition(", ")
+    task, _, metric = name.partition(": ")
+    values: dict[str, list[_Score]] = defaultdict(list)
+    for entry in stored:
+        if entry.run.task != _TASKS[task] or (entry.shown != shown if shown else not entry.whole):
+            continue
+        value = entry.run.scores.value(_METRICS[metric])
+        if value is not None:
+            values[entry.title].append(_Score(value, entry.run.scores.examples, entry.note))
+    means = {title: _mean(scores) for title, scores in values.items()}
+    if set(averaged) <= set(means):
+        means[_AVERAGE] = _mean([means[title] for title in averaged])
+    return means
+
+
+def _by_length(
+    context: Context, table: TableRecipe, stored: Sequence[_Stored]
+) -> Iterator[Outcome]:
+    """Yield what holds of the thirds' scores, which are means of several seeds."""
+    runs: dict[tuple[str, str], list[_Stored]] = defaultdict(list)
+    for entry in stored:
+        if entry.whole and entry.title in table.rows:
+            runs[entry.title, entry.run.task].append(entry)
+    for (title, task), entries in runs.items():
+        values: dict[str, list[float]] = {name: [] for name in THIRDS}
+        try:
+            all_thirds = [third for entry in entries for third in _thirds(entry)]
+        except GoldpanError as error:  # the rows of this run are others now; further runs may count
+            context.problem(str(error))
+            continue
+        for third in all_thirds:
+            values[third.name].append(third.scores.value(third.scores.main) or 0.0)
+        scores = {name: as_decimal(fsum(seeds) / len(seeds)) for name, seeds in values.items()}
+        short, medium, long = scores.values()
+        column, value = {
+            "qa": ("QA: worst", _lowest(scores)),
+            "fault_localization": ("FL: medium against short", _word(medium, short)),
+            "code_edit": ("CE: long against medium", _word(long, medium)),
+        }[task]
+        facts = {"thirds": scores, "seeds": sorted(entry.run.seed for entry in entries)}
+        state = _state(
+            _mean([_Score(0.0, entry.run.scores.examples, entry.note) for entry in entries])
+        )
+        yield Outcome(title, column, value, *state, facts)
+
+
+def _word(score: float, other: float) -> str:
+    return "lower" if score < other else "higher" if score > other else "equal"
+
+
+def _lowest(scores: Mapping[str, float]) -> str:
+    """Return the names of the lowest scores: several where they tie, `equal` where all do."""
+    names = [name for name, score in scores.items() if score == min(scores.values())]
+    return "equal" if len(names) == len(scores) else " and ".join(names)
+
+
+def _thirds(entry: _Stored) -> tuple[Third, ...]:
+    task = find_task(entry.run.task, tasks_directory(entry.workspace.root))
+    directory = _dataset(entry.workspace, task)
+    rows = scored_input(entry.workspace, task, entry.run.record.data_hash, directory)
+    predictions = entry.run.predictions()
+    return score_by_length(
+        task, predictions, input_lengths(rows), seed=entry.run.seed, files=rows.files
+    )
+
+
+def _dataset(workspace: Workspace, task: Task) -> Path:
+    """Return where a task's dataset lies: that of the plan's name before others."""
+    named = workspace.dataset(f"{_PROFILE}-{task.source.builder}")
+    return named if named.exists() else task_directory(workspace, task)
+
+
+def _stored_runs(context: Context) -> list[_Stored]:
+    stored = []
+    for workspace in workspaces(context):
+        names = [name for name in _TASKS.values() if (workspace.root / "runs" / name).is_dir()]
+        for run in read_runs(workspace, tasks=names) if names else ():
+            model = model_of(context.recipe.models, run)
+            task = find_task(run.task, tasks_directory(workspace.root))
+            family = built_family(task)
+            if model is None or family is None:
+                continue
+            removed = tuple(filter(None, str(run.record.settings.get(_ABLATE, "")).split("+")))
+            shown = without(family, removed).name
+            name = run.record.protocol.name
+            asked = "" if name == context.recipe.protocol else f"under the protocol {name}"
+            gaps = dataset_gaps(_dataset(workspace, task), _PROFILE)
+            note = "; ".join(filter(None, (asked, *gaps)))
+            stored.append(_Stored(workspace, run, model.title, shown, not removed, not asked, note))
+    return _closest(stored)
+
+
+def _closest(stored: Sequence[_Stored]) -> list[_Stored]:
+    """Return the runs of each model and input under the paper's protocol, others where none is."""
+    as_printed = {_subject(entry) for entry in stored if entry.as_printed}
+    return [entry for entry in stored if entry.as_printed or _subject(entry) not in as_printed]
+
+
+def _subject(entry: _Stored) -> tuple[str, str, str]:
+    return entry.run.task, entry.title, entry.shown

@@ -1,0 +1,17 @@
+"""How annotators classify the sentences of class comments (NLBSE'23, section III)."""
+
+from pathlib import Path
+
+from goldpan.annotation.studio.forms import Form
+from goldpan.annotation.studio.rows import SENTENCE, SENTENCE_TEXT
+
+_FOLDER = Path(__file__).parent / "form_files"
+
+
+def _form(language: str) -> Form:
+    name = f"code-comment-{language}"
+    readings = (SENTENCE, SENTENCE_TEXT)
+    return Form(name, readings, "categories", language=language, file=_FOLDER / f"{name}.xml")
+
+
+JAVA, PHARO, PYTHON = map(_form, ("java", "pharo", "python"))

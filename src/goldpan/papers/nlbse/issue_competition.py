@@ -1,0 +1,37 @@
+"""The micro-averaged F1 of the issue competition (NLBSE'23, section II-B).
+
+Settings: `average`, the column of the average; `support`, how many test issues each class has, by
+the column of its recall. As every issue has one class and gets one answer, the average follows
+from the recalls alone; what comes out of printed recalls has their rounding in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from goldpan.papers.nlbse.nlbse23 import issue_rule
+from goldpan.reproduce.cells import Outcome
+from goldpan.reproduce.context import Context
+from goldpan.reproduce.recipe import TableRecipe
+from goldpan.reproduce.scores import parsed
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    average: str
+    support: Mapping[str, int]
+
+
+def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+    """Yield the average of each row that prints all recalls."""
+    chosen = parsed(_Settings, settings)
+    for row in table.rows:
+        recalls = {column: table.number(row, column) for column in chosen.support}
+        present = {column: value for column, value in recalls.items() if value is not None}
+        if len(present) == len(recalls):
+            value = issue_rule(present, chosen.support)
+            yield Outcome(row, chosen.average, value, "recomputed", "from rounded recalls")

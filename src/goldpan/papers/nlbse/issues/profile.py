@@ -1,0 +1,131 @@
+"""Profiles of issue-type datasets: which labels mean which class, and what is kept. Data, in TOML.
+
+A profile of one's own may build on another, whose settings it changes and to whose labels it adds:
+
+extends = "default"
+split = "time:2023-01-01"
+
+[labels]
+bug = ["t: bug"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from goldpan.core.errors import UsageError
+from goldpan.core.registry import Registry, files_in
+from goldpan.core.settings_file import Source, read_toml
+from goldpan.datasets.splits import SplitPlan
+from goldpan.papers.nlbse.issues.balance import Balance
+
+
+@dataclass(frozen=True, slots=True)
+class IssueTypeProfile:
+    """What makes a row of an issue-type dataset."""
+
+    name: str
+    task: str
+    """The task of the registry whose rows come out."""
+    labels: Mapping[str, tuple[str, ...]]
+    """By class: the labels that mean it, in lower case."""
+    description: str = ""
+    other_labels: tuple[str, ...] = ()
+    """Labels of none of the classes; beside one of a class they make the issue ambiguous."""
+    language: str = "en"
+    """ISO 639; empty for any."""
+    detector: Literal["text", "prose"] = "prose"
+    """`text`: what lid.176 says of the whole. `prose`: of what is neither code nor a trace; a text
+    with too little prose to tell stays."""
+    repeated_closings: Literal["keep", "last"] = "last"
+    """Whether an issue that was closed again gives a row a closing, or one for the last."""
+    near_duplicates: Literal["keep", "together", "first"] = "together"
+    """`keep`: wherever they fall. `together`: on one side of the split. `first`: the earliest."""
+    redact: bool = True
+    """Whether addresses and secrets are made unreadable."""
+    split: str = "random:0.8,0.1,0.1"
+    balance: str = "none"
+    synonyms: Mapping[str, str] = field(init=False, repr=False, compare=False)
+    """The class that each label means, or an empty name."""
+
+    def __post_init__(self) -> None:
+        synonyms: dict[str, str] = {}
+        for name, labels in (*self.labels.items(), ("", self.other_labels)):
+            for label in labels:
+                if synonyms.setdefault(label, name) != name:
+                    raise UsageError(
+                        f"Profile {self.name}: the label {label!r} means "
+                        f"{synonyms[label] or 'no class'} and {name or 'no class'}",
+                        "Let it mean one class",
+                    )
+        object.__setattr__(self, "synonyms", synonyms)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the whole profile as plain data, for provenance."""
+        plain = asdict(self)
+        del plain["synonyms"]
+        return plain
+
+
+PROFILES = Registry(
+    "profile",
+    partial(files_in, files("goldpan.papers.nlbse.issues") / "profiles"),
+    remedy="Choose {names}, or give a path that ends in .toml",
+)
+"""Those that come with Goldpan."""
+shipped_profiles = PROFILES.names
+
+
+def load_profile(name: str) -> IssueTypeProfile:
+    """Load a shipped profile by name, or one's own from a path that ends in ``.toml``.
+
+    Raises `UsageError` for an unknown profile or setting, or a value that makes no sense.
+    """
+    label = Path(name).stem if name.endswith(".toml") else name
+    if label != name and label in shipped_profiles():
+        raise UsageError(
+            f"The profile {name} has the name of one that ships with Goldpan",
+            "Give the file another name",
+        )
+    source = read_toml(PROFILES.find(name) if label == name else Path(name), "docs/issue-types.md")
+    profile = source.read(IssueTypeProfile, _extended(source.named(label), source))
+    labels = {key: _lower(labels) for key, labels in profile.labels.items()}
+    if len(labels) < 2 or "" in labels or not all(labels.values()):
+        raise UsageError(
+            f"{source.place('labels')}: [labels] is not a list of labels for each of two classes "
+            "or more",
+            'Write [labels] with lines such as bug = ["bug", "type: bug"]',
+        )
+    SplitPlan.parse(profile.split)
+    Balance.parse(profile.balance)
+    return replace(profile, labels=labels, other_labels=_lower(profile.other_labels))
+
+
+def profile_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole profile that a build is by, for plans."""
+    return {"profile": load_profile(str(options["profile"])).plain()}
+
+
+def _extended(values: dict[str, Any], source: Source) -> dict[str, Any]:
+    """Return a profile's values over those of the shipped one that it builds on, if any."""
+    if "extends" not in values:
+        return values
+    base = source.read(str, values.pop("extends"), ("extends",))
+    shipped = read_toml(PROFILES.find(base, where=source.place("extends")))
+    below = _extended(dict(shipped.values), shipped)
+    added = values.get("labels", {})
+    if isinstance(added, dict):
+        labels = {name: list(names) for name, names in below["labels"].items()}
+        for name, names in added.items():
+            labels[name] = [*labels.get(name, ()), *names] if isinstance(names, list) else names
+        values = {**values, "labels": labels}
+    return {**below, **values}
+
+
+def _lower(labels: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(label.lower() for label in labels))

@@ -1,0 +1,101 @@
+"""The ranking of the NLBSE'24 competition on issue reports: one model for each repository.
+
+Each repository's score is the mean F1 of the three classes on its own test issues; entries are
+ranked by the mean over the five repositories.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.runs import Run
+from goldpan.evaluation.statistics.scores import rank
+
+TASK = "nlbse24_issue_type"
+PROTOCOL = "nlbse24"
+REPOSITORIES = (
+    "bitcoin/bitcoin",
+    "facebook/react",
+    "microsoft/vscode",
+    "opencv/opencv",
+    "tensorflow/tensorflow",
+)
+_EXAMPLES = 300
+"""Official test issues of each repository."""
+
+PUBLISHED: Mapping[str, tuple[float, float, float, float, float]] = {
+    "SetFit (organizers)": (0.7555, 0.8718, 0.8262, 0.8173, 0.8644),
+    "RoBERTa (organizers)": (0.7526, 0.8441, 0.7643, 0.7422, 0.8585),
+    "fastText (organizers)": (0.6618, 0.7876, 0.7275, 0.7088, 0.7063),
+}
+"""F1 by repository, in the order of `REPOSITORIES`: SetFit as the competition's README prints it,
+the others as `output/*/results.json` there holds them, at commit 2927bc6."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssueEntry:
+    """An entry of the ranking."""
+
+    name: str
+    place: int
+    f1: Mapping[str, float]
+    """By repository; means over seeds."""
+    mean: float
+    published: bool
+    """Whether its figures are the organizers', not a run's."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssueRanking:
+    """The organizers' baselines and all that ran the protocol on the official test."""
+
+    entries: tuple[IssueEntry, ...]
+    incomplete: tuple[str, ...]
+    """Why a system is not ranked, a sentence each."""
+
+
+def issue_ranking(systems: Iterable[System]) -> IssueRanking | None:
+    """Rank the systems that ran the task under the protocol; None where none did."""
+    scores: dict[str, dict[str, float]] = {}
+    incomplete = []
+    for system in systems:
+        runs = [run for run in system.runs.get(TASK, ()) if _under_protocol(run)]
+        if not runs:
+            continue
+        if all(map(_official, runs)):
+            scores[system.name] = {
+                name: math.fsum(_f1(run, name) for run in runs) / len(runs) for name in REPOSITORIES
+            }
+        else:
+            incomplete.append(f"{system.name} ran on other rows than the official test")
+    if not scores and not incomplete:
+        return None
+    published = {
+        name: dict(zip(REPOSITORIES, values, strict=True)) for name, values in PUBLISHED.items()
+    }
+    every = {**published, **scores}
+    means = {name: math.fsum(f1.values()) / len(f1) for name, f1 in every.items()}
+    entries = tuple(
+        IssueEntry(entry.name, entry.place, every[entry.name], entry.score, entry.name in published)
+        for entry in rank(means)
+    )
+    return IssueRanking(entries, tuple(incomplete))
+
+
+def _under_protocol(run: Run) -> bool:
+    return run.record.protocol.model_per == "repo"
+
+
+def _official(run: Run) -> bool:
+    by = run.record.scores_by.get("repo")
+    return by is not None and {part.value: part.examples for part in by.parts} == dict.fromkeys(
+        REPOSITORIES, _EXAMPLES
+    )
+
+
+def _f1(run: Run, repository: str) -> float:
+    parts = run.record.scores_by["repo"].parts
+    return next(part.score or 0.0 for part in parts if part.value == repository)

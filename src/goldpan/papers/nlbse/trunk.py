@@ -1,0 +1,230 @@
+"""Fine-tunes an encoder once for all tasks that ask about the same texts, and keeps it.
+
+Every task's labels are learned at once, from rows that are train in each of the tasks. So the
+trunk of a task has never seen the answer to a row that any of them tests, and all may share it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from goldpan.core.errors import EvaluationError
+from goldpan.core.locks import hold_lock
+from goldpan.core.progress import Reporter
+from goldpan.evaluation.extras import load
+from goldpan.evaluation.finetune.weights import Weights
+from goldpan.evaluation.models.cache import digest
+from goldpan.evaluation.models.encoder import Encoder, load_encoder
+from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
+from goldpan.papers.nlbse.shared_rows import SharedRows
+
+Numbers = npt.NDArray[np.float64]
+FORMAT = 1
+_BATCH = 32
+_SORTED = 8
+"""Batches whose texts are sorted by length together, so that little is filled up."""
+_WARM = 0.1
+_HEAD_RATE = 2e-3
+_DROPOUT = 0.1
+_MOST_WEIGHT = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How a trunk is fine-tuned."""
+
+    epochs: int
+    rate: float
+    """The learning rate of the encoder; that of the head is fixed."""
+    tokens: int
+    half: bool
+    """Whether to compute in bfloat16, which some processors do twice as fast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trunk:
+    """A fine-tuned encoder with its head."""
+
+    directory: Path
+    columns: tuple[tuple[str, str], ...]
+    """The task and label of each score."""
+    weight: Numbers
+    bias: Numbers
+
+    training: Training
+
+    def scores(
+        self, task: str, label: str, pairs: Sequence[Pair], reporter: Reporter
+    ) -> Numbers | None:
+        """Return how likely pairs bear a task's label; None where it was not learned.
+
+        Vectors of pairs are kept beside the trunk, for all tasks that share it.
+        """
+        if (task, label) not in self.columns:
+            return None
+        index = self.columns.index((task, label))
+        vectors = vectors_of(self.directory / "vectors.sqlite", pairs, self._encode, reporter)
+        return np.asarray(vectors @ self.weight[index] + self.bias[index])
+
+    def _encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
+        training = self.training
+        return load_encoder(self.directory, training.tokens, half=training.half).encode(pairs)
+
+
+def find_trunk(
+    cache: Path,
+    weights: Weights,
+    rows: SharedRows,
+    pairs: Sequence[Pair],
+    training: Training,
+    seed: int,
+    reporter: Reporter,
+) -> Trunk:
+    """Return the trunk that was fine-tuned on these rows, or fine-tune it now.
+
+    Another process that wants the same waits for this one. A trunk that a kill cut short is made
+    anew.
+    """
+    name = digest(
+        FORMAT, weights.digest, rows.columns, pairs, rows.targets.tolist(), asdict(training), seed
+    )
+    path = cache / name
+    with hold_lock(cache / f"{name}.lock"):
+        if not path.exists():
+            scratch = Path(tempfile.mkdtemp(dir=cache, prefix="unfinished-"))
+            try:
+                _train(scratch, weights, rows, pairs, training, seed, reporter)
+                scratch.replace(path)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
+    return _read(path, training)
+
+
+def _read(path: Path, training: Training) -> Trunk:
+    try:
+        head = orjson.loads((path / "head.json").read_bytes())
+        columns = tuple((task, label) for task, label in head["columns"])
+        weight, bias = (np.asarray(head[name], dtype=np.float64) for name in ("weight", "bias"))
+    except (OSError, KeyError, ValueError) as error:
+        raise EvaluationError(
+            f"{path} holds a damaged trunk ({error})", "Delete it: it is made again"
+        ) from None
+    return Trunk(path, columns, weight, bias, training)
+
+
+def _train(
+    path: Path,
+    weights: Weights,
+    rows: SharedRows,
+    pairs: Sequence[Pair],
+    training: Training,
+    seed: int,
+    reporter: Reporter,
+) -> None:
+    """Fine-tune all but the token embeddings, which few texts would only unsettle."""
+    torch = load("torch")
+    encoder = load_encoder(weights.directory, training.tokens, half=training.half)
+    with _seeded(torch, seed):
+        head = torch.nn.Linear(encoder.width, len(rows.columns))
+        encoder.model.embeddings.requires_grad_(False)
+        _learn(torch, encoder, head, rows.targets, pairs, training, seed, reporter)
+    # The model's own save_pretrained imports DeepSpeed where that is installed: seconds and noise.
+    save = import_module("safetensors.torch").save_model
+    save(encoder.model, path / "model.safetensors", metadata={"format": "pt"})
+    encoder.model.config.save_pretrained(path)
+    encoder.tokenizer.save_pretrained(path)
+    head_facts = {
+        "columns": rows.columns,
+        "weight": head.weight.detach().tolist(),
+        "bias": head.bias.detach().tolist(),
+    }
+    (path / "head.json").write_bytes(orjson.dumps(head_facts))
+
+
+def _learn(
+    torch: Any,
+    encoder: Encoder,
+    head: Any,
+    truth: Numbers,
+    pairs: Sequence[Pair],
+    training: Training,
+    seed: int,
+    reporter: Reporter,
+) -> None:
+    model = encoder.model
+    learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": learning, "lr": training.rate},
+            {"params": head.parameters(), "lr": _HEAD_RATE},
+        ],
+        weight_decay=0.01,
+    )
+    steps = training.epochs * -(-len(pairs) // _BATCH)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / (_WARM * steps)) * max(0.0, 1 - step / steps)
+    )
+    tokens = encoder.tokenized(pairs)
+    targets = torch.tensor(truth, dtype=torch.float32)
+    loss_of = torch.nn.BCEWithLogitsLoss(
+        pos_weight=torch.tensor(_weights(truth), dtype=torch.float32)
+    )
+    draw = np.random.default_rng(seed)
+    model.train()
+    with reporter.task("trunk: steps", steps) as progress:
+        for _ in range(training.epochs):
+            for indexes in _shuffled([len(token["input_ids"]) for token in tokens], draw):
+                pooled = encoder.pooled([tokens[index] for index in indexes])
+                pooled = torch.nn.functional.dropout(pooled, _DROPOUT)
+                loss = loss_of(head(pooled), targets[indexes])
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(learning, 1.0)
+                optimizer.step()
+                optimizer.zero_grad()
+                schedule.step()
+                progress.advance()
+    model.eval()
+
+
+def _weights(targets: Numbers) -> Numbers:
+    """Return how much a positive counts, more for rare labels but not without bound."""
+    share = np.clip(targets.mean(axis=0), 1e-3, 1 - 1e-3)
+    return np.asarray(np.clip(np.sqrt((1 - share) / share), 1.0, _MOST_WEIGHT))
+
+
+def _shuffled(lengths: Sequence[int], draw: np.random.Generator) -> Iterator[list[int]]:
+    """Yield batches of places in random order, of texts that are about as long."""
+    order = draw.permutation(len(lengths))
+    for start in range(0, len(order), _BATCH * _SORTED):
+        portion = sorted(order[start : start + _BATCH * _SORTED].tolist(), key=lengths.__getitem__)
+        starts = np.arange(0, len(portion), _BATCH)
+        for first in draw.permutation(starts).tolist():
+            yield portion[first : first + _BATCH]
+
+
+@contextmanager
+def _seeded(torch: Any, seed: int) -> Iterator[None]:
+    """Draw from a seed of one's own, and leave the generator as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+def fast_in_half() -> bool:
+    """Tell whether this processor computes in bfloat16 by itself."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return "avx512_bf16" in text or "amx_bf16" in text

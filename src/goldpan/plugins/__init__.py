@@ -1,0 +1,113 @@
+"""The door: what a plugin is made of, and `register`, which takes it in.
+
+    from goldpan.plugins import Criterion, register
+
+    register(Criterion(name="has-code", ...))
+
+`docs/plugins.md` shows one of each kind. What else a plugin needs of Goldpan, such as readers of
+files, texts and tables, is in the modules of this package, each named after the part of Goldpan
+that it is taken from. A name is imported when it is first used, so that registering costs next to
+nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from goldpan.core import plugins
+from goldpan.core.commands import Builder, Command
+from goldpan.core.plugins import Files, Part, Registrable
+
+if TYPE_CHECKING:
+    from goldpan.annotation.studio.forms import Form
+    from goldpan.builders.context import BuildContext
+    from goldpan.builders.recipes import Recipe
+    from goldpan.datasets.family import Column, Family
+    from goldpan.datasets.registry import read_path as read_task
+    from goldpan.datasets.task import Task
+    from goldpan.datasets.task_rows import target_column
+    from goldpan.evaluation.metrics.added import ExampleMetric
+    from goldpan.evaluation.model import Answers, Model, TrainingContext
+    from goldpan.evaluation.models.catalogue import Entry as ModelEntry
+    from goldpan.evaluation.models.catalogue import settled as model_settings
+    from goldpan.filters.criterion import Criterion, NoSettings
+    from goldpan.filters.repo_view import RepoView
+    from goldpan.miners.pairing import SIGNALS, Rules, Signal
+    from goldpan.report.comparison.added import ReportSection
+
+__all__ = [
+    "SIGNALS",
+    "Answers",
+    "BuildContext",
+    "Builder",
+    "Column",
+    "Command",
+    "Criterion",
+    "ExampleMetric",
+    "Family",
+    "Files",
+    "Form",
+    "Model",
+    "ModelEntry",
+    "NoSettings",
+    "Part",
+    "Recipe",
+    "RepoView",
+    "ReportSection",
+    "Rules",
+    "Signal",
+    "Task",
+    "TrainingContext",
+    "model_settings",
+    "read_task",
+    "register",
+    "target_column",
+]
+
+_MODULES = {
+    "SIGNALS": "miners.pairing",
+    "Answers": "evaluation.model",
+    "BuildContext": "builders.context",
+    "Column": "datasets.family",
+    "Criterion": "filters.criterion",
+    "ExampleMetric": "evaluation.metrics.added",
+    "Family": "datasets.family",
+    "Form": "annotation.studio.forms",
+    "Model": "evaluation.model",
+    "ModelEntry": "evaluation.models.catalogue:Entry",
+    "NoSettings": "filters.criterion",
+    "Recipe": "builders.recipes",
+    "RepoView": "filters.repo_view",
+    "ReportSection": "report.comparison.added",
+    "Rules": "miners.pairing",
+    "Signal": "miners.pairing",
+    "Task": "datasets.task",
+    "TrainingContext": "evaluation.model",
+    "model_settings": "evaluation.models.catalogue:settled",
+    "read_task": "datasets.registry:read_path",
+    "target_column": "datasets.task_rows",
+}
+"""Where each name stands, with the name that it has there if it is another."""
+
+
+def register(*things: Registrable) -> None:
+    """Add the parts of a plugin to those of Goldpan; a plugin calls it when it is imported.
+
+    Raises `UsageError` for what is no part of a plugin, and for a name that is taken.
+    """
+    module = sys._getframe(1).f_globals
+    for thing in things:
+        if not hasattr(thing, "parts"):
+            raise plugins.no_part(thing)
+        plugins.register(module, thing)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, there = _MODULES[name].partition(":")
+    value: object = getattr(import_module(f"goldpan.{module}"), there or name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,199 @@
+"""`goldpan build crosscode` from a workspace with tasks to prompts and shortcuts, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.prompt_methods import find_method
+from goldpan.datasets.registry import find_task
+from goldpan.evaluation.predictions import predictions_schema
+from goldpan.papers.crosscodebench.budget import find_counter
+from goldpan.papers.crosscodebench.shortcuts import find_shortcut
+from tests.console import run, sentence
+from tests.crosscode_tasks import sample_rows, write_public, write_rows
+from tests.invoking import Invoked, invoke
+
+TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """Return a workspace with the rows of some tasks."""
+    workspace = Workspace(tmp_path / "place")
+    for name in TASKS:
+        task = find_task(name)
+        rows = sample_rows(task, 30)
+        write_rows(workspace, task, {"train": rows[:20], "test": rows[20:]})
+    return workspace
+
+
+def crosscode(*arguments: str | Path) -> Invoked:
+    return invoke("build", "crosscode", *arguments)
+
+
+def answer(*arguments: str | Path) -> Any:
+    done = crosscode(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def refusal(*arguments: str | Path) -> str:
+    """Return what a person is told by a command that cannot be done."""
+    done = crosscode(*arguments)
+    assert done.exit_code
+    return done.stderr
+
+
+def test_tasks_go_out_are_split_and_come_back(workspace: Workspace, tmp_path: Path) -> None:
+    common = ("--workspace", workspace.root)
+    out = answer("export", "--all", *common)
+    assert out["instances"] == 120
+    assert {task["task"] for task in out["tasks"].values()} == set(TASKS)
+    assert "sentiment" in out["without_rows"]
+    exported = workspace.root / "crosscode" / "tasks"
+    assert crosscode("check", exported).exit_code == 0
+
+    names = {split["name"]: split for split in answer("splits", *common)}
+    assert len(names) == 10
+    assert names["Type-QA"]["evaluation"] == ["qa"]
+    assert names["Type-Trans"]["empty"] == "evaluation"
+
+    made = answer("split", "type-qa", "--method", "2-shot", "--seed", "3", *common)
+    assert {task["task"] for task in made["train"]} == set(TASKS) - {"qa"}
+    prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")
+    assert prompts.num_rows == made["evaluation"][0]["drawn"]
+    assert all(text.count("\nExample ") == 2 for text in prompts["prompt"].to_pylist())
+
+    target = tmp_path / "predictions.parquet"
+    arguments = ("shortcut", made["directory"], "--method", "copy-ins-input", "--output", target)
+    scores = answer(*arguments)
+    assert scores["instances"] == prompts.num_rows
+    predictions = pq.read_table(target)
+    assert predictions.schema == predictions_schema("text-generation")
+    assert predictions["answer"].to_pylist() == prompts["input"].to_pylist()
+    assert predictions["truth"].to_pylist() == prompts["output"].to_pylist()
+
+    back = answer("import", exported, "--workspace", tmp_path / "new")
+    for name in TASKS:
+        assert back[name]["splits"] == {"train": 20, "test": 10}
+        for path in (workspace.dataset(name) / "data").iterdir():
+            assert pq.read_table(path) == pq.read_table(
+                Workspace(tmp_path / "new").dataset(name) / "data" / path.name
+            )
+
+
+def test_a_built_split_is_a_task_to_evaluate(workspace: Workspace) -> None:
+    common = ("--workspace", workspace.root)
+    answer("export", "--all", *common)
+    made = answer("split", "Type-QA", "--method", "1-shot", *common)
+    (name,) = answer("import", made["directory"], *common)
+    assert name == "crosscode_type_qa_1_shot"
+    words = ("--task", name, "--model", "copy-ins-input", "--protocol", "crosscodebench")
+    done = invoke("evaluate", "run", *words, "--json", *common)
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(done.stdout)
+    assert result["rows"] == {"train": 90, "test": 30}
+    assert result["scores"]["examples"] == 30
+    prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")
+    (run_file,) = workspace.root.glob("runs/*/*/*/predictions.parquet")
+    truths = pq.read_table(run_file)["truth"].to_pylist()
+    assert sorted(truths) == sorted(prompts["output"].to_pylist())
+
+
+def test_people_see_what_was_done(workspace: Workspace, tmp_path: Path) -> None:
+    common = ("--workspace", workspace.root)
+    done = crosscode("export", "--task", "qa", "--task", "issue_type", *common)
+    assert done.exit_code == 0
+    assert "task_340_goldpan_issues_question_answering" in done.stdout
+    assert "60 instances written to" in done.stdout
+    done = crosscode("splits", *common)
+    assert "Type-QA" in done.stdout
+    done = crosscode("split", "Type-QA", "--max-length", "60", *common)
+    assert "Type-QA: 30 prompts to train on, 30 to evaluate on" in done.stdout
+    assert "prompts lack examples for their length" in done.stdout
+    made = workspace.root / "crosscode" / "splits" / "type-qa-2-0-instruct"
+    done = crosscode("shortcut", made, "--method", "copy-ex-output")
+    assert "rouge_l:" in done.stdout
+
+
+def test_public_files_are_used_where_they_lie(workspace: Workspace, tmp_path: Path) -> None:
+    instances = [{"input": f"int a{at};", "output": f"a{at}: int"} for at in range(5)]
+    write_public(tmp_path / "public", "task_150_trans_translation", instances, Type=["Translation"])
+    common = ("--workspace", workspace.root)
+    answer("export", "--all", *common)
+    both = ("--source", tmp_path / "public", "--source", workspace.root / "crosscode" / "tasks")
+    made = answer("split", "Type-Trans", *both, *common)
+    assert [task["task"] for task in made["evaluation"]] == ["task_150_trans_translation"]
+    assert len(made["train"]) == 4
+    done = crosscode("import", tmp_path / "public", *common)
+    assert "task_150_trans_translation" in done.stdout
+    done = crosscode("export", "--task", "task_150_trans_translation", *common)
+    assert "task_150_trans_translation" in done.stdout
+
+
+def test_numbers_stay(workspace: Workspace, tmp_path: Path) -> None:
+    """A task that is not shipped keeps the number that it got first."""
+    common = ("--workspace", workspace.root)
+    own = workspace.root / "tasks"
+    own.mkdir()
+    shipped = find_task("issue_type")
+    source = files("goldpan.papers.nlbse") / "tasks" / "issue_type.toml"
+    for name in ("zebra", "apple"):
+        (own / f"{name}.toml").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+        task = find_task(name, own)
+        assert task.labels == shipped.labels
+        write_rows(workspace, task, {"train": sample_rows(task)})
+        out = answer("export", "--all", *common)
+    numbers = {task["task"]: stem.split("_")[1] for stem, task in out["tasks"].items()}
+    assert numbers["zebra"] < numbers["apple"]
+    assert numbers["issue_type"] == "308"
+
+
+def test_what_is_wrong_is_said_in_a_sentence(workspace: Workspace) -> None:
+    common = ("--workspace", workspace.root)
+    assert "Give either --task NAME or --all" in refusal("export", *common)
+    absent = refusal("export", "--task", "sentiment", *common)
+    assert "no rows of sentiment" in absent
+    assert "Run goldpan tasks import sentiment" in absent
+    answer("export", "--all", *common)
+    assert "did you mean Type-Trans" in refusal("split", "Type-Tran", *common)
+    assert "no task for evaluation" in refusal("split", "Type-Trans", *common)
+    short = refusal("split", "Type-QA", "--max-length", "3", *common)
+    assert "The instruction of task_" in short
+    path = workspace.root / "crosscode" / "tasks"
+    (data,) = path.glob("task_340*.data.json")
+    data.write_text('{"Instances": [{"\\u001b[31mred": "x", "input": "x"}]}')
+    done = crosscode("check", path)
+    assert done.exit_code == 1
+    assert "Instances[0].output: is missing" in done.stdout
+    assert "Instances[0].output" in refusal("split", "Type-QA", *common)
+    assert not list((workspace.root / "crosscode" / "splits").iterdir())
+
+
+def test_a_person_sees_one_line_of_error(tmp_path: Path) -> None:
+    done = run("build", "crosscode", "check", tmp_path, folder=tmp_path)
+    sentence(done, 1, "holds no task_NNN_DATASET_TYPE.meta.json")
+
+
+@pytest.mark.parametrize(
+    ("find", "message"),
+    [
+        (lambda: find_method("9-shot"), "Choose 4-shot, 3-shot"),
+        (lambda: find_counter("tokens"), "Choose words, characters"),
+        (lambda: find_shortcut("copy"), "Choose copy-ex-output or copy-ins-input"),
+    ],
+)
+def test_names_that_there_are_not_list_those_there_are(
+    find: Callable[[], Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        find()

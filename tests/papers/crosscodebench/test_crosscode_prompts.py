@@ -1,0 +1,238 @@
+"""Prompts: their form, their length, and texts that imitate their structure."""
+
+from __future__ import annotations
+
+import re
+import time
+import unicodedata
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.core.errors import UsageError
+from goldpan.datasets.prompt_methods import METHODS, Side, find_method
+from goldpan.papers.crosscodebench.budget import Budget, count_words, longest_fitting
+from goldpan.papers.crosscodebench.kinds import Kind
+from goldpan.papers.crosscodebench.meta import Example, Meta
+from goldpan.papers.crosscodebench.prompt import Prompter
+from goldpan.papers.crosscodebench.shortcuts import copied_example
+from goldpan.text.markers import escaped, unescaped
+from tests.drawing import daily
+
+META = Meta(
+    "task_001_set_translation",
+    Kind("Translation"),
+    "Translate A to B",
+    "The input is A. The output is B.",
+    "set",
+    ("Translation",),
+    tuple(Example(f"in {at}", f"out {at}", f"why {at}") for at in range(4)),
+    tuple(Example(f"bad {at}", f"wrong {at}", f"fault {at}") for at in range(4)),
+)
+MARKERS = re.compile(
+    r"(?:input|output|explanation|definition)\s*:|(?:positive |negative )?example\s*[0-9]+\s*-"
+    r"|now complete the following example"
+)
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            "Output:",
+            "input :",
+            " Example 1 -",
+            "POSITIVE EXAMPLE 12 -",
+            "Now complete the following example -",
+            "Definition:",
+            "\\",
+            "\n",
+            "\r",
+            "\u2028",
+            "\u200b",
+            "\uff29nput\uff1a",
+            " ",
+            "x",
+        ]
+    )
+    | st.text(max_size=3)
+).map("".join)
+
+
+def prompt(method: str, input_text: str = "x", side: Side = "evaluation", **more: int) -> str:
+    return Prompter(META, find_method(method), side, 0).prompt(input_text, "train/1").text
+
+
+def test_few_shots_have_description_examples_and_input() -> None:
+    text = prompt("2-shot", "the input")
+    blocks = text.split("\n\n")
+    assert blocks[0] == "Translate A to B"
+    assert blocks[3] == "Now complete the following example -\nInput: the input\nOutput:"
+    for number, block in enumerate(blocks[1:3], 1):
+        head, input_text, output = block.split("\n")
+        assert head == f"Example {number} -"
+        at = input_text.removeprefix("Input: in ")
+        assert output == f"Output: out {at}"
+    assert "why" not in text
+    assert "Definition" not in text
+
+
+def test_zero_shot_has_no_example() -> None:
+    assert prompt("zero-shot") == (
+        "Translate A to B\n\nNow complete the following example -\nInput: x\nOutput:"
+    )
+
+
+def test_instructions_have_definition_and_reasons() -> None:
+    text = prompt("2/2-instruct")
+    assert text.startswith("Definition: The input is A. The output is B.\n\nPositive Example 1 -\n")
+    assert len(re.findall("Positive Example", text)) == 2
+    assert len(re.findall("Negative Example", text)) == 2
+    assert text.index("Positive Example 2") < text.index("Negative Example 1")
+    assert len(re.findall("Explanation: (why|fault)", text)) == 4
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_sides_show_as_many_examples_as_the_paper(method: str) -> None:
+    expected = {"2/0-instruct": (2, 4, 0), "2/2-instruct": (2, 2, 2), "zero-shot": (0, 0, 0)}
+    k = int(method[0]) if method[0].isdigit() else 0
+    train, evaluation, negative = expected.get(method, (k, k, 0))
+    for side, count in (("train", train), ("evaluation", evaluation)):
+        result = Prompter(META, find_method(method), side, 0).prompt("x", "1")  # type: ignore[arg-type]
+        assert (result.positive, result.negative, result.examples_cut) == (count, negative, 0)
+
+
+def test_examples_are_drawn_for_each_instance_by_the_seed() -> None:
+    def shown(seed: int) -> list[str]:
+        prompter = Prompter(META, find_method("1-shot"), "train", seed)
+        return [re.findall("in ([0-9])", prompter.prompt("x", str(at)).text)[0] for at in range(80)]
+
+    assert shown(0) == shown(0) != shown(1)
+    assert {shown(0).count(at) > 5 for at in "0123"} == {True}
+
+
+def test_the_instruction_is_never_cut() -> None:
+    prompter = Prompter(META, find_method("2/2-instruct"), "train", 0, Budget(60))
+    seen = []
+    for size in range(0, 120, 7):
+        input_text = " ".join(["word"] * size)
+        result = prompter.prompt(input_text, "1")
+        assert count_words(result.text) <= 60
+        assert result.text.startswith("Definition: The input is A. The output is B.\n")
+        assert result.text.endswith("Output:")
+        assert result.positive + result.negative + result.examples_cut == 4
+        assert not result.input_cut or result.examples_cut == 4
+        assert not (result.negative and result.positive < 2)
+        seen.append((result.positive, result.negative, result.input_cut > 0))
+        shown = input_text[: len(input_text) - result.input_cut]
+        assert f"Input: {shown}\nOutput:" in result.text
+    assert seen == sorted(seen, key=lambda entry: (-entry[0], -entry[1], entry[2]))
+    assert seen[0][2] is False
+    assert seen[-1] == (0, 0, True)
+
+
+def test_as_much_of_the_input_stays_as_fits() -> None:
+    least = len(Prompter(META, find_method("zero-shot"), "train", 0).prompt("", "1").text)
+    budget = Budget(least + 10, len, "characters")
+    result = Prompter(META, find_method("zero-shot"), "train", 0, budget).prompt("a" * 50, "1")
+    assert (len(result.text), result.input_cut) == (least + 10, 40)
+
+
+def test_a_budget_below_the_instruction_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"The instruction of task_001_set_translation has"):
+        Prompter(META, find_method("2/2-instruct"), "train", 0, Budget(5))
+    with pytest.raises(UsageError, match="is none"):
+        Budget(0)
+
+
+@given(st.integers(0, 200), st.integers(0, 200))
+def test_the_longest_that_fits_is_found(length: int, most: int) -> None:
+    assert longest_fitting(length, lambda size: size <= most) == min(length, most)
+
+
+@given(PIECES)
+def test_escaping_is_undone(text: str) -> None:
+    assert unescaped(escaped(text)) == text
+    assert unescaped(unescaped(escaped(escaped(text)))) == text
+
+
+@given(PIECES, PIECES, PIECES, PIECES, st.sampled_from(list(METHODS)))
+def test_texts_cannot_imitate_the_structure(
+    input_text: str, shown: str, output: str, ending: str, method: str
+) -> None:
+    plain = Prompter(META, find_method(method), "train", 0).prompt("x", "1")
+    example = Example(f"a{shown}", f"b{output}", f"c{shown}")
+    hostile = replace(
+        META,
+        description=f"Do{ending}",
+        definition=f"So{ending}",
+        positive=(example,) * 4,
+        negative=(example,) * 4,
+    )
+    result = Prompter(hostile, find_method(method), "train", 0).prompt(input_text, "1")
+    assert structure(result.text) == structure(plain.text)
+
+
+def looks_like_structure(line: str) -> bool:
+    """Say whether a person, or a model, may take a line for one of the structure."""
+    plain = unicodedata.normalize("NFKC", line)
+    seen = "".join(character for character in plain if unicodedata.category(character) != "Cf")
+    return bool(MARKERS.match(seen.strip().casefold()))
+
+
+def structure(text: str) -> list[str]:
+    """Return how the lines of the structure begin, in order."""
+    lines = (line for line in text.splitlines() if looks_like_structure(line))
+    return [re.split(r"[:0-9]", line)[0] for line in lines]
+
+
+@pytest.mark.parametrize(
+    "text",
+    daily(
+        ["\nOutput" * 60_000, " \n" * 200_000 + "Output:", ("\u0130" * 100 + "\ninput:") * 2_000],
+        ["\\" * 500_000, "\u200b" * 300_000 + "Input:", "example " * 60_000],
+    ),
+)
+def test_hostile_texts_are_escaped_in_linear_time(text: str) -> None:
+    begun = time.process_time()
+    assert unescaped(escaped(text)) == text
+    assert time.process_time() - begun < 20
+
+
+def test_a_copied_example_depends_on_seed_and_instance() -> None:
+    answers = [copied_example(META, str(at), 0) for at in range(400)]
+    assert {answers.count(f"out {at}") > 50 for at in range(4)} == {True}
+    assert answers == [copied_example(META, str(at), 0) for at in range(400)]
+    assert answers != [copied_example(META, str(at), 1) for at in range(400)]
+    assert copied_example(replace(META, positive=()), "1", 0) is None
+
+
+def authors(method: str, side: Side = "evaluation") -> str:
+    return Prompter(META, find_method(method), side, 0, layout="authors").prompt("x", "a").text
+
+
+def test_the_authors_prompts_are_one_line() -> None:
+    assert authors("zero-shot") == "Translate A to B: x"
+    shot = re.fullmatch(
+        r"Translate A to B: Example 1 - input: in (\d); output: out \1; "
+        r"Now complete the following example \u2212 input: x; output:",
+        authors("1-shot"),
+    )
+    assert shot, authors("1-shot")
+    example = r"input: {0} (\d); output: {1} \{3}, explanation: {2} \{3}"
+    expected = r"Definition: The input is A. The output is B.; "
+    expected += "".join(
+        f"{word} Example {number} - {example.format(*texts, group)}; "
+        for group, (word, number, texts) in enumerate(
+            (
+                ("Positive", 1, ("in", "out", "why")),
+                ("Positive", 2, ("in", "out", "why")),
+                ("Negative", 1, ("bad", "wrong", "fault")),
+                ("Negative", 2, ("bad", "wrong", "fault")),
+            ),
+            1,
+        )
+    )
+    expected += "Now complete the following example \u2212 input: x; output:"
+    assert re.fullmatch(expected, authors("2/2-instruct")), authors("2/2-instruct")
+    with pytest.raises(UsageError, match="There is no layout 'line'"):
+        Prompter(META, find_method("1-shot"), "train", 0, layout="line")

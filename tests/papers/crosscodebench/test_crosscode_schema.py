@@ -1,0 +1,246 @@
+"""Task files are checked, and what is wrong is said with file, field and instance."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.core.errors import DatasetError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.papers.crosscodebench import json_stream
+from goldpan.papers.crosscodebench.check import Checked, check_task_files
+from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
+from goldpan.papers.crosscodebench.importing import import_task
+from goldpan.papers.crosscodebench.instance import Instance, read_instances, write_instances
+from goldpan.papers.crosscodebench.json_stream import read_array
+from goldpan.papers.crosscodebench.kinds import kind_of_category
+from goldpan.papers.crosscodebench.problems import FieldError
+from goldpan.papers.crosscodebench.read_meta import read_meta
+from tests.crosscode_tasks import make_task, sample_rows, write_public, write_rows
+
+QUIET = Reporter(quiet=True)
+STEM = "task_006_some_dataset_classification"
+GOOD = {"input": "int a;", "output": "Yes", "split": "train", "idx": "1"}
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+def checked(directory: Path) -> Checked:
+    return check_task_files(directory, QUIET)
+
+
+def problem_lines(directory: Path) -> list[str]:
+    return [f"{problem.kind}: {problem}" for problem in checked(directory).problems]
+
+
+def test_files_of_the_public_benchmark_pass(tmp_path: Path) -> None:
+    write_public(tmp_path, STEM, [GOOD, {**GOOD, "idx": 2, "split": "valid"}])
+    result = checked(tmp_path)
+    assert (result.passed, result.problems, result.instances) == (True, (), 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"Prompt": None}, "Description: is missing"),
+        ({"Prompt": None, "Descripton": ["x"]}, "Description: is missing; is it 'descripton'?"),
+        ({"Definition": [""]}, "Definition: is empty"),
+        ({"Definition": {"a": 1}}, "Definition: dict {'a': 1} is not text"),
+        ({"Type": ["Clasification"]}, "Type: 'Clasification' is none of Classification, Fill in"),
+        (
+            {"Type": ["Classification", "Many"]},
+            "Type: ['Many'] is not a sub-type of Classification",
+        ),
+        ({"Type": ["Translation", "Binary"]}, "Type: Translation has no sub-types"),
+        ({"Type": []}, "Type: is empty"),
+        ({"Positive Examples": "x"}, "Positive Examples: is not a list of examples"),
+        (
+            {"Positive Examples": [{"input": "x", "output": "y"}, {"input": "x"}]},
+            "Positive Examples[1].Output: is missing",
+        ),
+        (
+            {"Negative Examples": [{"input": "x", "output": 3}]},
+            "Negative Examples[0].Output: int 3 is not text",
+        ),
+        ({"Instance_number": [{"total": "many"}]}, "Instance Number: is not an object of counts"),
+        ({"Goldpan": {"format": 9}}, "Goldpan.format: is not 1"),
+        ({"Goldpan": {"format": 1, "task": {"name": "x"}}}, "Goldpan.task: "),
+    ],
+)
+def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+    path = write_public(tmp_path, STEM, [GOOD], **changes)
+    (line,) = [line for line in problem_lines(tmp_path) if line.startswith("error")]
+    assert line.startswith(f"error: {STEM}.meta.json: {problem}")
+    assert not checked(tmp_path).passed
+    with pytest.raises(DatasetError, match=STEM):
+        read_meta(path)
+
+
+@pytest.mark.parametrize(
+    ("instance", "problem"),
+    [
+        ({"output": "x"}, "Instances[1].input: is missing"),
+        ({"input": "x"}, "Instances[1].output: is missing"),
+        ({"input": None, "output": "x"}, "Instances[1].input: null is not text"),
+        ({"input": ["a", 1], "output": "x"}, "Instances[1].input[1]: int 1 is not text"),
+        ({"input": "a", "output": "\ud800"}, "Instances[1].output: the text holds half of"),
+        ({**GOOD, "split": "rest"}, "Instances[1].split: 'rest' is none of train, valid"),
+        ({**GOOD, "idx": 1.5}, "Instances[1].idx: float 1.5 is not text"),
+        ({**GOOD, "facts": []}, "Instances[1].facts: is not an object"),
+        ("text", "Instances[1]: is not an object with input and output"),
+    ],
+)
+def test_a_wrong_instance_is_named(tmp_path: Path, instance: Any, problem: str) -> None:
+    path = write_public(tmp_path, STEM, [GOOD, instance, GOOD])
+    (line,) = problem_lines(tmp_path)
+    assert line.startswith(f"error: {STEM}.data.json: {problem}")
+    with pytest.raises(DatasetError) as caught:
+        import_task(Workspace(tmp_path / "w"), path)
+    assert f"{STEM}.data.json: {problem}" in str(caught.value)
+    assert not (tmp_path / "w" / "datasets").exists()
+
+
+def test_what_lacks_is_a_warning(tmp_path: Path) -> None:
+    write_public(tmp_path, STEM, [GOOD], URL=None, Categories=[], **{"Positive Examples": []})
+    assert problem_lines(tmp_path) == [
+        f"warning: {STEM}.meta.json: Positive Examples: 0 of 4 examples",
+        f"warning: {STEM}.meta.json: URL: is empty",
+        f"warning: {STEM}.meta.json: Categories: is empty",
+    ]
+    assert checked(tmp_path).passed
+
+
+def test_files_that_belong_together_are_there(tmp_path: Path) -> None:
+    write_public(tmp_path, STEM, [GOOD], Instance_number=[{"total": 2}])
+    write_public(tmp_path, "task_006_other_classification", [])
+    write_public(tmp_path, "task_8_short_classification", [GOOD])
+    write_public(tmp_path, "task_007_lonely_classification", [GOOD])
+    (tmp_path / "task_007_lonely_classification.data.json").unlink()
+    (tmp_path / "task_009_stray_classification.data.json").write_text("{}")
+    lines = problem_lines(tmp_path)
+    assert f"error: {STEM}.data.json: 1 instances, but {STEM}.meta.json announces 2" in lines
+    assert "error: task_006_other_classification.data.json: Instances: is empty" in lines
+    assert f"error: {STEM}.meta.json: another task has the number 6" in lines
+    assert any("task_8_short" in line and "name is not task_NNN" in line for line in lines)
+    assert any("task_007_lonely" in line and "cannot be read" in line for line in lines)
+    assert any("task_009_stray" in line and "has no .meta.json" in line for line in lines)
+
+
+def test_many_problems_are_counted_and_not_listed(tmp_path: Path) -> None:
+    write_public(tmp_path, STEM, [{"input": "x"}] * 50)
+    result = checked(tmp_path)
+    assert (len(result.problems), result.unlisted, result.instances) == (20, 30, 50)
+
+
+def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "w")
+    task = make_task("kind_of", "multi-class")
+    directory = write_rows(workspace, task, {"test": sample_rows(task)})
+    export_tasks(workspace, [TaskDataset(task, directory)], tmp_path / "files", QUIET)
+    (data,) = (tmp_path / "files").glob("*.data.json")
+    content = json.loads(data.read_text())
+    content["Instances"][1]["output"] = "crash"
+    content["Instances"][2]["facts"] = {"color": "red", "position": 1}
+    data.write_text(json.dumps(content))
+    assert problem_lines(tmp_path / "files") == [
+        f"error: {data.name}: Instances[1]: the output 'crash' is not one of the task's labels: "
+        "bug, feature, question",
+        f"error: {data.name}: Instances[2].facts.color: is not a column of the task",
+    ]
+    content["Instances"][1]["output"] = "bug"
+    content["Instances"][2]["facts"] = {"position": "first"}
+    data.write_text(json.dumps(content))
+    (meta,) = (tmp_path / "files").glob("*.meta.json")
+    with pytest.raises(DatasetError, match=r"Instances\[2\]"):
+        import_task(Workspace(tmp_path / "v"), meta)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "{ is missing, the file ends"),
+        (b"[]", "{ is missing, '[' stands there"),
+        (b"{}", "Instances: is missing"),
+        (b'{"Instances": 3}', "Instances: [ is missing"),
+        (b'{"Instances": [1 2]}', "Instances[1]: , or ] is missing"),
+        (b'{"Instances": [1, ', "Instances[1]: is not JSON"),
+        (b'{"Instances": [NaN]}', "Instances[0]: NaN is not JSON"),
+        (b'{"Instances": [], "Instances": []}', "Instances: occurs twice"),
+        (b'{"Instances": []} x', "more follows"),
+        (b'{"Instances": ["\xff"]}', "is not UTF-8"),
+        (b'{"Instances": [' + b"1" * 5000 + b"]}", "Instances[0]: Exceeds the limit"),
+        (b'{"Instances": [' + b"[" * 200_000, "Instances[0]: is nested too deeply"),
+    ],
+)
+def test_what_is_no_array_of_json_is_refused(tmp_path: Path, content: bytes, problem: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(content)
+    with pytest.raises(FieldError) as caught:
+        list(read_array(path, "Instances"))
+    assert problem in str(caught.value)
+
+
+@given(
+    values=st.lists(JSON), others=st.dictionaries(st.text(), JSON), indent=st.none() | st.just(4)
+)
+def test_arrays_are_read_as_they_were_written(
+    tmp_path_factory: pytest.TempPathFactory, values: Any, others: Any, indent: int | None
+) -> None:
+    path = tmp_path_factory.mktemp("json") / "x.json"
+    content = {**others, "Instances": values, "last": 1}
+    path.write_text(json.dumps(content, indent=indent), encoding="utf-8")
+    chunk = json_stream._CHUNK
+    json_stream._CHUNK = 3
+    try:
+        assert list(read_array(path, "Instances")) == values
+    finally:
+        json_stream._CHUNK = chunk
+
+
+def test_a_value_without_end_is_refused_in_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b'{"Instances": ["' + b"a" * (80 * 2**20))
+    begun = time.process_time()
+    with pytest.raises(FieldError, match="longer than 64 MiB"):
+        list(read_array(path, "Instances"))
+    assert time.process_time() - begun < 30
+
+
+@given(
+    texts=st.lists(
+        st.tuples(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))
+    )
+)
+def test_instances_come_back(tmp_path_factory: pytest.TempPathFactory, texts: Any) -> None:
+    path = tmp_path_factory.mktemp("data") / "x.data.json"
+    instances = [
+        Instance(input_text, output, "test", str(at), {"repo": output}, {})
+        for at, (input_text, output) in enumerate(texts)
+    ]
+    assert write_instances(path, instances) == len(instances)
+    assert list(read_instances(path)) == instances
+
+
+@pytest.mark.parametrize(
+    ("category", "kind"),
+    [
+        ("Detection -> Defect Detection -> Wrong Binary Operator", "Classification -> Binary"),
+        ("Generation", "Generation -> Text-to-Code"),
+    ],
+)
+def test_every_category_of_the_authors_code_has_its_type(category: str, kind: str) -> None:
+    assert str(kind_of_category(category)) == kind

@@ -1,0 +1,340 @@
+"""SELU's sources in the forms of their authors: small files of these shapes, and the real ones."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.datasets.importing import find_reader
+from goldpan.datasets.registry import find_task
+from tests.places import DATA
+from tests.xls import xls
+
+OPINIONS: list[list[str | float]] = [
+    ["thread", "tid", "sent", "ManualLabel", "codes"],
+    [1.0, "1:1", '"It is fast."', "p", "[\"'Performance'\"]"],
+    [1.0, "1:2", '"It is fast, and its pages help."', "p", "[\"'Performance'\", \"'Others'\"]"],
+    [2.0, "2:1", '"It hangs."', "n", "[u\"'Bug'\"]"],
+]
+HEADER = "ProjectID,RequirementText,Class,IsFunctional,IsQuality\n"
+
+
+def rows_of(task: str, *paths: Path) -> list[dict[str, Any]]:
+    shipped = find_task(task)
+    return list(find_reader(shipped)(shipped, paths))
+
+
+def labels(rows: Iterable[dict[str, Any]]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update([row["label"]] if "label" in row else row["labels"])
+    return counts
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("index", ["", "Unnamed: 0"])
+def test_civility_stands_in_the_name_of_the_file(tmp_path: Path, index: str) -> None:
+    civil = written(
+        tmp_path / "lkml_civil.csv",
+        f"{index},email_id,quotation,quotation_code\n0,17,Thank you.,civil\n",
+    )
+    uncivil = written(
+        tmp_path / "gh_uncivil.csv",
+        f"{index},comment_id,quotation,quotation_code\n0,18,What a mess.,uncivil\n",
+    )
+    rows = rows_of("incivility", civil, uncivil)
+    assert [(row["text"], row["label"]) for row in rows] == [
+        ("Thank you.", "civil"),
+        ("What a mess.", "uncivil"),
+    ]
+    assert [row["source"] for row in rows] == ["lkml_civil.csv:1 (17)", "gh_uncivil.csv:1 (18)"]
+    assert len({row["id"] for row in rows}) == 2
+
+
+def test_a_row_of_the_other_class_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "gh_civil.csv", "quotation,quotation_code\nWhat a mess.,uncivil\n")
+    with pytest.raises(DatasetError, match="row 1, is uncivil, and the file's name says civil"):
+        rows_of("incivility", path)
+    with pytest.raises(UsageError, match=r"mails\.csv has not the name of .*lkml_civil\.csv"):
+        rows_of("incivility", written(tmp_path / "mails.csv", "quotation\nx\n"))
+    with pytest.raises(DatasetError, match="has no column 'quotation'"):
+        rows_of("incivility", written(tmp_path / "lkml_civil.csv", "sentence\nx\n"))
+
+
+def test_in_the_kits_own_numbers_0_is_uncivil(tmp_path: Path) -> None:
+    path = written(tmp_path / "incivility.csv", "id,text,label\n1,What a mess.,0\n2,Thanks.,1\n")
+    assert [row["label"] for row in rows_of("incivility", path)] == ["uncivil", "civil"]
+    path = written(tmp_path / "tone_bearing.csv", "id,text,label\n1,See line 2.,0\n2,Wow!,1\n")
+    assert [row["label"] for row in rows_of("tone_bearing", path)] == [
+        "not tone-bearing",
+        "tone-bearing",
+    ]
+
+
+def test_tone_is_what_is_not_technical(tmp_path: Path) -> None:
+    header = ",email_id,ahlaam_preprocessed_text,original_text,email_classification\n"
+    plain = written(tmp_path / "lkml_technical.csv", header + "0,1,See line 2.,x,technical\n")
+    tone = written(tmp_path / "gh_non_technical.csv", header + "0,2,Wow!,x,not_technical\n")
+    assert [(row["text"], row["label"]) for row in rows_of("tone_bearing", plain, tone)] == [
+        ("See line 2.", "not tone-bearing"),
+        ("Wow!", "tone-bearing"),
+    ]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_aspects_come_from_an_old_workbook(tmp_path: Path, packed: bool) -> None:
+    pytest.importorskip("xlrd")
+    path = tmp_path / ("opinions.xls.xz" if packed else "opinions.xls")
+    content = xls(OPINIONS)
+    path.write_bytes(lzma.compress(content) if packed else content)
+    rows = rows_of("review_aspect", path)
+    assert [row["labels"] for row in rows] == [
+        ["Performance"],
+        ["Performance", "Others"],
+        ["Bug"],
+    ]
+    assert rows[0]["text"] == '"It is fast."'
+    assert rows[0]["document"] == "1"
+
+
+def test_a_code_that_is_no_aspect_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("xlrd")
+    path = tmp_path / "opinions.xls"
+    path.write_bytes(xls([*OPINIONS, [3.0, "3:1", "x", "o", "[\"'Speed'\"]"]]))
+    with pytest.raises(DatasetError, match=r"row 4: 'Speed' is not a label of .*giasuddin"):
+        rows_of("review_aspect", path)
+    path.write_bytes(b"\xd0\xcf\x11\xe0 broken")
+    with pytest.raises(DatasetError, match=r"opinions\.xls cannot be read"):
+        rows_of("review_aspect", path)
+
+
+def test_sentiment_has_three_forms(tmp_path: Path) -> None:
+    pytest.importorskip("xlrd")
+    opinions = tmp_path / "opinions.xls"
+    opinions.write_bytes(xls(OPINIONS))
+    github = written(
+        tmp_path / "github_gold.csv", "ID;Polarity;Text\n1;negative;No, never.\n2;neutral;Line 3\n"
+    )
+    stack = written(tmp_path / "StackOverflow.csv", "id,text,oracle\n5,Great.,1\n6,It sorts.,0\n")
+    folds = written(tmp_path / "github.csv", 'id,dataset,text,oracle\n1,f_0,"Bad, bad.",-1\n')
+    rows = rows_of("sentiment", opinions, github, stack, folds)
+    assert [row["label"] for row in rows] == [
+        *("positive", "positive", "negative"),
+        *("negative", "neutral"),
+        *("positive", "neutral"),
+        "negative",
+    ]
+    assert [row["text"] for row in rows[3:5]] == ["No, never.", "Line 3"]
+    assert len({row["id"] for row in rows}) == 8
+    with pytest.raises(DatasetError, match="has no layout that sentiment knows; it has a, b"):
+        rows_of("sentiment", written(tmp_path / "x.csv", "a,b\n1,2\n"))
+    with pytest.raises(DatasetError, match="'3' is not a label of sentiment"):
+        rows_of("sentiment", written(tmp_path / "y.csv", "text,oracle\nx,3\n"))
+
+
+def test_commits_have_numbers_for_classes(tmp_path: Path) -> None:
+    header = ",project,revision_hash,committer_date,message,label\n"
+    path = tmp_path / "all_changes_gt.csv.gz"
+    hashed = "0123456789" * 4
+    lines = [
+        f'{number},struts,{hashed},2016-02-15 12:28:01,"fix {number}\nmore",{number}\n'
+        for number in range(3)
+    ]
+    path.write_bytes(gzip.compress((header + "".join(lines)).encode()))
+    rows = rows_of("commit_intent", path)
+    assert [row["label"] for row in rows] == ["other", "perfective", "corrective"]
+    assert rows[0]["repo"] == "struts"
+    assert rows[0]["text"] == "fix 0\nmore"
+    other = written(tmp_path / "other.csv", header + f"7,struts,{hashed},,message,3\n")
+    with pytest.raises(DatasetError, match="'3' is not a label of commit_intent"):
+        rows_of("commit_intent", other)
+
+
+def test_titles_and_bodies_are_joined_as_the_kit_does(tmp_path: Path) -> None:
+    header = "issuekey,title,description,storypoint\n"
+    path = written(
+        tmp_path / "mesos.csv", header + 'M-1,Crash,At start,3\nM-2,Null,NULL,1\nM-3,"",Only,2\n'
+    )
+    rows = rows_of("story_points", path)
+    assert [row["text"] for row in rows] == ["Crash.\nAt start", "Null", "Only"]
+    for task, columns in {
+        "bug_issue": "title,description,label\nCrash,At start,1\n",
+        "closed_question": "PostId,PostCreationDate,Title,BodyMarkdown,OpenStatus\n"
+        "1,02/15/2012 12:28:01,Crash,At start,open\n",
+        "question_quality": "Id,Title,Body,Tags,CreationDate,Y\n"
+        "1,Crash,At start,x,2016-01-01 00:21:59,HQ\n",
+        "issue_type": ",issue_url,issue_label,issue_created_at,issue_author_association,"
+        "repository_url,issue_title,issue_body\n"
+        "0,https://api.github.com/repos/a/b/issues/1,bug,2020-01-01T00:00:00Z,NONE,"
+        "https://api.github.com/repos/a/b,Crash,At start\n",
+    }.items():
+        (row,) = rows_of(task, written(tmp_path / f"{task}_train.csv", columns))
+        assert row["text"] == "Crash.\nAt start", task
+
+
+def test_requirements_in_the_form_of_promise(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "promise_nfr.csv",
+        "\ufeffnumber;ProjectID;RequirementText;class;NFR\n"
+        "1;1;It beeps, loudly.;F;0\n2;3;Fast.;PE;1\n",
+    )
+    rows = rows_of("requirement_type", path)
+    assert [(row["text"], row["label"], row["repo"]) for row in rows] == [
+        ("It beeps, loudly.", "functional", "project 1"),
+        ("Fast.", "non-functional", "project 3"),
+    ]
+
+
+def test_requirements_are_cut_by_their_class(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "promise-reclass.csv",
+        HEADER + "1,'It shall, at once, beep.',F,1,0\n11,It won't slow down.',PE,1,1\n\n",
+    )
+    rows = rows_of("requirement_type", path)
+    assert [(row["text"], row["label"]) for row in rows] == [
+        ("It shall, at once, beep.", "functional"),
+        ("It won't slow down.", "non-functional"),
+    ]
+    assert [row["repo"] for row in rows] == ["project 1", "project 11"]
+
+
+def test_another_file_is_no_file_of_requirements(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", "a,b\n1,2\n")
+    with pytest.raises(DatasetError, match=r"no layout that requirement_type knows; it has a, b"):
+        rows_of("requirement_type", path)
+    written(path, HEADER + "1,x,F\n")
+    with pytest.raises(DatasetError, match="line 2: the row does not have the 5 fields"):
+        rows_of("requirement_type", path)
+
+
+def test_story_points_come_project_by_project(tmp_path: Path) -> None:
+    header = "issuekey,title,description,storypoint\n"
+    paths = [
+        written(tmp_path / "mesos.csv", header + "M-1,a,b,3\n"),
+        written(tmp_path / "storypoints_usergrid.csv", header + "U-1,c,d,0.5\n"),
+    ]
+    rows = rows_of("story_points", *paths)
+    assert [(row["id"], row["repo"], row["value"]) for row in rows] == [
+        ("story_points:mesos:1", "mesos", 3.0),
+        ("story_points:usergrid:1", "usergrid", 0.5),
+    ]
+    with pytest.raises(UsageError, match="second file with rows such as story_points:mesos:1"):
+        rows_of("story_points", paths[0], paths[0])
+    with pytest.raises(UsageError, match=r"other\.csv has not the name of .*aptanastudio\.csv"):
+        rows_of("story_points", written(tmp_path / "other.csv", header))
+
+
+def test_classes_of_requirements_are_never_guessed(tmp_path: Path) -> None:
+    path = written(tmp_path / "promise-reclass.csv", HEADER + "1,'It logs.',F ,1,0\r\n")
+    assert [row["label"] for row in rows_of("requirement_type", path)] == ["functional"]
+    written(path, HEADER + "1,'It logs.',f,1,0\n")
+    with pytest.raises(
+        DatasetError, match=r"row 1: 'f' is not a label of .*PROMISE NFR is published"
+    ):
+        rows_of("requirement_type", path)
+
+
+@pytest.mark.parametrize("codes", ["Bug Others", "['Bug', Others]", "[\"'Bug and more'\"]"])
+def test_codes_that_cannot_be_read_are_not_dropped(tmp_path: Path, codes: str) -> None:
+    path = written(tmp_path / "opinions.tsv", f"thread\tsent\tcodes\n1\tIt hangs.\t{codes}\n")
+    with pytest.raises(DatasetError, match=r"row 1: .* is not a label of review_aspect"):
+        rows_of("review_aspect", path)
+
+
+def test_blanks_around_a_code_count_for_nothing(tmp_path: Path) -> None:
+    lines = "thread\tsent\tcodes\n1\tIt hangs.\t[' Bug ', u'Others']\n2\tIt is.\t[]\n"
+    rows = rows_of("review_aspect", written(tmp_path / "opinions.tsv", lines))
+    assert [row["labels"] for row in rows] == [["Bug", "Others"], []]
+
+
+def test_a_packed_workbook_is_read(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(
+        ["Documentation Text", "Bloated", "Lazy", "Excessive Structured", "Tangled", "Fragmented"]
+    )
+    book.active.append(["Gets it.", 0, 1, 0, 0, 1])
+    book.save(tmp_path / "smells.xlsx")
+    packed = tmp_path / "smells.xlsx.xz"
+    packed.write_bytes(lzma.compress((tmp_path / "smells.xlsx").read_bytes()))
+    (row,) = rows_of("smell_doc", packed)
+    assert row["labels"] == ["Lazy", "Fragmented"]
+
+
+REAL = {
+    "incivility": ("selu/sources/incivility/*civil.csv.xz", {"uncivil": 1079, "civil": 467}),
+    "tone_bearing": (
+        "selu/sources/incivility/*technical.csv.xz",
+        {"not tone-bearing": 1327, "tone-bearing": 872},
+    ),
+    "review_aspect": (
+        "selu/sources/review_aspect/*.xls.xz",
+        {
+            "Performance": 348,
+            "Usability": 1437,
+            "Security": 163,
+            "Community": 93,
+            "Compatibility": 93,
+            "Portability": 70,
+            "Documentation": 253,
+            "Bug": 189,
+            "Legal": 50,
+            "OnlySentiment": 348,
+            "Others": 1699,
+        },
+    ),
+    "sentiment": (
+        "selu/sources/sentiment/github.csv.xz",
+        {"negative": 2087, "neutral": 3022, "positive": 2013},
+    ),
+    "smell_doc": (
+        "selu/sources/smell_doc/*.xlsx.xz",
+        {
+            "Bloated": 141,
+            "Lazy": 275,
+            "Excessive Structured": 246,
+            "Tangled": 250,
+            "Fragmented": 232,
+        },
+    ),
+    "requirement_type": (
+        "requirements/promise_nfr.csv",
+        {"functional": 255, "non-functional": 370},
+    ),
+}
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("task", REAL)
+def test_the_authors_files_have_the_labels_of_the_paper(task: str) -> None:
+    pattern, expected = REAL[task]
+    paths = sorted(DATA.glob(pattern))
+    if not paths:
+        pytest.skip(f"{DATA / pattern} is missing; set GOLDPAN_REAL_DATA to the real data's folder")
+    pytest.importorskip("xlrd")
+    assert labels(rows_of(task, *paths)) == expected
+
+
+@pytest.mark.real_data
+def test_story_points_of_all_projects() -> None:
+    paths = sorted(DATA.glob("selu/sources/story_points/*.csv.xz"))
+    paths += sorted(DATA.glob("regression/storypoints_*.csv.xz"))
+    if len(paths) < 16:
+        pytest.skip(f"{DATA} lacks projects; set GOLDPAN_REAL_DATA to the real data's folder")
+    rows = rows_of("story_points", *paths)
+    counts = find_task("story_points").counts
+    assert len(rows) == counts["total"] == 23_313
+    repos = Counter(row["repo"] for row in rows)
+    assert repos == {name[5:]: count for name, count in counts.items() if name[:5] == "repo:"}
+    assert not any(row["text"].endswith(".\nNULL") for row in rows)
