@@ -75,17 +75,16 @@ class SparseRows:
     def matrix(self, names: tuple[str, ...]) -> Any:
         """Return rows x the features of those names; those that the file lacks are 0."""
         columns = {name: at for at, name in enumerate(names)}
-        places = [columns.get(name) for name in self.names[:-1]] + [None]
+        places = [*map(columns.get, self.names[:-1]), None]
         cells = [
-            (value, number, column)
+            (number, column, value)
             for number, row in enumerate(self.rows)
             for at, value in row
             if (column := places[at]) is not None
         ]
-        values, down, across = zip(*cells, strict=True) if cells else ((), (), ())
-        return load("scipy.sparse").csr_matrix(
-            (values, (down, across)), shape=(len(self.rows), len(names))
-        )
+        down, across, values = zip(*cells, strict=True) if cells else ((), (), ())
+        shape = len(self.rows), len(names)
+        return load("scipy.sparse").csr_matrix((values, (down, across)), shape=shape)
 
 
 @runs_models

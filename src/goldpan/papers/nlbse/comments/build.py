@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -21,7 +21,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.corrections import corrected_batches, corrected_family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs, Written
-from goldpan.datasets.provenance import Provenance, Source
+from goldpan.datasets.provenance import Provenance, Source, digest
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import plain_task
@@ -37,7 +37,8 @@ from goldpan.papers.nlbse.comments.reading import (
 )
 from goldpan.papers.nlbse.comments.rows import (
     CODE_COMMENTS,
-    Labels,
+    Label,
+    decisions_path,
     read_labels,
     rows_of,
     task_language,
@@ -172,8 +173,9 @@ def build_code_comments(
         reading = replace(reading, languages=frozenset({task_language(task)}))
     family = task_family(task) if task else CODE_COMMENTS
     corrections = read_corrections(workspace, annotations.corrections, task) if task else None
-    required = read_labels(workspace, annotations.required) if annotations.required else None
-    labels = read_labels(workspace, (*annotations.required, *annotations.projects))
+    required = read_labels(workspace, annotations.required)
+    projects = (*annotations.required, *annotations.projects)
+    labels = read_labels(workspace, projects)
     tally = Tally()
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -181,13 +183,13 @@ def build_code_comments(
         for row in _rows(workspace, commits, reading, labels, tally, reporter):
             if row["decided"]:
                 ids.add(row["id"])
-            if required and row["id"] not in required.by_id:
+            if annotations.required and row["id"] not in required:
                 tally.left_out[UNDECIDED] += 1
                 continue
             tally.labelled += row["decided"] is not None
             tally.languages[row["language"]] += 1
             yield task_row(task, row) if task else row
-        if missing := len(labels.by_id.keys() - ids):
+        if missing := len(labels.keys() - ids):
             tally.left_out[GONE] = missing
 
     provenance = Provenance(
@@ -202,7 +204,10 @@ def build_code_comments(
             "kinds": sorted(reading.kinds),
             "timeout": reading.timeout,
             "required": list(annotations.required),
-            "annotations": dict(labels.inputs),
+            "annotations": {
+                f"annotations/{name}/decisions.parquet": digest(decisions_path(workspace, name))
+                for name in projects
+            },
         },
         versions={package: version(package) for package in _packages()},
         counts=tally.left_out,
@@ -237,7 +242,7 @@ def _rows(
     workspace: Workspace,
     commits: Sequence[Commit],
     reading: Reading,
-    labels: Labels,
+    labels: Mapping[str, Label],
     tally: Tally,
     reporter: Reporter,
 ) -> Iterator[dict[str, Any]]:

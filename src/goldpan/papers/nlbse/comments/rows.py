@@ -17,7 +17,6 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.family import GROUP, Column, Family
-from goldpan.datasets.provenance import digest
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.git.commits import Commit
@@ -136,38 +135,27 @@ class Label:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """What people decided, by the id of the row."""
-
-    by_id: Mapping[str, Label]
-    inputs: Mapping[str, str]
-    """The SHA-256 of what was read, by name."""
-
-
-def read_labels(workspace: Workspace, projects: Sequence[str]) -> Labels:
-    """Return what people decided in annotation projects on code comments.
+def read_labels(workspace: Workspace, projects: Sequence[str]) -> dict[str, Label]:
+    """Return what people decided in annotation projects on code comments, by the id of the row.
 
     Raises `UsageError` for a project that asks something else, or where two projects decided
     differently about a sentence, and `WorkspaceError` before the first `goldpan annotate pull`.
     """
     labels: dict[str, Label] = {}
     origin: dict[str, str] = {}
-    inputs = {}
     for name in dict.fromkeys(projects):
-        path = _decisions_path(workspace, name)
-        inputs[f"annotations/{name}/{path.name}"] = digest(path)
-        for subject, label in _decided(path, name):
+        for subject, label in _decided(decisions_path(workspace, name), name):
             if labels.setdefault(subject, label).labels != label.labels:
                 raise UsageError(
                     f"{origin[subject]} and {name} decided differently about {subject}",
                     "Give one of these projects",
                 )
             origin.setdefault(subject, name)
-    return Labels(labels, inputs)
+    return labels
 
 
-def _decisions_path(workspace: Workspace, name: str) -> Path:
+def decisions_path(workspace: Workspace, name: str) -> Path:
+    """Return the file of a project's decisions; raises as `read_labels` does."""
     project = open_project(workspace, name)
     if find_form(project.facts.form).decides != _FIELD:
         raise UsageError(
@@ -199,7 +187,7 @@ def _decided(path: Path, name: str) -> list[tuple[str, Label]]:
 
 
 def rows_of(
-    commit: Commit, file: TreeFile, contents: FileRead, labels: Labels
+    commit: Commit, file: TreeFile, contents: FileRead, labels: Mapping[str, Label]
 ) -> Iterator[dict[str, Any]]:
     """Yield the sentences of a file, with what people decided about them.
 
@@ -214,7 +202,7 @@ def rows_of(
             start, end = sentence.span.start, sentence.span.end
             location = f"{file.path}@{file.id[:_SHORT]}:{start}-{end}"
             id = f"{CODE_COMMENTS.name}:{commit.repo}:{location}"
-            label = labels.by_id.get(id)
+            label = labels.get(id)
             yield {
                 "id": id,
                 "repo": commit.repo,
