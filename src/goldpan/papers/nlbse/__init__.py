@@ -11,9 +11,29 @@ _COMPUTATIONS = {
     "comment-forests": "comment_competition:forests",
     "issue-competition": "issue_competition:compute",
 }
+_CATEGORIES = {
+    "java": ("deprecation", "expand", "ownership", "pointer", "rational", "summary", "usage"),
+    "pharo": (
+        "class_references",
+        "collaborators",
+        "example",
+        "intent",
+        "key_implementation",
+        "key_messages",
+        "responsibilities",
+    ),
+    "python": ("development_notes", "expand", "parameters", "summary", "usage"),
+}
+"""Of code comments, by language."""
+_COMMENT_TASKS = [
+    f"nlbse23_{language}_{category}"
+    for language, categories in _CATEGORIES.items()
+    for category in categories
+]
 
 register(
     Files("task", _HERE / "tasks"),
+    *(Part("task", name, f"goldpan.papers.nlbse.comment_tasks:{name}") for name in _COMMENT_TASKS),
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),
     *(
