@@ -259,7 +259,8 @@ class Notes:
     def _stands_alone(self, span: Span) -> bool:
         """Tell a comment before which nothing stands on its line."""
         before = self._data[max(0, span.start - _MOST_SPACE) : span.start]
-        return not re.split(rb"[\r\n]", before)[-1].strip()
+        line = before[max(before.rfind(b"\n"), before.rfind(b"\r")) + 1 :]
+        return not line.strip()
 
     def _without_space(self, span: Span) -> Span:
         """Return a comment without the white space after it that some grammars count to it."""
