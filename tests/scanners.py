@@ -38,10 +38,8 @@ from goldpan.git.unified import parse_diff
 from goldpan.llm.truncate import without_logs
 from goldpan.miners.gharchive.lines import pieces_of
 from goldpan.miners.replies import Reply, Verdict, links_of
-from goldpan.papers.nlbse.comments.marks import unmarked
-from goldpan.papers.nlbse.comments.notes import Notes
-from goldpan.papers.nlbse.comments.smalltalk import read_tonel
-from goldpan.papers.nlbse.comments.text import Span
+from goldpan.papers.nlbse.comments.comment import Span, read_tonel, unmarked
+from goldpan.papers.nlbse.comments.declarations import Notes, Rules
 from goldpan.text.credentials import find_secrets
 from goldpan.text.excerpts import excerpt
 from goldpan.text.keywords import find_closing_keywords, may_close
@@ -169,7 +167,7 @@ def documented(text: str) -> None:
     """Look for the comment of each of many declarations, as extraction does."""
     data = utf8(text)
     lines = [Span(at, at + 4) for at in range(0, len(data) - 8, 8)]
-    notes = Notes(data, lines, (), "//", adjacent=False)
+    notes = Notes(data, lines, (), Rules("", "//"))
     for span in lines:
         notes.before(span.end + 1)
 
