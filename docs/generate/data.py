@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from docs.generate.markdown import page, table
-from goldpan.papers.crosscodebench.family import CROSSCODE
 from goldpan.builders.recipes import RECIPES
 from goldpan.core import schemas
 from goldpan.core.schemas import Table
 from goldpan.datasets.family import Family
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
+from goldpan.papers.crosscodebench.prompts import CROSSCODE
 from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
 
 _TABLES = """\

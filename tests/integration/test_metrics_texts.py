@@ -15,7 +15,7 @@ from goldpan.evaluation.metrics.paths import extract_path, mentions_path
 from goldpan.evaluation.metrics.rouge import rouge_1, rouge_l, rouge_tokens
 from goldpan.evaluation.metrics.similarity import MOST_CHARACTERS, edit_similarity
 from goldpan.evaluation.score import score
-from goldpan.papers.crosscodebench.percentages import Percentages, percentages
+from goldpan.papers.crosscodebench.shortcuts import Percentages, percentages
 from tests.drawing import examples
 from tests.scoring import make_predictions, make_task
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.predictions import predictions_schema
-from goldpan.papers.crosscodebench.budget import find_counter
+from goldpan.papers.crosscodebench.importing import task_toml
+from goldpan.papers.crosscodebench.prompts import find_counter
 from goldpan.papers.crosscodebench.shortcuts import find_shortcut
 from tests.console import run, sentence
 from tests.crosscode_tasks import sample_rows, write_public, write_rows
@@ -146,9 +146,8 @@ def test_numbers_stay(workspace: Workspace, tmp_path: Path) -> None:
     own = workspace.root / "tasks"
     own.mkdir()
     shipped = find_task("issue_type")
-    source = files("goldpan.datasets") / "tasks" / "issue_type.toml"
     for name in ("zebra", "apple"):
-        (own / f"{name}.toml").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+        (own / f"{name}.toml").write_text(task_toml(shipped), encoding="utf-8")
         task = find_task(name, own)
         assert task.labels == shipped.labels
         write_rows(workspace, task, {"train": sample_rows(task)})

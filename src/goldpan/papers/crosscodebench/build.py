@@ -4,39 +4,48 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan import __version__
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
-from goldpan.datasets.manifest import Extras
+from goldpan.datasets.manifest import CardInputs, Extras, TaskLine
 from goldpan.datasets.prompt_methods import Side
+from goldpan.datasets.provenance import Provenance, digest, shard_paths
 from goldpan.datasets.splits import SplitPlan
-from goldpan.papers.crosscodebench.described import (
-    Sides,
-    describe_card,
-    describe_provenance,
-    describe_split,
-)
-from goldpan.papers.crosscodebench.directory import stored_provenance
-from goldpan.papers.crosscodebench.family import CROSSCODE
-from goldpan.papers.crosscodebench.leaks import leaking_places
-from goldpan.papers.crosscodebench.meta import DATA, META, Meta, meta_json
-from goldpan.papers.crosscodebench.prompt_table import CrossSettings, prompt_rows
-from goldpan.papers.crosscodebench.read_meta import list_metas, read_meta
+from goldpan.filters.duplicates.leaks import find_leaks_of_batches
+from goldpan.papers.crosscodebench.drawing import TaskCount, TaskFiles, spool_side
+from goldpan.papers.crosscodebench.export import stored_provenance
+from goldpan.papers.crosscodebench.meta import DATA, META, Meta, list_metas, meta_json, read_meta
+from goldpan.papers.crosscodebench.prompts import CROSSCODE, SHARDS, CrossSettings, prompt_rows
 from goldpan.papers.crosscodebench.splits import Assigned
-from goldpan.papers.crosscodebench.spool import TaskCount, TaskFiles, spool_side
 
 FAMILY = CROSSCODE.name
 """The family of a built split, in its provenance."""
-TASKS = "tasks"
+_TASKS = "tasks"
 """The folder of the tasks' meta information."""
+_BATCH = 256
+_EXPLAINED = {
+    "leaking_exact": "training instances whose input stands in the evaluation",
+    "leaking_near": "training instances whose input has a near duplicate in the evaluation",
+    "examples_cut": "prompts that lack examples, for their length",
+    "inputs_cut": "prompts that lack the end of the input, for their length",
+}
+_APART = (
+    "Training and evaluation have other tasks, of other datasets. Training instances whose input "
+    "stands in the evaluation, exactly or nearly, were left out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +56,7 @@ class CrossCodeResult(Result):
     assigned: Assigned
     train: tuple[TaskCount, ...]
     evaluation: tuple[TaskCount, ...]
-    leaks: dict[str, int]
+    leaks: Mapping[str, int]
     """Training instances that stand in the evaluation, by relation: exact, near."""
     examples_cut: int
     """Prompts that show fewer examples than the method wants, to keep to their length."""
@@ -63,7 +72,7 @@ class CrossCodeResult(Result):
             "train": [asdict(task_count) for task_count in self.train],
             "evaluation": [asdict(task_count) for task_count in self.evaluation],
             "left_out": [asdict(left_out) for left_out in self.assigned.left_out],
-            "leaking": self.leaks,
+            "leaking": dict(self.leaks),
             "examples_cut": self.examples_cut,
             "inputs_cut": self.inputs_cut,
             "seconds": round(self.seconds, 3),
@@ -74,12 +83,10 @@ class CrossCodeResult(Result):
         cells = []
         for side, counts in (("train", self.train), ("evaluation", self.evaluation)):
             prompts = sum(count.drawn - count.leaking for count in counts)
-            available = sum(count.available for count in counts)
-            cells.append((side, len(counts), prompts, available))
-        training, evaluating = (prompts for _, _, prompts, _ in cells)
+            cells.append((side, len(counts), prompts, sum(count.available for count in counts)))
         yield Title(
             self.assigned.name,
-            f": {training:,} prompts to train on, {evaluating:,} to evaluate on"
+            f": {cells[0][2]:,} prompts to train on, {cells[1][2]:,} to evaluate on"
             f" in {self.seconds:.1f} s",
         )
         yield Table(("side", "tasks", "prompts", "instances available"), cells)
@@ -120,6 +127,26 @@ def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
     return sorted(read_files, key=lambda task: task.meta.stem)
 
 
+def read_tasks(directory: Path) -> dict[str, Meta]:
+    """Return the tasks of a built split by name."""
+    metas = [read_meta(path) for path in list_metas(directory / _TASKS)]
+    return {meta.name: meta for meta in metas}
+
+
+def side_rows(directory: Path, side: Side, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the prompts of a side of a built split; memory follows a batch.
+
+    Raises `DatasetError` where a file is damaged.
+    """
+    for path in shard_paths(directory, SHARDS[side]):
+        try:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                for batch in file.iter_batches(batch_size=_BATCH, columns=list(columns)):
+                    yield from batch.to_pylist()
+        except (OSError, pa.ArrowException) as error:
+            raise DatasetError(f"{path} cannot be read ({error})", "Build it again") from None
+
+
 def build_split(
     workspace: Workspace,
     tasks: Sequence[TaskFiles],
@@ -131,8 +158,9 @@ def build_split(
     """Write the prompts of a split to a directory, in place of an earlier one there.
 
     Up to 10,000 instances of a training task and 500 of an evaluation task are drawn; training
-    instances whose input stands in the evaluation, exactly or nearly, are dropped. Raises
-    `DatasetError` where one side has no task, or the directory holds something else.
+    instances whose input stands in the evaluation, exactly or nearly, are dropped, as the paper
+    does (section VI). Raises `DatasetError` where one side has no task, or the directory holds
+    something else.
     """
     started = time.monotonic()
     if assigned.empty:
@@ -143,33 +171,32 @@ def build_split(
         )
     stored_provenance(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}
-    tasks_of: dict[Side, list[TaskFiles]] = {
-        "train": [by_stem[meta.stem] for meta in assigned.train],
-        "evaluation": [by_stem[meta.stem] for meta in assigned.evaluation],
-    }
+    train_tasks = [by_stem[meta.stem] for meta in assigned.train]
+    evaluation_tasks = [by_stem[meta.stem] for meta in assigned.evaluation]
     with workspace.scratch() as scratch, reporter.task(assigned.name, 4) as progress:
         evaluation = spool_side(
-            scratch / "evaluation", tasks_of["evaluation"], settings.evaluation_cap, settings.seed
+            scratch / "evaluation", evaluation_tasks, settings.evaluation_cap, settings.seed
         )
         progress.advance()
-        train = spool_side(scratch / "train", tasks_of["train"], settings.train_cap, settings.seed)
+        train = spool_side(scratch / "train", train_tasks, settings.train_cap, settings.seed)
         progress.advance()
-        leaks: Counter[str] = Counter()
-        dropped = leaking_places(
-            train.inputs(), evaluation.inputs, settings.duplicates, leaks, scratch=scratch
+        found = find_leaks_of_batches(
+            evaluation.inputs(), train.inputs(), settings.duplicates, scratch=scratch
         )
+        dropped = {leak.query for leak in found}
+        relations = Counter[str](leak.relation for leak in found)
+        leaks = {relation: relations[relation] for relation in ("exact", "near")}
         progress.advance()
-        sides = Sides(
+        sides = _Sides(
             assigned,
-            tasks_of,
+            {"train": train_tasks, "evaluation": evaluation_tasks},
             {"train": train.counts_without(dropped), "evaluation": evaluation.counts},
         )
-        counts = Counter(
-            leaking_exact=leaks["exact"], leaking_near=leaks["near"], examples_cut=0, inputs_cut=0
-        )
+        counts = Counter({f"leaking_{relation}": count for relation, count in leaks.items()})
+        counts.update(examples_cut=0, inputs_cut=0)
         rows = chain(
-            prompt_rows("train", tasks_of["train"], train, dropped, settings, counts),
-            prompt_rows("evaluation", tasks_of["evaluation"], evaluation, (), settings, counts),
+            prompt_rows("train", train_tasks, train, dropped, settings, counts),
+            prompt_rows("evaluation", evaluation_tasks, evaluation, (), settings, counts),
         )
         write_dataset(
             workspace,
@@ -177,11 +204,11 @@ def build_split(
             CROSSCODE,
             CROSSCODE.batches(rows),
             SplitPlan("given", seed=settings.seed),
-            describe_provenance(sides, settings, counts),
-            describe_card(sides, settings),
+            _provenance(sides, settings, counts),
+            _card(sides, settings),
             extras=Extras(
-                {f"{TASKS}/{meta.stem}{META}": meta_json(meta) for meta in sides.metas},
-                describe_split(sides),
+                {f"{_TASKS}/{meta.stem}{META}": meta_json(meta) for meta in sides.metas},
+                _about_split(sides),
                 (*train.quoted, *evaluation.quoted),
             ),
         )
@@ -191,14 +218,108 @@ def build_split(
         assigned,
         sides.counts["train"],
         sides.counts["evaluation"],
-        {relation: leaks[relation] for relation in ("exact", "near")},
+        leaks,
         counts["examples_cut"],
         counts["inputs_cut"],
         time.monotonic() - started,
     )
 
 
-def read_tasks(directory: Path) -> dict[str, Meta]:
-    """Return the tasks of a built split by name."""
-    metas = [read_meta(path) for path in list_metas(directory / TASKS)]
-    return {meta.name: meta for meta in metas}
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """The tasks of both sides of a split, and what became of their instances."""
+
+    assigned: Assigned
+    tasks: Mapping[Side, Sequence[TaskFiles]]
+    counts: Mapping[Side, tuple[TaskCount, ...]]
+
+    @property
+    def metas(self) -> tuple[Meta, ...]:
+        """The tasks, those for training first."""
+        return (*self.assigned.train, *self.assigned.evaluation)
+
+
+def _provenance(sides: _Sides, settings: CrossSettings, counts: Mapping[str, int]) -> Provenance:
+    """Return where the prompts come from; `counts` fills while they are made."""
+    budget = settings.budget
+    return Provenance(
+        settings={
+            "method": settings.method.name,
+            "seed": settings.seed,
+            "budget": {"most": budget.most, "unit": budget.unit} if budget else None,
+            "train_cap": settings.train_cap,
+            "evaluation_cap": settings.evaluation_cap,
+            "duplicates": asdict(settings.duplicates),
+            "layout": settings.layout,
+            "tasks": [_described_task(meta) for meta in sides.metas],
+        },
+        versions={"rensa": version("rensa")},
+        counts=counts,
+    )
+
+
+def _described_task(meta: Meta) -> dict[str, Any]:
+    source = {"title": meta.work, "url": meta.url, "license": meta.license}
+    access = {"access": meta.task.source.access} if meta.task else {}
+    return {"name": meta.name, "source": {**source, **access}}
+
+
+def _about_split(sides: _Sides) -> dict[str, Any]:
+    """Return what the provenance says of the split itself."""
+    assigned = sides.assigned
+    return {
+        "split": {"name": assigned.name, **asdict(assigned.split)},
+        **{side: [asdict(count) for count in counts] for side, counts in sides.counts.items()},
+        "left_out": [asdict(left_out) for left_out in assigned.left_out],
+        "inputs": {
+            path.name: digest(path)
+            for tasks in sides.tasks.values()
+            for task in tasks
+            for path in (task.data, task.data.with_name(f"{task.meta.stem}{META}"))
+        },
+    }
+
+
+def _card(sides: _Sides, settings: CrossSettings) -> CardInputs:
+    """Return what people are told of the prompts."""
+    name, method = sides.assigned.name, settings.method.name
+    return CardInputs(
+        title=f"{name} of CrossCodeBench, {method}",
+        summary=(
+            f"The split {name} evaluates on {sides.assigned.split.evaluate}. The prompts are made "
+            f"by the method {method}, seed {settings.seed}."
+        ),
+        subjects="count",
+        explained=_EXPLAINED,
+        tasks=tuple(_task_lines(sides)),
+        citations=tuple(dict.fromkeys(meta.bibtex for meta in sides.metas)),
+        near_duplicates=_APART,
+        made=(
+            f"Goldpan {__version__} drew up to {settings.train_cap:,} instances of each training "
+            f"task and {settings.evaluation_cap:,} of each evaluation task, by hash, and made a "
+            "prompt of each. The folder tasks has descriptions, definitions and examples of all "
+            "tasks."
+        ),
+    )
+
+
+def _task_lines(sides: _Sides) -> Iterator[TaskLine]:
+    for side, tasks in sides.tasks.items():
+        for task, count in zip(tasks, sides.counts[side], strict=True):
+            yield TaskLine(
+                task.meta.name,
+                SHARDS[side],
+                str(task.meta.kind),
+                task.meta.work,
+                _license(task.meta),
+                count.available,
+                count.drawn,
+                count.drawn - count.leaking,
+            )
+
+
+def _license(meta: Meta) -> str:
+    """Return the license of a task's source; what Goldpan builds has that of each repository."""
+    if meta.task is not None and meta.task.source.access == "built":
+        return "of each repository"
+    return meta.license or "not known"

@@ -9,7 +9,7 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.wording import Wording, WordingError, output_text, wording_of
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.runs import Run
-from goldpan.papers.crosscodebench.percentages import Percentages, percentages
+from goldpan.papers.crosscodebench.shortcuts import Percentages, percentages
 from goldpan.report.comparison.materials import Material, Row
 from goldpan.report.document import Cell, Content, Section, Table, Text
 
