@@ -16,7 +16,7 @@ import goldpan
 from docs.generate.markdown import attribute_docs, page, prose, table
 from goldpan import plugins
 from goldpan.core.result import Result
-from goldpan.operations.command import every_group
+from goldpan.operations.group import every_group
 
 _INTRODUCTION = """\
 All public names of `goldpan` and `goldpan.plugins`. [Goldpan from Python](../python.md) shows them

@@ -9,12 +9,12 @@ import pytest
 
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import names_of
 from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import function_of
 from goldpan.papers.nlbse.issues.build import LEAVE_ONE_OUT
 from goldpan.plan.check import check_plan
-from goldpan.plan.datasets import OF_TASKS, STAGE_OF
 from goldpan.plan.file import load_plan
 from tests.console import run, sentence
 from tests.demo_workspace import attempt, make_demo
@@ -118,7 +118,7 @@ def test_a_plan_with_an_unknown_family_is_told_all(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"did you mean issue-type\?") as caught:
         check_plan(load_plan(path))
     assert [
-        name for name in (*RECIPES, *STAGE_OF, OF_TASKS) if name not in caught.value.remedy
+        name for name in (*RECIPES, *names_of("builder")) if name not in caught.value.remedy
     ] == []
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from functools import cached_property
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,28 +61,17 @@ def test_every_command_is_in_the_tables() -> None:
 
 
 @pytest.mark.parametrize("name", operations())
-def test_a_command_is_the_method_of_its_words(name: str) -> None:
-    function = function_of(name)
-    found: object = {"Workspace": goldpan.Workspace, "Dataset": goldpan.Dataset}.get(
-        python_name(name).partition(".")[0], goldpan
-    )
-    for word in python_name(name).split(".")[1:]:
+def test_a_command_is_the_method_of_its_words(tmp_path: Path, name: str) -> None:
+    first, *words = python_name(name).split(".")
+    places = {"Workspace": goldpan.Workspace(tmp_path), "Dataset": goldpan.Dataset}
+    found: Any = places.get(first, goldpan)
+    for word in words:
         found = getattr(found, word)
-        if isinstance(found, cached_property):
-            found = inspect.get_annotations(found.func)["return"]
-            found = found_group(str(found))
-    if isinstance(found, type) and issubclass(found, Group):
+    if isinstance(found, Group):
         found = found.__call__
-    assert found is function
-
-
-def found_group(name: str) -> type[Group]:
-    (group,) = (kind for kind in every_group(Group) if kind.__name__ == name)
-    return group
-
-
-def every_group(kind: type[Group]) -> list[type[Group]]:
-    return [kind, *(below for direct in kind.__subclasses__() for below in every_group(direct))]
+    if isinstance(found, partial):
+        found = found.func
+    assert getattr(found, "__func__", found) is function_of(name)
 
 
 @pytest.mark.parametrize("name", operations())

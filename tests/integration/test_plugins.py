@@ -282,7 +282,7 @@ def test_an_installed_package_brings_plugins(root: Path, tmp_path: Path) -> None
     (output,) = json.loads(anew(*command, path=path).stdout)
     assert list(output["by_signal"]) == ["keyword"]
     lineage = json.loads((root / "tables" / REPO / "pair.only-keywords.json").read_text())
-    assert list(lineage["plugins"]) == ["nuggets.rules"]
+    assert list(lineage["plugins"]) == ["nuggets.rules 1.0"]
     write(site / "nuggets" / "rules.py", "1 / 0\n")
     people = [word for word in command if word != "--json"]
     assert (

@@ -85,7 +85,7 @@ def test_a_row_has_the_reply_that_the_review_names(tmp_path: Path) -> None:
     assert pq.read_table(data / "data")["issue"].to_pylist() == [1]
     lab = Workspace(tmp_path / "place")
     command(tmp_path, "build", "qa", "--answer", "first")
-    form = FORMS["question-answer"]
+    form = FORMS.find("question-answer")
     suggest = find_suggestions(lab, form, data, "own")
     suggested = {task.issue: suggest(task) is not None for task in read_tasks(data, form)}
     assert suggested == {1: True, 2: False, 3: False}, "of issue 2 another reply was judged"

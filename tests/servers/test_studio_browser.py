@@ -30,7 +30,7 @@ EVERY_FORM = [
     name
     if name in ("fix-pair", "question-answer")
     else pytest.param(name, marks=pytest.mark.nightly)
-    for name in FORMS
+    for name in FORMS.names()
 ]
 CHECKED = (
     "[...document.querySelectorAll('.gp-answer input:checked')]"

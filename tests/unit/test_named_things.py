@@ -62,9 +62,9 @@ def test_what_a_plugin_may_bring_is_told_apart() -> None:
     with pytest.raises(UnknownNameError):
         find_rules("mine")
     with pytest.raises(UsageError) as error:
-        find_protocol("mine")
+        COLOURS.find("mine")
     assert not isinstance(error.value, UnknownNameError)
 
 
 def test_files_are_named_without_their_ending() -> None:
-    assert files_in(ROOT / "src" / "goldpan" / "filters" / "profiles").keys() == {*PROFILES.names()}
+    assert files_in(ROOT / "src" / "goldpan" / "filters" / "profiles").keys() < {*PROFILES.names()}

@@ -89,6 +89,8 @@ class Builder:
     """``module:function`` from the options to what else tells its builds apart, as plain data."""
     fetches: bool = False
     """Whether it asks GitHub for what is missing, so that no machine of a cluster runs it."""
+    own_task: bool = False
+    """Whether its options name the task that has its rows."""
     unscored: str = ""
     """Why no task has its rows, as a remedy; empty where one has."""
 

@@ -43,9 +43,9 @@ class Registry(Generic[T]):
         return dict(sorted(items, key=self.order) if self.order else items)
 
     def names(self) -> list[str]:
-        """Return all names; what only plugins' places are known of is not imported."""
+        """Return all names in order; parts of plugins are imported only to sort by them."""
         others = self.load()
-        return [*others, *self._names(others)]
+        return list(self.entries()) if self.order else [*others, *self._names(others)]
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.entries().values())
@@ -74,7 +74,11 @@ class Registry(Generic[T]):
     def unknown(self, name: object, known: Iterable[str], where: str = "") -> UsageError:
         """Return the error for a name that is none of those known."""
         error = unknown_name(self.noun, name, known, self.remedy, where)
-        return UnknownNameError(error.problem, error.remedy) if self.kind else error
+        if self.kind is None:
+            return error
+        if removed := plugins.removed(self.kind, str(name)):
+            return removed
+        return UnknownNameError(error.problem, error.remedy)
 
 
 def files_in(folder: Traversable, ending: str = ".toml") -> dict[str, Traversable]:

@@ -41,7 +41,7 @@ class Dataset(Result):
         self,
         path: str | Path,
         *,
-        built: Result | None = None,
+        built: Any = None,
         workspace: Workspace | None = None,
     ) -> None:
         """Open the dataset in a directory; raises `DatasetError` where it holds none."""
@@ -97,8 +97,8 @@ class Dataset(Result):
     def plain(self) -> dict[str, Any]:
         """Return what was built, or else what there is, as plain data."""
         if self.built is not None:
-            built: dict[str, Any] = self.built.plain()
-            return built
+            plain: dict[str, Any] = self.built.plain()
+            return plain
         return {
             "directory": str(self.path),
             "family": self.family,

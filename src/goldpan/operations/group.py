@@ -50,11 +50,12 @@ def owner_of(operation: Operation, lab: Workspace) -> object:
     """
     if operation.owner in ("Workspace", "Dataset"):
         return lab
-    (kind,) = (kind for kind in _every_group() if kind.__name__ == operation.owner)
+    (kind,) = (kind for kind in every_group() if kind.__name__ == operation.owner)
     return kind(lab)
 
 
-def _every_group(kind: type[Group] = Group) -> Iterator[type[Group]]:
+def every_group(kind: type[Group] = Group) -> Iterator[type[Group]]:
+    """Yield the groups of operations that are loaded."""
     yield kind
     for below in kind.__subclasses__():
-        yield from _every_group(below)
+        yield from every_group(below)

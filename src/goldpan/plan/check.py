@@ -102,8 +102,9 @@ def _check_rows(file: PlanFile, key: str, evaluation: StageSection, own: Path | 
     names = evaluation.get("dataset")
     known = load_tasks(own) if names else {}
     for dataset in filter(None, map(file.dataset, names)):
-        if not tasks_of_family(dataset.family, known):
-            builder = find_builder(dataset.family)
+        builder = find_builder(dataset.family)
+        has_own = builder is not None and builder.own_task
+        if not has_own and not tasks_of_family(dataset.family, known):
             raise UsageError(
                 f"{file.path}: {key}: no task has the rows of {dataset.name}, of the family "
                 f"{dataset.family}",

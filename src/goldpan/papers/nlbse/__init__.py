@@ -47,6 +47,7 @@ register(
         },
         fixed={"source": "mined"},  # a plan mines repositories, not GH Archive
         settings="goldpan.papers.nlbse.issues.profile:profile_settings",
+        own_task=True,
     ),
     Builder(
         "code-comments",

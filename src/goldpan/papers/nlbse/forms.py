@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from goldpan.annotation.studio import rows
 from goldpan.annotation.studio.forms import Form
+from goldpan.annotation.studio.rows import SENTENCE, SENTENCE_TEXT
 
 _FOLDER = Path(__file__).parent / "form_files"
 
 
 def _form(language: str) -> Form:
     name = f"code-comment-{language}"
-    readings = (rows.SENTENCE, rows.SENTENCE_TEXT)
+    readings = (SENTENCE, SENTENCE_TEXT)
     return Form(name, readings, "categories", language=language, file=_FOLDER / f"{name}.xml")
 
 

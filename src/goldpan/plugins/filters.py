@@ -1,0 +1,5 @@
+"""What plugins may use of `goldpan.filters`; the stub beside this file lists it."""
+
+from goldpan.core.lazy import lazily
+
+__getattr__ = lazily(globals())

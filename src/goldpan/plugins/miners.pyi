@@ -1,0 +1,1 @@
+from goldpan.miners.gharchive.store import ArchiveStore as ArchiveStore

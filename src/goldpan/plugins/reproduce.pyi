@@ -1,0 +1,31 @@
+from goldpan.reproduce.cells import Outcome as Outcome
+from goldpan.reproduce.cells import State as State
+from goldpan.reproduce.context import Context as Context
+from goldpan.reproduce.context import runs_models as runs_models
+from goldpan.reproduce.data import (
+    FoundFile as FoundFile,
+)
+from goldpan.reproduce.data import (
+    MissingFileError as MissingFileError,
+)
+from goldpan.reproduce.data import (
+    other_content as other_content,
+)
+from goldpan.reproduce.data import (
+    read_text as read_text,
+)
+from goldpan.reproduce.models import find_models as find_models
+from goldpan.reproduce.prepare import prepared as prepared
+from goldpan.reproduce.recipe import (
+    ModelRecipe as ModelRecipe,
+)
+from goldpan.reproduce.recipe import (
+    TableRecipe as TableRecipe,
+)
+from goldpan.reproduce.recipe import (
+    Value as Value,
+)
+from goldpan.reproduce.recipe_runs import model_of as model_of
+from goldpan.reproduce.recipe_runs import run_of as run_of
+from goldpan.reproduce.scores import parsed as parsed
+from goldpan.reproduce.workspaces import workspaces as workspaces
