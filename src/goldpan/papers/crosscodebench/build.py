@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
-from goldpan.datasets.manifest import CardInputs, Extras, TaskLine
+from goldpan.datasets.manifest import CardInputs, Extras, Origin, TaskLine
 from goldpan.datasets.prompt_methods import Side
 from goldpan.datasets.provenance import Provenance, digest, shard_paths
 from goldpan.datasets.splits import SplitPlan
@@ -171,54 +171,49 @@ def build_split(
         )
     stored_provenance(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}
-    train_tasks = [by_stem[meta.stem] for meta in assigned.train]
-    evaluation_tasks = [by_stem[meta.stem] for meta in assigned.evaluation]
+    trained_on = [by_stem[meta.stem] for meta in assigned.train]
+    evaluated_on = [by_stem[meta.stem] for meta in assigned.evaluation]
     with workspace.scratch() as scratch, reporter.task(assigned.name, 4) as progress:
         evaluation = spool_side(
-            scratch / "evaluation", evaluation_tasks, settings.evaluation_cap, settings.seed
+            scratch / "evaluation", evaluated_on, settings.evaluation_cap, settings.seed
         )
         progress.advance()
-        train = spool_side(scratch / "train", train_tasks, settings.train_cap, settings.seed)
+        train = spool_side(scratch / "train", trained_on, settings.train_cap, settings.seed)
         progress.advance()
-        found = find_leaks_of_batches(
+        leaks = find_leaks_of_batches(
             evaluation.inputs(), train.inputs(), settings.duplicates, scratch=scratch
         )
-        dropped = {leak.query for leak in found}
-        relations = Counter[str](leak.relation for leak in found)
-        leaks = {relation: relations[relation] for relation in ("exact", "near")}
+        dropped = {leak.query for leak in leaks}
+        counts = Counter(leaking_exact=0, leaking_near=0, examples_cut=0, inputs_cut=0)
+        counts.update(f"leaking_{leak.relation}" for leak in leaks)
         progress.advance()
-        sides = _Sides(
-            assigned,
-            {"train": train_tasks, "evaluation": evaluation_tasks},
-            {"train": train.counts_without(dropped), "evaluation": evaluation.counts},
-        )
-        counts = Counter({f"leaking_{relation}": count for relation, count in leaks.items()})
-        counts.update(examples_cut=0, inputs_cut=0)
-        rows = chain(
-            prompt_rows("train", train_tasks, train, dropped, settings, counts),
-            prompt_rows("evaluation", evaluation_tasks, evaluation, (), settings, counts),
-        )
+        train = replace(train, counts=train.counts_without(dropped))
+        members = [
+            *map(_Member, repeat("train"), trained_on, train.counts),
+            *map(_Member, repeat("evaluation"), evaluated_on, evaluation.counts),
+        ]
         write_dataset(
             workspace,
             directory,
             CROSSCODE,
-            CROSSCODE.batches(rows),
-            SplitPlan("given", seed=settings.seed),
-            _provenance(sides, settings, counts),
-            _card(sides, settings),
-            extras=Extras(
-                {f"{_TASKS}/{meta.stem}{META}": meta_json(meta) for meta in sides.metas},
-                _about_split(sides),
-                (*train.quoted, *evaluation.quoted),
+            CROSSCODE.batches(
+                chain(
+                    prompt_rows("train", trained_on, train, dropped, settings, counts),
+                    prompt_rows("evaluation", evaluated_on, evaluation, (), settings, counts),
+                )
             ),
+            SplitPlan("given", seed=settings.seed),
+            _provenance(members, settings, counts),
+            _card(assigned, members, settings),
+            extras=_extras(assigned, members, (*train.quoted, *evaluation.quoted)),
         )
         progress.advance()
     return CrossCodeResult(
         directory,
         assigned,
-        sides.counts["train"],
-        sides.counts["evaluation"],
-        leaks,
+        train.counts,
+        evaluation.counts,
+        {relation: counts[f"leaking_{relation}"] for relation in ("exact", "near")},
         counts["examples_cut"],
         counts["inputs_cut"],
         time.monotonic() - started,
@@ -226,20 +221,21 @@ def build_split(
 
 
 @dataclass(frozen=True, slots=True)
-class _Sides:
-    """The tasks of both sides of a split, and what became of their instances."""
+class _Member:
+    """A task of one side of a split, and what became of its instances."""
 
-    assigned: Assigned
-    tasks: Mapping[Side, Sequence[TaskFiles]]
-    counts: Mapping[Side, tuple[TaskCount, ...]]
+    side: Side
+    task: TaskFiles
+    count: TaskCount
 
     @property
-    def metas(self) -> tuple[Meta, ...]:
-        """The tasks, those for training first."""
-        return (*self.assigned.train, *self.assigned.evaluation)
+    def meta(self) -> Meta:
+        return self.task.meta
 
 
-def _provenance(sides: _Sides, settings: CrossSettings, counts: Mapping[str, int]) -> Provenance:
+def _provenance(
+    members: Sequence[_Member], settings: CrossSettings, counts: Mapping[str, int]
+) -> Provenance:
     """Return where the prompts come from; `counts` fills while they are made."""
     budget = settings.budget
     return Provenance(
@@ -251,7 +247,7 @@ def _provenance(sides: _Sides, settings: CrossSettings, counts: Mapping[str, int
             "evaluation_cap": settings.evaluation_cap,
             "duplicates": asdict(settings.duplicates),
             "layout": settings.layout,
-            "tasks": [_described_task(meta) for meta in sides.metas],
+            "tasks": [_described_task(member.meta) for member in members],
         },
         versions={"rensa": version("rensa")},
         counts=counts,
@@ -264,35 +260,31 @@ def _described_task(meta: Meta) -> dict[str, Any]:
     return {"name": meta.name, "source": {**source, **access}}
 
 
-def _about_split(sides: _Sides) -> dict[str, Any]:
-    """Return what the provenance says of the split itself."""
-    assigned = sides.assigned
-    return {
+def _extras(assigned: Assigned, members: Sequence[_Member], quoted: tuple[Origin, ...]) -> Extras:
+    """Return the files of the tasks, and what the provenance says of the split itself."""
+    about = {
         "split": {"name": assigned.name, **asdict(assigned.split)},
-        **{side: [asdict(count) for count in counts] for side, counts in sides.counts.items()},
+        **{side: [asdict(one.count) for one in members if one.side == side] for side in SHARDS},
         "left_out": [asdict(left_out) for left_out in assigned.left_out],
-        "inputs": {
-            path.name: digest(path)
-            for tasks in sides.tasks.values()
-            for task in tasks
-            for path in (task.data, task.data.with_name(f"{task.meta.stem}{META}"))
-        },
+        "inputs": {path.name: digest(path) for one in members for path in one.task.paths},
     }
+    files = {f"{_TASKS}/{one.meta.stem}{META}": meta_json(one.meta) for one in members}
+    return Extras(files, about, quoted)
 
 
-def _card(sides: _Sides, settings: CrossSettings) -> CardInputs:
+def _card(assigned: Assigned, members: Sequence[_Member], settings: CrossSettings) -> CardInputs:
     """Return what people are told of the prompts."""
-    name, method = sides.assigned.name, settings.method.name
+    name, method = assigned.name, settings.method.name
     return CardInputs(
         title=f"{name} of CrossCodeBench, {method}",
         summary=(
-            f"The split {name} evaluates on {sides.assigned.split.evaluate}. The prompts are made "
+            f"The split {name} evaluates on {assigned.split.evaluate}. The prompts are made "
             f"by the method {method}, seed {settings.seed}."
         ),
         subjects="count",
         explained=_EXPLAINED,
-        tasks=tuple(_task_lines(sides)),
-        citations=tuple(dict.fromkeys(meta.bibtex for meta in sides.metas)),
+        tasks=tuple(map(_task_line, members)),
+        citations=tuple(dict.fromkeys(member.meta.bibtex for member in members)),
         near_duplicates=_APART,
         made=(
             f"Goldpan {__version__} drew up to {settings.train_cap:,} instances of each training "
@@ -303,23 +295,17 @@ def _card(sides: _Sides, settings: CrossSettings) -> CardInputs:
     )
 
 
-def _task_lines(sides: _Sides) -> Iterator[TaskLine]:
-    for side, tasks in sides.tasks.items():
-        for task, count in zip(tasks, sides.counts[side], strict=True):
-            yield TaskLine(
-                task.meta.name,
-                SHARDS[side],
-                str(task.meta.kind),
-                task.meta.work,
-                _license(task.meta),
-                count.available,
-                count.drawn,
-                count.drawn - count.leaking,
-            )
-
-
-def _license(meta: Meta) -> str:
-    """Return the license of a task's source; what Goldpan builds has that of each repository."""
-    if meta.task is not None and meta.task.source.access == "built":
-        return "of each repository"
-    return meta.license or "not known"
+def _task_line(member: _Member) -> TaskLine:
+    meta, count = member.meta, member.count
+    # What Goldpan builds has the license of each repository.
+    built = meta.task is not None and meta.task.source.access == "built"
+    return TaskLine(
+        meta.name,
+        SHARDS[member.side],
+        str(meta.kind),
+        meta.work,
+        "of each repository" if built else meta.license or "not known",
+        count.available,
+        count.drawn,
+        count.drawn - count.leaking,
+    )

@@ -23,7 +23,7 @@ from goldpan.papers.crosscodebench.instances import (
     read_instances,
 )
 from goldpan.papers.crosscodebench.json_files import FieldError, refused, text_of
-from goldpan.papers.crosscodebench.meta import Meta
+from goldpan.papers.crosscodebench.meta import META, Meta
 
 _BATCH = 1_024
 
@@ -34,6 +34,11 @@ class TaskFiles:
 
     meta: Meta
     data: Path
+
+    @property
+    def paths(self) -> tuple[Path, Path]:
+        """Both files of the task."""
+        return self.data, self.data.with_name(f"{self.meta.stem}{META}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from goldpan.core.registry import unknown_name
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.settings_file import read_toml
 from goldpan.papers.crosscodebench.kinds import (
+    Kind,
     find_kind,
     kind_of_category,
     known_types,
@@ -39,6 +40,13 @@ class TaskSplit:
     """The category, sub-type (as Type -> Sub-type) or type of the evaluation tasks."""
     paper: tuple[int, int] | None = None
     """Tasks that the paper counts for training and evaluation."""
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of what it evaluates; None where that is not known."""
+        if self.level == "category":
+            return kind_of_category(self.evaluate)
+        return find_kind([name.strip() for name in self.evaluate.split("->")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +150,8 @@ def assign_tasks(name: str, split: TaskSplit, metas: Iterable[Meta]) -> Assigned
     for meta in sorted(metas, key=lambda meta: meta.stem):
         (evaluation if _evaluates(split, meta) else train).append(meta)
     if split.scope == "intra":
-        types = {meta.kind.type for meta in evaluation} | {_own_type(split)}
+        kinds = [split.kind, *(meta.kind for meta in evaluation)]
+        types = {kind.type for kind in kinds if kind}
         train = [meta for meta in train if meta.kind.type in types]
     owners = {plain_name(meta.source): meta.stem for meta in reversed(evaluation)}
     left_out = tuple(
@@ -159,20 +168,9 @@ def _evaluates(split: TaskSplit, meta: Meta) -> bool:
         case "category":
             return bool(meta.category) and same_category(meta.category, split.evaluate)
         case "subtype":
-            return meta.kind == find_kind(_names(split.evaluate))
+            return meta.kind == split.kind
         case "type":
-            return plain_name(meta.kind.type) == plain_name(split.evaluate)
-
-
-def _own_type(split: TaskSplit) -> str:
-    """Return the type that a split is about, should no task be there to tell; empty if unknown."""
-    by_category = split.level == "category"
-    kind = kind_of_category(split.evaluate) if by_category else find_kind(_names(split.evaluate))
-    return kind.type if kind else ""
-
-
-def _names(path: str) -> list[str]:
-    return [name.strip() for name in path.split("->")]
+            return Kind(meta.kind.type) == split.kind
 
 
 def _splits_in(path: Path | Traversable) -> Mapping[str, TaskSplit]:
@@ -187,7 +185,7 @@ def _splits_in(path: Path | Traversable) -> Mapping[str, TaskSplit]:
 
 def _unknown(split: TaskSplit) -> str:
     """Return what is wrong with the type that a split evaluates; categories are open."""
-    kind = find_kind(_names(split.evaluate))
+    kind = split.kind
     if split.level == "type" and (kind is None or kind.subtype):
         return f"{split.evaluate!r} is none of {', '.join(known_types())}"
     if split.level == "subtype" and (kind is None or not kind.subtype):
