@@ -25,11 +25,10 @@ from goldpan.datasets.prompt_methods import Side
 from goldpan.datasets.provenance import Provenance, digest, shard_paths
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.duplicates.leaks import find_leaks_of_batches
-from goldpan.papers.crosscodebench.drawing import TaskCount, TaskFiles, spool_side
 from goldpan.papers.crosscodebench.export import stored_provenance
 from goldpan.papers.crosscodebench.meta import DATA, META, Meta, list_metas, meta_json, read_meta
 from goldpan.papers.crosscodebench.prompts import CROSSCODE, SHARDS, CrossSettings, prompt_rows
-from goldpan.papers.crosscodebench.splits import Assigned
+from goldpan.papers.crosscodebench.splits import Assigned, TaskCount, TaskFiles, spool_side
 
 FAMILY = CROSSCODE.name
 """The family of a built split, in its provenance."""

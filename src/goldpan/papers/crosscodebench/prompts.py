@@ -33,8 +33,8 @@ from goldpan.datasets.family import GROUP, Column, Family
 from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.prompt_methods import Method, Side
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.papers.crosscodebench.drawing import Spooled, TaskFiles
 from goldpan.papers.crosscodebench.meta import Example, Meta
+from goldpan.papers.crosscodebench.splits import Spooled, TaskFiles
 from goldpan.text.markers import escaped
 
 SHARDS: dict[Side, str] = {"train": "train", "evaluation": "test"}

@@ -22,13 +22,12 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.prompt_methods import METHODS
 from goldpan.evaluation.runs import Run, read_runs
 from goldpan.papers.crosscodebench.build import find_tasks
-from goldpan.papers.crosscodebench.drawing import TaskFiles
 from goldpan.papers.crosscodebench.importing import split_folder, split_task_name
 from goldpan.papers.crosscodebench.instances import read_instances
 from goldpan.papers.crosscodebench.meta import META, Example, Meta
 from goldpan.papers.crosscodebench.prompts import LAYOUTS, TRAIN_CAP
 from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
-from goldpan.papers.crosscodebench.splits import Assigned, assign_tasks, shipped_splits
+from goldpan.papers.crosscodebench.splits import Assigned, TaskFiles, assign_tasks, shipped_splits
 from goldpan.reproduce.cells import Outcome, State
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import FoundFile, read_text
