@@ -17,7 +17,7 @@ from goldpan.datasets.registry import find_task
 from goldpan.evaluation.predictions import predictions_schema
 from goldpan.papers.crosscodebench.importing import task_toml
 from goldpan.papers.crosscodebench.prompts import find_counter
-from goldpan.papers.crosscodebench.shortcuts import find_shortcut
+from goldpan.papers.crosscodebench.shortcuts import find_shortcut, percentages
 from tests.console import run, sentence
 from tests.crosscode_tasks import sample_rows, write_public, write_rows
 from tests.invoking import Invoked, invoke
@@ -196,3 +196,18 @@ def test_names_that_there_are_not_list_those_there_are(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         find()
+
+
+def test_scores_are_percentages() -> None:
+    inputs = ["def add ( a , b ) : return a - b", "def two ( ) : return 3"]
+    fixed = ["def add ( a , b ) : return a + b", "def two ( ) : return 2"]
+    copied = percentages(fixed, inputs)
+    assert copied["exact_match"] == 0
+    assert 60 < copied["bleu"] < 100
+    perfect = percentages(fixed, list(fixed))
+    assert perfect == pytest.approx({"exact_match": 100, "bleu": 100, "rouge_l": 100})
+    labels = ["buggy", "correct"]
+    example_output = percentages(labels, ["buggy", "buggy"])
+    assert example_output["exact_match"] == 50  # as Table V's 50.00 for two balanced classes
+    assert percentages(labels, [None, None])["exact_match"] == 0
+    assert percentages([], []) == {}

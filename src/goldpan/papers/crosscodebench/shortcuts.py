@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -38,34 +38,15 @@ METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
 
 
 @dataclass(frozen=True, slots=True)
-class Percentages:
-    """Scores from 0 to 100; None where there is no example."""
-
-    exact_match: float | None
-    bleu: float | None
-    rouge_l: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShortcutAnswer:
-    """What a shortcut answers to one instance."""
-
-    id: str
-    truth: str
-    answer: str | None
-    """None where the task has no positive example to copy from."""
-
-
-@dataclass(frozen=True, slots=True)
 class ShortcutScores(Result):
     """What a shortcut scores on the evaluation side, in percent; None without instances."""
 
     shortcut: str
     seed: int
     instances: int
-    exact_match: float | None
-    bleu: float | None
-    rouge_l: float | None
+    exact_match: float | None = None
+    bleu: float | None = None
+    rouge_l: float | None = None
 
     def blocks(self) -> Iterator[Block]:
         """Yield each score."""
@@ -78,20 +59,20 @@ class ShortcutScores(Result):
 find_shortcut = Registry("shortcut", lambda: SHORTCUTS).find
 
 
-def percentages(references: Sequence[str], answers: Sequence[str | None]) -> Percentages:
-    """Score answers, where None is one that is not valid (section IV-C).
+def percentages(references: Sequence[str], answers: Sequence[str | None]) -> dict[str, float]:
+    """Score answers, where None is one that is not valid (section IV-C); nothing scores nothing.
 
     Exact match is for tasks with short, fixed outputs, BLEU and ROUGE-L for the others. The paper
     does not say which ones; these are the corpus BLEU and the mean ROUGE-L of Goldpan's metrics.
     """
     agreements = [compare_text(*pair) for pair in zip(references, answers, strict=True)]
     if not agreements:
-        return Percentages(None, None, None)
+        return {}
     counts = np.array([agreement.bleu_counts for agreement in agreements], dtype=np.float64)
     bleu = float(bleu_of_counts(counts.sum(axis=0, keepdims=True))[0])
     exact = math.fsum(agreement.exact_match for agreement in agreements) / len(agreements)
     rouge = math.fsum(agreement.rouge_l for agreement in agreements) / len(agreements)
-    return Percentages(100 * exact, 100 * bleu, 100 * rouge)
+    return {"exact_match": 100 * exact, "bleu": 100 * bleu, "rouge_l": 100 * rouge}
 
 
 def copied_example(meta: Meta, name: str, seed: int) -> str | None:
@@ -115,25 +96,26 @@ def score_shortcut(
             "Give the directory that goldpan build crosscode split wrote",
         )
     answers = list(_answers(directory, shortcut, seed))
-    scores = percentages([one.truth for one in answers], [one.answer for one in answers])
     if output:
         _write_answers(output, answers)
-    return ShortcutScores(shortcut, seed, len(answers), **asdict(scores))
+    scores = percentages([one["truth"] for one in answers], [one["answer"] for one in answers])
+    return ShortcutScores(shortcut, seed, len(answers), **scores)
 
 
-def _answers(directory: Path, shortcut: Shortcut, seed: int) -> Iterator[ShortcutAnswer]:
+def _answers(directory: Path, shortcut: Shortcut, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield id, truth and answer; None where the task has no positive example to copy from."""
     tasks = read_tasks(directory)
     for row in side_rows(directory, "evaluation", ("id", "task", "input", "output")):
         answer = row["input"]
         if shortcut == "copy-ex-output":
             answer = copied_example(tasks[row["task"]], row["id"], seed)
-        yield ShortcutAnswer(row["id"], row["output"], answer)
+        yield {"id": row["id"], "truth": row["output"], "answer": answer}
 
 
-def _write_answers(path: Path, answers: Sequence[ShortcutAnswer]) -> None:
+def _write_answers(path: Path, answers: Sequence[Mapping[str, Any]]) -> None:
     """Write answers as the predictions table of free text; the file appears by a rename."""
     schema = predictions_schema("text-generation")
-    rows = [{**dict.fromkeys(schema.names), **asdict(answer)} for answer in answers]
+    rows = [{**dict.fromkeys(schema.names), **answer} for answer in answers]
     unfinished = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

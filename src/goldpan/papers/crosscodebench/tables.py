@@ -185,8 +185,7 @@ def _shortcuts(tasks: Sequence[TaskFiles]) -> Cells:
 def _scores(truths: Sequence[str], answers: Sequence[str | None]) -> dict[str, float]:
     """Return the scores by metric, in percent; none where there is nothing to score."""
     scores = percentages(truths, answers)
-    values = {metric: getattr(scores, attribute) for metric, attribute in METRICS.items()}
-    return {metric: value for metric, value in values.items() if value is not None}
+    return {metric: scores[name] for metric, name in METRICS.items() if name in scores}
 
 
 class _Rows(BaseModel):
