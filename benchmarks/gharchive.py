@@ -22,8 +22,8 @@ from pathlib import Path
 import orjson
 
 from benchmarks.scale import scratch
-from goldpan.miners.gharchive.hours import file_name, hours_between
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
+from goldpan.miners.gharchive.store import file_name, hours_between
 from tests.gharchive_hours import Hours, utc, write_hour
 
 HOUR = utc(2022, 1, 1)

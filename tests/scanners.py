@@ -15,18 +15,16 @@ from math import inf
 
 from goldpan.annotation.review.items import find_injection
 from goldpan.builders.fault_localization import parse_tree
-from goldpan.code.edits.headings import find_path
-from goldpan.code.edits.parse import parse_edits
+from goldpan.code.edits.parse import find_path, parse_edits
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
-from goldpan.code.path_names import unquote_path
-from goldpan.code.test_files import is_test_file
+from goldpan.code.paths import is_test_file, unquote_path
 from goldpan.code.unified_diff import side_by_side
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_prompt, line, visible, without_tokens
 from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.wording import wording_of
-from goldpan.evaluation.metrics.bleu import tokenize
 from goldpan.evaluation.metrics.generation import extract_path, mentions_path, rouge_l, rouge_tokens
+from goldpan.evaluation.metrics.text_scores import tokenize
 from goldpan.evaluation.prompting.inputs import PromptRow
 from goldpan.evaluation.prompting.reading import read_answer
 from goldpan.filters import answers
@@ -35,28 +33,25 @@ from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.issues.redundancy import plain_label
 from goldpan.filters.pairs.suffix import is_test_by_words
 from goldpan.git.unified import parse_diff
-from goldpan.llm.truncate import without_logs
+from goldpan.llm.parts import without_logs
 from goldpan.miners.gharchive.lines import pieces_of
 from goldpan.miners.replies import Reply, Verdict, links_of
 from goldpan.papers.nlbse.comments.comment import Span, read_tonel, unmarked
 from goldpan.papers.nlbse.comments.declarations import Notes, Rules
 from goldpan.text.credentials import find_secrets
 from goldpan.text.excerpts import excerpt
-from goldpan.text.keywords import find_closing_keywords, may_close
+from goldpan.text.keywords import find_closing_keywords, find_mentions, may_close
 from goldpan.text.language import detect_languages, model_languages
-from goldpan.text.lines import classify
+from goldpan.text.lines import classify, template_lines
 from goldpan.text.markdown import blocks
-from goldpan.text.markers import escaped, unescaped
+from goldpan.text.markers import escaped, nfkc, unescaped
 from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.text.mentions import find_mentions
-from goldpan.text.normal_form import nfkc
 from goldpan.text.preprocessing import jira_to_markdown, white_space
 from goldpan.text.prose import prose
 from goldpan.text.quality import describe
 from goldpan.text.redaction import find_emails, find_ip_addresses, redact
 from goldpan.text.remarks import read_remarks
 from goldpan.text.sentences import has_words, normalize_sentence, split_sentences
-from goldpan.text.templates import template_lines
 from tests.crosscode_tasks import make_task
 
 Text = Callable[[int], str]

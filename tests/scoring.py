@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.datasets.task import Label, Task, TaskPrompt, TaskSource, TaskType
-from goldpan.evaluation.predictions import predictions_schema
+from goldpan.evaluation.score import predictions_schema
 
 
 def make_task(type_: TaskType, labels: Sequence[str] = (), **fields: Any) -> Task:

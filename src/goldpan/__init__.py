@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         WorkspaceError,
     )
     from goldpan.core.result import Result
-    from goldpan.datasets.contamination.result import ContaminationResult
+    from goldpan.datasets.contamination.find import ContaminationResult
     from goldpan.datasets.diff.result import DiffResult
     from goldpan.evaluation.label_errors import LabelErrors
     from goldpan.evaluation.record import RunRecord

@@ -11,9 +11,8 @@ import pytest
 
 from docs.generate.commands import python_name
 from docs.generate.pages import FOLDER, PAGES
-from goldpan.datasets.registry import read_path
+from goldpan.datasets.registry import read_path, read_task
 from goldpan.datasets.task_checks import check_task
-from goldpan.datasets.task_file import read_task
 from goldpan.miners.pairing import RULES, SIGNALS
 from goldpan.operations.table import first_words, function_of, operations
 from tests import pages

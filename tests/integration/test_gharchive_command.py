@@ -15,7 +15,7 @@ import pytest
 
 from goldpan.core.schemas import Table
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, ARCHIVE_HOURS
-from goldpan.miners.gharchive.hours import file_name
+from goldpan.miners.gharchive.store import file_name
 from goldpan.operations.mining import Mine
 from goldpan.operations.signature import read_operation
 from tests.drawing import daily

@@ -14,9 +14,8 @@ from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
-from goldpan.miners.gharchive.hours import file_name, hours_between
 from goldpan.miners.gharchive.mine import ArchiveRequest, ArchiveResult, mine_archive
-from goldpan.miners.gharchive.store import ArchiveStore
+from goldpan.miners.gharchive.store import ArchiveStore, file_name, hours_between
 from tests.gharchive_hours import Hours, utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
 from tests.mining import PACE, Notes

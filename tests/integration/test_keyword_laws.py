@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.text.keywords import closing_keywords, find_closing_keywords, may_close
+from goldpan.text.keywords import closing_keywords, find_closing_keywords, find_mentions, may_close
 from goldpan.text.markdown import blocks
-from goldpan.text.mentions import find_mentions
 from tests.drawing import examples
 from tests.unit.test_keywords import URL, WORDS, short
 

@@ -7,8 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from goldpan.evaluation.metrics.bootstrap import resample
-from goldpan.evaluation.metrics.estimate import estimate, means
+from goldpan.evaluation.metrics.estimate import estimate, means, resample
 from goldpan.evaluation.score import score
 from tests.scoring import make_predictions, make_task
 

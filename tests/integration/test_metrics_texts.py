@@ -9,7 +9,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from goldpan.evaluation.metrics.bleu import bleu_counts, bleu_of_counts, tokenize
 from goldpan.evaluation.metrics.generation import (
     compare_text,
     extract_path,
@@ -18,7 +17,13 @@ from goldpan.evaluation.metrics.generation import (
     rouge_l,
     rouge_tokens,
 )
-from goldpan.evaluation.metrics.similarity import MOST_CHARACTERS, edit_similarity
+from goldpan.evaluation.metrics.text_scores import (
+    MOST_CHARACTERS,
+    bleu_counts,
+    bleu_of_counts,
+    edit_similarity,
+    tokenize,
+)
 from goldpan.evaluation.score import score
 from tests.drawing import examples
 from tests.scoring import make_predictions, make_task

@@ -15,7 +15,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import task_data
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.prompting.asking import archive_of
-from goldpan.evaluation.prompting.errors import UnansweredError
+from goldpan.evaluation.prompting.inputs import UnansweredError
 from goldpan.evaluation.prompting.settings import ASKING, TELLING, prompt_settings
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import estimate, run

@@ -19,10 +19,9 @@ from goldpan.core import remote
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.locks import hold_lock
 from goldpan.core.remote.lease import Lease
-from goldpan.core.remote.manifest import PIECE
+from goldpan.core.remote.manifest import FILES, PIECE
 from goldpan.core.remote.mirror import Mirror, Pruned
 from goldpan.core.remote.mirror_state import mirror_directory
-from goldpan.core.remote.names import FILES
 from goldpan.core.remote.store import ObjectStore
 from tests.object_store import SECRET, LocalS3
 from tests.planning import SMALL, environment, local_github, made, rows, write_plan

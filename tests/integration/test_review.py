@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.annotation.review import planner
-from goldpan.annotation.review.prompt import load_prompt
+from goldpan.annotation.review.request import load_prompt
 from goldpan.annotation.review.run import estimate_review
 from goldpan.core.archive import Archive
 from tests import filtering

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.workspace import Workspace
-from goldpan.llm.errors import EndpointError
+from goldpan.llm.request import EndpointError
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
 from tests.program import Running, start
 from tests.reviewing import QUOTE, by_number, keeps, number, prompt_text, review, rows, workspace

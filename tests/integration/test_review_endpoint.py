@@ -10,7 +10,7 @@ from goldpan.annotation.review.reviewer import open_reviews
 from goldpan.annotation.review.run import run_review
 from goldpan.annotation.review.settings import load_review_settings
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.llm.errors import EndpointError
+from goldpan.llm.request import EndpointError
 from tests.filtering import REPO
 from tests.openai_server import KEY, Fault, OpenAIServer
 from tests.reviewing import QUIET, keeps, profile, review, settings, workspace

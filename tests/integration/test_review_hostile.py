@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.answer import ReviewItem
 from goldpan.annotation.review.items import find_injection, prepare
-from goldpan.annotation.review.prompt import load_prompt
-from goldpan.annotation.review.request import Voter, make_request
+from goldpan.annotation.review.request import Voter, load_prompt, make_request
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.sanitize import for_prompt, line, without_tokens
-from goldpan.llm.fence import fence_code
-from goldpan.llm.parts import Part
+from goldpan.llm.parts import Part, fence_code
 from tests.openai_server import OpenAIServer
 from tests.reviewing import keeps, review, rows, workspace
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from goldpan.evaluation.predictions import predictions_schema
+from goldpan.evaluation.score import predictions_schema
 from goldpan.evaluation.statistics.curves import Counts
 from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.evaluation.statistics.outcomes import answer_counts, label_counts, label_scores

@@ -9,16 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goldpan.evaluation.statistics.assumptions import check_assumptions, mauchly
 from goldpan.evaluation.statistics.bayes import correlated_t, sign, signed_rank, signed_rank_pairs
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.curves import pr_curve, roc_curve, thinned
-from goldpan.evaluation.statistics.effects import akinshin_gamma, cliffs_delta, cohen_d
-from goldpan.evaluation.statistics.intervals import mean_interval, median_interval
+from goldpan.evaluation.statistics.effects import (
+    akinshin_gamma,
+    cliffs_delta,
+    cohen_d,
+    mean_interval,
+    median_interval,
+)
 from goldpan.evaluation.statistics.omnibus import (
     anova,
+    check_assumptions,
     critical_difference,
     friedman,
+    mauchly,
     mean_ranks,
     nemenyi,
     tukey,

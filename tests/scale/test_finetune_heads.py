@@ -220,7 +220,7 @@ def test_masked_words_are_answered_alike_each_time_and_scored(tmp_path: Path) ->
     }
     import pyarrow as pa
 
-    from goldpan.evaluation.predictions import predictions_schema
+    from goldpan.evaluation.score import predictions_schema
 
     predictions = pa.table(columns, schema=predictions_schema("mlm"))
     assert score(task, predictions, resamples=0).value("mlm_accuracy") == 1.0

@@ -18,7 +18,7 @@ from goldpan.core import schemas
 from goldpan.core.schemas import Table
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.task import TaskType
-from goldpan.evaluation.predictions import predictions_schema
+from goldpan.evaluation.score import predictions_schema
 
 FOLDER = Path(__file__).parent
 _TYPES: tuple[TaskType, ...] = (

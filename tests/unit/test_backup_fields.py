@@ -12,7 +12,7 @@ import pytest
 from goldpan.miners.backup_shapes import read_shape
 from goldpan.miners.tables.chunks import read_fields
 from goldpan.miners.tables.parse_rest import parse_backup
-from goldpan.miners.tables.rest_events import SUBJECTS, WITHOUT_ROWS
+from goldpan.miners.tables.parse_timeline import SUBJECTS, WITHOUT_ROWS
 from goldpan.miners.tables.rows import Rows
 
 AT = "2024-03-01T10:00:00Z"

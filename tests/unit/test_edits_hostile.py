@@ -13,8 +13,8 @@ from goldpan.code.edits import context, diff
 from goldpan.code.edits.apply import apply_edits
 from goldpan.code.edits.context import Repeats
 from goldpan.code.edits.diff import diff_lines
+from goldpan.code.edits.edit import as_characters, number_lines, split_lines
 from goldpan.code.edits.find import find_edits
-from goldpan.code.edits.lines import as_characters, number_lines, split_lines
 from tests.drawing import examples
 from tests.hostile_edits import changed_by_git, changed_lines, edited
 

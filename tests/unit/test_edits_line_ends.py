@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from goldpan.code.edits.edit import Edit, EditError, FileError, MalformedError, NoMatchError
 from goldpan.code.edits.files import Applied, apply_patch_files
-from goldpan.code.edits.format import format_edits
+from goldpan.code.edits.find import format_edits
 from tests.drawing import examples
 from tests.invoking import invoke
 

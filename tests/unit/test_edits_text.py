@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldpan.code.edits.edit import Edit, FileEdits, MalformedError
-from goldpan.code.edits.format import format_edits
+from goldpan.code.edits.find import format_edits
 from goldpan.code.edits.parse import parse_edits
-from goldpan.code.path_names import quote_path, unquote_path
+from goldpan.code.paths import quote_path, unquote_path
 from tests.drawing import examples
 
 BLOCK = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"

@@ -10,8 +10,7 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.execution.outcome import prove
 from goldpan.execution.recipe import choose_recipe, load_recipes
-from goldpan.execution.report_file import Outcome, ReportError, report_content
-from goldpan.execution.reports import read_report
+from goldpan.execution.reports import Outcome, ReportError, read_report, report_content
 
 Runs = list[dict[str, Outcome]]
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite>

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.text.mentions import LARGEST_NUMBER, find_mentions
+from goldpan.text.keywords import LARGEST_NUMBER, find_mentions
 
 URL = "https://github.com/o/r/issues/5"
 

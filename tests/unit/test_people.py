@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from goldpan.miners.tables.columns import Unreadable
-from goldpan.miners.tables.people import actor, user
+from goldpan.miners.tables.rows import actor, user
 
 
 def test_people_are_told_alike_by_both_apis() -> None:

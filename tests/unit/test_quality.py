@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.text.lines import is_known, template_lines
 from goldpan.text.quality import (
     Fault,
     QualityRules,
@@ -15,7 +16,6 @@ from goldpan.text.quality import (
     find_faults,
     has_prose,
 )
-from goldpan.text.templates import is_known, template_lines
 from tests.drawing import daily
 from tests.real_texts import needs_real_texts, real_entries
 

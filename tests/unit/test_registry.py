@@ -12,7 +12,7 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
-from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.registry import find_task, load_tasks, plain_task, read_task, task_of
 from goldpan.datasets.table_reader import SETTINGS
 from goldpan.datasets.task import (
     CLASSIFICATION,
@@ -23,7 +23,6 @@ from goldpan.datasets.task import (
     TaskSource,
 )
 from goldpan.datasets.task_checks import check_files, check_task
-from goldpan.datasets.task_file import plain_task, read_task, task_of
 from goldpan.text.preprocessing import STEPS
 from tests.places import ROOT
 from tests.tasks import ISSUES, own_task

@@ -11,16 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.annotation.review.answer import answer_schema, missing_quotes, parse_answer
-from goldpan.annotation.review.prompt import load_prompt
+from goldpan.annotation.review.request import load_prompt
 from goldpan.annotation.review.settings import load_review_settings
 from goldpan.annotation.review.stored import read_reviews, with_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import VERDICTS
 from goldpan.filters.stored import read_verdicts
-from goldpan.llm.parts import Part
+from goldpan.llm.parts import Part, common_length, cut, middle_out, without_logs
 from goldpan.llm.settings import Price
-from goldpan.llm.truncate import common_length, cut, middle_out, without_logs
 from tests.filtering import REPO
 from tests.openai_server import OpenAIServer, answer
 from tests.reviewing import QUOTE, by_number, filtered, review, rows, workspace

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.annotation.review.items import find_injection
-from goldpan.code.path_names import quote_path, unquote_path
+from goldpan.code.paths import quote_path, unquote_path
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_json, for_prompt, line, visible
 from goldpan.core.terminal import clean

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.code.test_files import is_test_file
+from goldpan.code.paths import is_test_file
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from typing import Any
 from goldpan.builders.context import BuildContext
 from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
 from goldpan.code.edits.apply import apply_edits
-from goldpan.code.edits.find import find_edits
-from goldpan.code.edits.format import format_edits
+from goldpan.code.edits.find import find_edits, format_edits
 from goldpan.code.languages import language_of
 from goldpan.git.objects import Objects
 from goldpan.git.patches import patches

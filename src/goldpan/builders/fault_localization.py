@@ -14,7 +14,7 @@ from typing import Any
 from goldpan.builders.context import BuildContext
 from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
 from goldpan.code.languages import CODE_SUFFIXES
-from goldpan.code.path_names import quote_path, unquote_path
+from goldpan.code.paths import quote_path, unquote_path
 from goldpan.core.errors import GitError, GoldpanError
 
 # Folder trees of a repository, pruned and drawn (FAUN-Eval, section 3.4.2, Figure 2b).

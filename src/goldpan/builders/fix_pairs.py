@@ -13,7 +13,6 @@ PAIR_REASONS = {
     "several-files": "the pull request changes more than one file, or none",
 }
 """Why a kept pair may give no example, by reason."""
-
 _PAIRS = """
 WITH single AS (
   SELECT number, count(*) AS files, any_value(COLUMNS(* EXCLUDE (repo, number)))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from goldpan.code.path_names import unquote_path
+from goldpan.code.paths import unquote_path
 
 _FILE = re.compile(r"^diff --git ", re.M)
 _NEW = re.compile(r'^(?:\+\+\+ ("?b/[^\n\t]*)|rename to ([^\n]*)|copy to ([^\n]*))', re.M)

@@ -21,8 +21,8 @@ from goldpan.core.resources import unwritable
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
-from goldpan.datasets.diff.changelog import changelog
 from goldpan.datasets.diff.compare import compare_versions
+from goldpan.datasets.diff.version import changelog
 from goldpan.datasets.family import GROUP, REPO, Family
 from goldpan.datasets.gold import Gold, score_labels
 from goldpan.datasets.kind import described_family

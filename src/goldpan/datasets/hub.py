@@ -7,34 +7,145 @@ it was, and what arrived is not sent again.
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 import warnings
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
 from typing import Literal
 
+import httpx2
 from huggingface_hub import (
     CommitOperationAdd,
     CommitOperationDelete,
     HfApi,
     constants,
     get_token,
+    set_client_factory,
 )
 from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+from huggingface_hub.utils._http import default_client_factory
+from huggingface_hub.utils.tqdm import (
+    are_progress_bars_disabled,
+    disable_progress_bars,
+    enable_progress_bars,
+)
 
 from goldpan import __version__
 from goldpan.core.errors import PublishError, TagTakenError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
+from goldpan.core.secrets import mask, register
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.check_texts import FindPrivate
-from goldpan.datasets.hub_client import endpoint, open_hub, quiet
 from goldpan.datasets.hub_errors import HubCall, explained
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
+from goldpan.datasets.task import Task
+
+# Opens the Hugging Face Hub with a client whose token goes to the Hub alone.
+
+
+def endpoint() -> str:
+    """Return the Hub's address: `HF_ENDPOINT`, or the public one."""
+    return (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
+
+
+def open_hub(token: str | None) -> HfApi:
+    """Return the Hub that `HF_ENDPOINT` names, which alone is sent the token.
+
+    Its listings, uploads and redirects name addresses that are asked next: those elsewhere get no
+    secret.
+    """
+    register(token)
+    origin = httpx2.URL(endpoint()).origin
+
+    def keep_home(request: httpx2.Request) -> None:
+        if request.url.origin != origin:
+            for name, value in request.headers.items():
+                if mask(value) != value:
+                    del request.headers[name]
+
+    def factory() -> httpx2.Client:
+        client: httpx2.Client = default_client_factory()
+        client.event_hooks["request"].append(keep_home)
+        return client
+
+    set_client_factory(factory)
+    return HfApi(endpoint=endpoint(), token=token or False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the Hub's client silent: its bars disturb ours, its logs have signed addresses."""
+    loggers = [logging.getLogger(name) for name in ("huggingface_hub", "httpx2", "httpcore2")]
+    levels = [logger.level for logger in loggers]
+    bars = not are_progress_bars_disabled() and constants.HF_HUB_DISABLE_PROGRESS_BARS is None
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    if bars:
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        if bars:
+            enable_progress_bars()
+
+
+# Fetches the files of a task from the Hugging Face Hub, at one commit, when asked to.
+
+_REVISION = re.compile(r"[0-9a-f]{40}")
+
+
+def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]:
+    """Fetch the files that a task names into the Hub's cache, and return where they lie.
+
+    `revision` takes the place of the task's own; it has to be a commit, as branches and tags
+    move. What is in the cache already is not fetched again. Raises `UsageError` where the task is
+    not on the Hub or no commit is known, `PublishError` where the Hub does not answer well.
+    """
+    source = task.source
+    if not source.hub:
+        raise UsageError(
+            f"{task.name} is not on the Hugging Face Hub, so --download cannot fetch it",
+            f"Get {', '.join(source.files) or 'its files'} from {source.url} and give their paths",
+        )
+    commit = revision or source.revision
+    if not _REVISION.fullmatch(commit):
+        raise UsageError(
+            f"{task.name} is not pinned to a commit of {source.hub}"
+            if not commit
+            else f"{commit!r} is not a commit",
+            "Give --revision with the 40 digits of a commit from "
+            f"https://huggingface.co/datasets/{source.hub}/commits/main",
+        )
+    # The Hub's client takes long to import, and most commands do without.
+    from huggingface_hub import get_token
+
+    from goldpan.datasets.hub import endpoint, open_hub, quiet
+    from goldpan.datasets.hub_errors import HubCall, explained
+
+    call = HubCall(source.hub, endpoint(), get_token())
+    api = open_hub(call.token)
+    paths = []
+    with reporter.task(f"Fetching from {call.host}", len(source.files)) as progress:
+        for name in source.files:
+            with quiet(), explained(call, f"fetching {name}"):
+                paths.append(
+                    Path(
+                        api.hf_hub_download(source.hub, name, repo_type="dataset", revision=commit)
+                    )
+                )
+            progress.advance()
+    return paths
+
 
 # What a repository on the Hub holds, and how that differs from a dataset.
 

@@ -32,11 +32,11 @@ from goldpan.datasets.licenses import spdx
 from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.overlap import Overlap, find_overlap
 from goldpan.datasets.provenance import Provenance, digest
+from goldpan.datasets.registry import plain_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.table_reader import published, table_problems
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import task_batches
-from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import input_column, target_column, task_family
 from goldpan.text.blocks import prepared_rows
 from goldpan.text.preprocessing import ordered_steps

@@ -11,10 +11,9 @@ from goldpan.core.registry import unknown_name
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE
-from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.registry import find_task, load_tasks, plain_task
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import task_directory
-from goldpan.datasets.task_file import plain_task
 
 _MOST_LABELS = 24
 _ACCESS = {

@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 
 from goldpan.datasets.task import Task
 from goldpan.evaluation.higher_is_better import ranking_values
-from goldpan.evaluation.metrics.bootstrap import Floats
 from goldpan.evaluation.metrics.classification import number_labels, single_label_evidence
 from goldpan.evaluation.metrics.entities import entity_evidence
-from goldpan.evaluation.metrics.estimate import Evidence, Measure, Totals, means
+from goldpan.evaluation.metrics.estimate import Evidence, Floats, Measure, Totals, means
 from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
 from goldpan.evaluation.metrics.masked_words import masked_word_evidence
 from goldpan.evaluation.metrics.multi_label import indicate_labels, multi_label_evidence

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldpan.evaluation.metrics.bootstrap import Floats
+from goldpan.evaluation.metrics.estimate import Floats
 from goldpan.evaluation.metrics.result import Interval, Scores
 
 _FROM_ONE = ("smape",)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from goldpan.datasets.date_neighbors import DateSignal
-from goldpan.evaluation.by_column import ByColumn
+from goldpan.evaluation.columns import ByColumn
 from goldpan.evaluation.dates import RowDates
 from goldpan.evaluation.environment import Environment
 from goldpan.evaluation.leaks import Leaks

@@ -35,17 +35,16 @@ from goldpan.core.sealed import sealed_json
 from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.date_neighbors import date_signal
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.by_column import unasked
-from goldpan.evaluation.columns import NO_VALUE, values_of
+from goldpan.evaluation.columns import NO_VALUE, unasked, values_of
 from goldpan.evaluation.dates import CUTOFF, find_dates
 from goldpan.evaluation.environment import read_environment
 from goldpan.evaluation.leaks import overlap_of, read_overlap
 from goldpan.evaluation.model import Costs, Model, SelectionInfo
-from goldpan.evaluation.predictions import invalid_answers
 from goldpan.evaluation.protocol import Protocol, in_part
 from goldpan.evaluation.record import RunRecord
-from goldpan.evaluation.run_identity import identity, run_directory
 from goldpan.evaluation.run_shown import run_blocks
+from goldpan.evaluation.runs import identity, run_directory
+from goldpan.evaluation.score import invalid_answers
 from goldpan.evaluation.stored import (
     PREDICTIONS,
     RESULT,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.result import Block, Line, Table, Title
 from goldpan.core.sanitize import line
-from goldpan.evaluation.by_column import ByColumn
+from goldpan.evaluation.columns import ByColumn
 from goldpan.evaluation.dates import RowDates
 from goldpan.evaluation.finetune.settings import FEWEST_STEPS
 from goldpan.evaluation.leaks import Leaks, headline

@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table
+from goldpan.core.plugins import Kind, digests
 from goldpan.core.registry import unknown_name
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.task_data import TaskData
+from goldpan.evaluation.metrics.added import added_names
 from goldpan.evaluation.metrics.result import Scores
+from goldpan.evaluation.model import Model
+from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.record import RunRecord
-from goldpan.evaluation.stored import PREDICTIONS, RESULT, TRAIN, read_result, record_of
+from goldpan.evaluation.stored import FORMAT, PREDICTIONS, RESULT, TRAIN, read_result, record_of
+
+# What tells a run apart from others, and where it lies.
+
+ABLATE = "ablate"
+"""The setting of a run that names what is taken out of the input."""
+
+
+def identity(
+    data: TaskData, model: Model, protocol: Protocol, seed: int, ablated: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return what tells a run apart from others, as plain JSON data."""
+    facts = model.task_facts(data.task) if model.task_facts else {}
+    metrics: list[tuple[Kind, str]] = [("metric", name) for name in added_names(data.task)]
+    plugins = digests(("model", model.name), ("task", data.task.name), *metrics)
+    return {
+        "format": FORMAT,
+        "task": data.task.name,
+        "metric": data.task.metric,
+        "labels": list(data.task.label_names),
+        "data_hash": data.data_hash,
+        "split_hash": data.split_hash,
+        "model": model.name,
+        "settings": {**model.settings, **facts, **({ABLATE: "+".join(ablated)} if ablated else {})},
+        "protocol": asdict(protocol),
+        "seed": seed,
+        **({"plugins": plugins} if plugins else {}),
+    }
+
+
+def run_directory(workspace: Workspace, facts: Mapping[str, Any]) -> Path:
+    """Return where the run of that identity lies."""
+    digest = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:12]
+    name = f"seed-{facts['seed']}-{digest}"
+    return workspace.root / "runs" / str(facts["task"]) / str(facts["model"]) / name
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ from goldpan.core.sealed import read_json, sealed_json
 from goldpan.datasets.overlap import KINDS
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.by_column import scores_by
-from goldpan.evaluation.columns import values_of
+from goldpan.evaluation.columns import scores_by, values_of
 from goldpan.evaluation.leaks import leaks_of
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import score

@@ -23,8 +23,8 @@ from goldpan.datasets.task_data import TaskData, read_task_data, task_directory,
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.leaks import with_leaks
 from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
-from goldpan.evaluation.predictions import predictions_of, predictions_schema
 from goldpan.evaluation.protocol import Protocol
+from goldpan.evaluation.score import predictions_of, predictions_schema
 
 # Rows of the tasks that share a task's data, fit to learn from together with it.
 #

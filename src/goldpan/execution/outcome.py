@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from goldpan.execution.report_file import Outcome
+from goldpan.execution.reports import Outcome
 
 Run = Mapping[str, Outcome]
 Verdict = Literal[

@@ -14,8 +14,7 @@ from goldpan.execution.network import BuildNetwork
 from goldpan.execution.outcome import Run, Verdict
 from goldpan.execution.python_env import EnvironmentBuildError
 from goldpan.execution.recipe import Recipe
-from goldpan.execution.report_file import ReportError, report_content
-from goldpan.execution.reports import ReportFormat, read_report
+from goldpan.execution.reports import ReportError, ReportFormat, read_report, report_content
 
 
 class EndedError(Exception):

@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from goldpan.text.keywords import Mention, find_mentions, leading_mention
 from goldpan.text.markdown import OBJECT, Block, blocks, paragraphs
-from goldpan.text.mentions import Mention, find_mentions, leading_mention
 
 CANDIDATE = (
     r"(?is)\b(?:dup(?:e|licate)?[sd]?\b|(?:same|identical) (?:[a-z]+ )?(?:as|to)\b"

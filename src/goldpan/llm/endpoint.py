@@ -12,9 +12,8 @@ from goldpan.core.extras import load
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 from goldpan.core.tls import shared_context
-from goldpan.llm.errors import EndpointError
 from goldpan.llm.outcome import Reply
-from goldpan.llm.request import Request
+from goldpan.llm.request import EndpointError, Request
 from goldpan.llm.settings import OPENAI, EndpointSettings
 
 if TYPE_CHECKING:

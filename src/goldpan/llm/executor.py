@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from goldpan.llm.budget import Budget
 from goldpan.llm.endpoint import Endpoint
-from goldpan.llm.errors import EndpointError
 from goldpan.llm.outcome import Outcome, Reply, understand
-from goldpan.llm.request import Request
+from goldpan.llm.request import EndpointError, Request
 from goldpan.llm.response_store import ResponseStore
 
 _PATIENCE = 10

@@ -9,6 +9,14 @@ from typing import Any
 
 import orjson
 
+from goldpan.core.errors import GoldpanError
+
+# Why asking a model cannot go on.
+
+
+class EndpointError(GoldpanError):
+    """The endpoint serves nobody: what one request alone does to it is an outcome instead."""
+
 
 @dataclass(frozen=True)
 class Request:

@@ -32,7 +32,7 @@ from goldpan.miners.replies import Reply, Verdict, parse_json
 from goldpan.miners.tables.current_records import find_live
 from goldpan.miners.tables.normalize import Parsing, normalize
 from goldpan.miners.tables.rows import MALFORMED
-from goldpan.text.mentions import LARGEST_NUMBER
+from goldpan.text.keywords import LARGEST_NUMBER
 
 _BATCH = 1 << 20  # bytes of entries that are archived at once
 _AHEAD = 2  # such batches that wait

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from goldpan.text.mentions import LARGEST_NUMBER
+from goldpan.text.keywords import LARGEST_NUMBER
 
 _OBJECT = {"number", "title", "user", "state", "created_at"}
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pandas as pd
     import pyarrow as pa
 
-    from goldpan.datasets.export.result import ExportResult
+    from goldpan.datasets.export.labels import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
     from goldpan.operations.workspace import Workspace
@@ -297,7 +297,7 @@ def _fetch(repo_id: str) -> Path:
     from huggingface_hub import get_token
     from huggingface_hub.errors import EntryNotFoundError
 
-    from goldpan.datasets.hub_client import endpoint, open_hub, quiet
+    from goldpan.datasets.hub import endpoint, open_hub, quiet
     from goldpan.datasets.hub_errors import HubCall, explained
     from goldpan.datasets.provenance import PROVENANCE, read_provenance
 

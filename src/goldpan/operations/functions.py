@@ -13,7 +13,7 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.code.edits.files import Applied
-    from goldpan.datasets.contamination.result import ContaminationResult
+    from goldpan.datasets.contamination.find import ContaminationResult
     from goldpan.datasets.diff.result import DiffResult
     from goldpan.operations.workspace import Workspace
 
@@ -136,7 +136,7 @@ def _table(lab: Workspace, source: str | Path | Dataset) -> Path:
 
 
 def _write_changelog(path: Path, result: DiffResult) -> None:
-    from goldpan.datasets.diff.changelog import changelog
+    from goldpan.datasets.diff.version import changelog
 
     try:
         path.write_text(f"## Changes\n\n{changelog(result)}\n", encoding="utf-8", newline="\n")

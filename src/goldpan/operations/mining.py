@@ -156,8 +156,8 @@ class Mine(Group):
         """
         from goldpan.miners.gharchive.events import event_types
         from goldpan.miners.gharchive.fetch import GH_ARCHIVE
-        from goldpan.miners.gharchive.hours import hours_between
         from goldpan.miners.gharchive.mine import ArchiveRequest, mine_archive
+        from goldpan.miners.gharchive.store import hours_between
 
         request = ArchiveRequest(
             tuple(hours_between(from_, to)),

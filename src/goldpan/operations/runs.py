@@ -17,7 +17,7 @@ from goldpan.evaluation.held_out import held_out_column
 from goldpan.evaluation.held_out import hold_out as hold_groups_out
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.prompting.errors import UnansweredError
+from goldpan.evaluation.prompting.inputs import UnansweredError
 from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.run import estimate as estimate_run

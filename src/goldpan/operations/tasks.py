@@ -81,8 +81,7 @@ class Tasks(Group):
         from goldpan.core.workspace import make_directory, write_whole
         from goldpan.datasets.importing import import_files
         from goldpan.datasets.own_task import AddedTask, describe_task
-        from goldpan.datasets.registry import load_tasks
-        from goldpan.datasets.task_file import read_task
+        from goldpan.datasets.registry import load_tasks, read_task
 
         paths = file_paths(files)
         described = describe_task(name, paths, several(text), label, repo=repo, document=document)
@@ -132,7 +131,7 @@ class Tasks(Group):
 
         """
         from goldpan.annotation.studio.corrections import read_corrections
-        from goldpan.datasets.hub_download import download as fetch
+        from goldpan.datasets.hub import download as fetch
         from goldpan.datasets.importing import import_files
         from goldpan.datasets.registry import find_task
 

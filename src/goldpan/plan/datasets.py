@@ -172,7 +172,7 @@ class DatasetStep(OperationStep):
 
     def _write_changes(self, changes: DiffResult) -> None:
         from goldpan.core.workspace import make_directory, write_whole
-        from goldpan.datasets.diff.changelog import changelog
+        from goldpan.datasets.diff.version import changelog
 
         make_directory(self.changelog.parent)
         text = f"## Changes\n\n{changelog(changes)}\n"

@@ -28,7 +28,7 @@ class PublishStep(OperationStep):
 
     def settings(self) -> Mapping[str, Any]:
         """Return where it goes, and under which conditions."""
-        from goldpan.datasets.hub_client import endpoint
+        from goldpan.datasets.hub import endpoint
 
         values = {name: v for name, v in self.section.values().items() if name != "overwrite"}
         return {"hub": endpoint(), **values}

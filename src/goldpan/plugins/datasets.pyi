@@ -8,7 +8,6 @@ from goldpan.datasets.family import GROUP as GROUP
 from goldpan.datasets.family import Column as Column
 from goldpan.datasets.family import Family as Family
 from goldpan.datasets.files import write_dataset as write_dataset
-from goldpan.datasets.hash_sampling import draw_number as draw_number
 from goldpan.datasets.import_files import (
     form_of as form_of,
 )
@@ -75,6 +74,8 @@ from goldpan.datasets.registry import (
 from goldpan.datasets.registry import (
     load_tasks as load_tasks,
 )
+from goldpan.datasets.registry import plain_task as plain_task
+from goldpan.datasets.registry import task_of as task_of
 from goldpan.datasets.registry import (
     tasks_directory as tasks_directory,
 )
@@ -109,8 +110,7 @@ from goldpan.datasets.task_data import (
 from goldpan.datasets.task_data import (
     task_directory as task_directory,
 )
-from goldpan.datasets.task_file import plain_task as plain_task
-from goldpan.datasets.task_file import task_of as task_of
+from goldpan.datasets.task_rows import draw_number as draw_number
 from goldpan.datasets.task_rows import (
     input_column as input_column,
 )

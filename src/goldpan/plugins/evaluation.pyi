@@ -22,10 +22,10 @@ from goldpan.evaluation.lengths import (
 from goldpan.evaluation.lengths import (
     score_by_length as score_by_length,
 )
-from goldpan.evaluation.metrics.bleu import bleu_of_counts as bleu_of_counts
 from goldpan.evaluation.metrics.confusion import BinaryConfusion as BinaryConfusion
 from goldpan.evaluation.metrics.confusion import pool as pool
 from goldpan.evaluation.metrics.generation import compare_text as compare_text
+from goldpan.evaluation.metrics.text_scores import bleu_of_counts as bleu_of_counts
 from goldpan.evaluation.model import (
     Answers as Answers,
 )
@@ -105,14 +105,13 @@ from goldpan.evaluation.models.vectors import (
 from goldpan.evaluation.models.vectors import (
     vectors_of as vectors_of,
 )
-from goldpan.evaluation.predictions import predictions_schema as predictions_schema
 from goldpan.evaluation.protocol import find_protocol as find_protocol
 from goldpan.evaluation.run import RunResult as RunResult
 from goldpan.evaluation.runs import Run as Run
 from goldpan.evaluation.runs import read_runs as read_runs
+from goldpan.evaluation.score import predictions_schema as predictions_schema
 from goldpan.evaluation.score_files import Part as Part
 from goldpan.evaluation.score_files import read_scores as read_scores
-from goldpan.evaluation.statistics.assumptions import check_assumptions as check_assumptions
 from goldpan.evaluation.statistics.drift import (
     degradation as degradation,
 )
@@ -123,6 +122,7 @@ from goldpan.evaluation.statistics.effects import cohen_d as cohen_d
 from goldpan.evaluation.statistics.effects import magnitude as magnitude
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS as FEWEST_TASKS
 from goldpan.evaluation.statistics.omnibus import anova as anova
+from goldpan.evaluation.statistics.omnibus import check_assumptions as check_assumptions
 from goldpan.evaluation.statistics.omnibus import friedman as friedman
 from goldpan.evaluation.statistics.scores import (
     Floats as Floats,

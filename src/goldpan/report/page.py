@@ -20,13 +20,12 @@ from goldpan.core.workspace import Workspace
 from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.filters.funnel import PLURAL, Funnel, Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
-from goldpan.report import charts
+from goldpan.report import number_format as charts
 from goldpan.report.distributions import measure
 from goldpan.report.dropped_samples import Dropped, draw_dropped
 from goldpan.report.examples import draw_examples
 from goldpan.report.funnels import frequent, levels
-from goldpan.report.overview import Overview, overview, total
-from goldpan.report.tables import open_repositories
+from goldpan.report.tables import Overview, open_repositories, overview, total
 
 SEED = 0
 _MOST_EXAMPLES = 12

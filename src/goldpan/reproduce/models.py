@@ -14,8 +14,7 @@ from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import Protocol, settings_for
 from goldpan.evaluation.run import RunResult, run
-from goldpan.evaluation.run_identity import identity, run_directory
-from goldpan.evaluation.runs import Run
+from goldpan.evaluation.runs import Run, identity, run_directory
 from goldpan.evaluation.stored import RESULT, read_result
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.prepare import laboratory

@@ -14,7 +14,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.registry import find_task
-from goldpan.evaluation.predictions import predictions_schema
+from goldpan.evaluation.score import predictions_schema
 from goldpan.papers.crosscodebench.importing import task_toml
 from goldpan.papers.crosscodebench.prompts import find_counter
 from goldpan.papers.crosscodebench.shortcuts import find_shortcut, percentages

@@ -10,8 +10,8 @@ import pytest
 
 from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter
-from goldpan.miners.gharchive.hours import hours_between
 from goldpan.miners.gharchive.mine import ArchiveRequest, mine_archive
+from goldpan.miners.gharchive.store import hours_between
 from tests.console import run, sentence
 from tests.gharchive_hours import Hours, hour_name, utc, write_hour
 from tests.issue_hours import closing, made_up_hours, write_hours, write_mined

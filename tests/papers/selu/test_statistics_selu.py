@@ -10,8 +10,7 @@ import pytest
 
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.effects import cohen_d, magnitude
-from goldpan.evaluation.statistics.intervals import mean_interval
+from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
 from goldpan.evaluation.statistics.ranking import agreement
 from goldpan.evaluation.statistics.scores import Floats
 from goldpan.report.comparison.plots import decision_plot, interval_plot, posterior_plot

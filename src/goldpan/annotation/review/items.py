@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 import zstandard
 
-from goldpan.annotation.review.item import ReviewItem, SubjectKind
+from goldpan.annotation.review.answer import ReviewItem, SubjectKind
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, line, without_tokens
 from goldpan.core.schemas import DUPLICATES, VERDICTS
@@ -24,7 +24,7 @@ from goldpan.filters.criterion import KEYS
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.filters.stored import current_verdicts
-from goldpan.text.normal_form import nfkc
+from goldpan.text.markers import nfkc
 from goldpan.text.redaction import redact
 
 # Finds texts that try to steer the model that reads them.

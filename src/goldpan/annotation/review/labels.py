@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.answer import ReviewItem
 from goldpan.annotation.review.items import case_file, prepare
 from goldpan.annotation.review.planner import ReviewEstimate, ReviewPlanner
 from goldpan.annotation.review.reviewer import Judgement, ReviewResult, judge, open_reviews

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from goldpan.annotation.review.answer import Answer, parse_answer
-from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.answer import Answer, ReviewItem, parse_answer
 from goldpan.annotation.review.items import CaseFile
-from goldpan.annotation.review.prompt import Prompt, load_prompt
-from goldpan.annotation.review.request import Voter, make_request, voters
+from goldpan.annotation.review.request import Prompt, Voter, load_prompt, make_request, voters
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.annotation.review.subjects import PROMPTS
 from goldpan.annotation.review.votes import Decision, Vote, decide

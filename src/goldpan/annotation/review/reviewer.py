@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import orjson
 
-from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.answer import ReviewItem
 from goldpan.annotation.review.items import CaseFile
 from goldpan.annotation.review.planner import ReviewPlanner, prompt_of
-from goldpan.annotation.review.prompt import Prompt
+from goldpan.annotation.review.request import Prompt
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.annotation.review.votes import Decision
 from goldpan.core.progress import Reporter

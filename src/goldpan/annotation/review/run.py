@@ -13,10 +13,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from goldpan.annotation.review.item import ReviewItem, SubjectKind
+from goldpan.annotation.review.answer import ReviewItem, SubjectKind
 from goldpan.annotation.review.items import CaseFile, case_file, read_cases
 from goldpan.annotation.review.planner import ReviewEstimate, ReviewPlanner
-from goldpan.annotation.review.prompt import load_prompt
+from goldpan.annotation.review.request import load_prompt
 from goldpan.annotation.review.reviewer import Judgement, ReviewResult, judge, open_reviews
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.annotation.review.stored import verdict_row, write_reviews

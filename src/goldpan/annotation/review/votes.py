@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from goldpan.annotation.review.answer import Answer, missing_quotes
-from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.answer import Answer, ReviewItem, missing_quotes
 from goldpan.annotation.review.request import Voter
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.sanitize import line

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from goldpan.code.edits.edit import (
-    AmbiguousError,
-    Edit,
-    NoMatchError,
-    OverlapError,
-)
-from goldpan.code.edits.lines import (
     LINE_ENDS,
     SPACES,
+    AmbiguousError,
+    Edit,
     Forgiveness,
+    NoMatchError,
+    OverlapError,
     as_characters,
     line_end,
     number_lines,

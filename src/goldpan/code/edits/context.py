@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldpan.code.edits.diff import Hunk
-from goldpan.code.edits.lines import as_characters, number_lines, split_lines
+from goldpan.code.edits.edit import as_characters, number_lines, split_lines
 
 # How far the lines from a place on stand elsewhere too: a suffix array over both versions.
 #

@@ -12,9 +12,8 @@ from typing import Literal
 from uuid import uuid4
 
 from goldpan.code.edits.apply import apply_forgiving
-from goldpan.code.edits.edit import EditError, FileEdits, FileError
+from goldpan.code.edits.edit import EditError, FileEdits, FileError, Forgiveness
 from goldpan.code.edits.encodings import encode, readings
-from goldpan.code.edits.lines import Forgiveness
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.edits.unified import apply_hunks, is_unified, parse_unified, refuse_binary
 from goldpan.core.errors import UsageError

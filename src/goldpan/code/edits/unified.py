@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from goldpan.code.edits.edit import FileError, MalformedError, NoMatchError
-from goldpan.code.edits.lines import LINE_ENDS, SPACES, Forgiveness, line_end, split_lines
+from goldpan.code.edits.edit import (
+    LINE_ENDS,
+    SPACES,
+    FileError,
+    Forgiveness,
+    MalformedError,
+    NoMatchError,
+    line_end,
+    split_lines,
+)
 from goldpan.git.unified import FileDiff, Hunk, parse_diff
 
 _FILES = re.compile(r"^(?:diff --git |--- [^\n]*\n\+\+\+ [^\n]*\n@@ -)", re.M)

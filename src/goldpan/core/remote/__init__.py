@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.remote.names import FILES, STATE
+from goldpan.core.remote.manifest import FILES, STATE
 
 if TYPE_CHECKING:
     from goldpan.core.remote.mirror import Mirror

@@ -15,11 +15,22 @@ from pathlib import Path
 
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.log import LOG
-from goldpan.core.remote.folder import Stamp, move, remove, stamp_of, stamps
 from goldpan.core.remote.lease import Lease
-from goldpan.core.remote.manifest import KEY, Manifest, StoredFile, decode, encode, piece_key
+from goldpan.core.remote.manifest import (
+    FILES,
+    KEY,
+    Manifest,
+    Stamp,
+    StoredFile,
+    decode,
+    encode,
+    move,
+    piece_key,
+    remove,
+    stamp_of,
+    stamps,
+)
 from goldpan.core.remote.mirror_state import MirrorState, load_state, save_state
-from goldpan.core.remote.names import FILES
 from goldpan.core.remote.store import ObjectStore, UnchangedError
 from goldpan.core.remote.transfer import MissingPieceError, download, read_stored, upload
 from goldpan.core.result import Block, Line, Result

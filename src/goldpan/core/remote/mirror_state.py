@@ -13,9 +13,7 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.remote.folder import Stamp
-from goldpan.core.remote.manifest import Manifest, as_json, from_json
-from goldpan.core.remote.names import FILES, STATE
+from goldpan.core.remote.manifest import FILES, STATE, Manifest, Stamp, as_json, from_json
 from goldpan.core.resources import write_file
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.remote.folder import Stamp, stamp_of
-from goldpan.core.remote.manifest import PIECE, StoredFile, piece_key
+from goldpan.core.remote.manifest import PIECE, Stamp, StoredFile, piece_key, stamp_of
 from goldpan.core.remote.store import ObjectStore
 
 _THREADS = 8

@@ -18,8 +18,7 @@ from goldpan.core.sanitize import for_prompt, without_tokens
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, QA
 from goldpan.datasets.export.labels import Labelling
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
-from goldpan.llm.fence import fence_code, fenced
-from goldpan.llm.parts import Part
+from goldpan.llm.parts import Part, fence_code, fenced
 
 Row = Mapping[str, Any]
 Facts = dict[str, str]

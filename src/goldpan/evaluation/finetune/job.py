@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from goldpan.core.parquet import read_table, write_table
 from goldpan.core.resources import write_file
+from goldpan.datasets.registry import plain_task, task_of
 from goldpan.datasets.task import Task
-from goldpan.datasets.task_file import plain_task, task_of
 from goldpan.evaluation.finetune.settings import Settings
 
 _FOLDER = "job"

@@ -86,7 +86,7 @@ def _downloaded(name: str, commit: str) -> Path:
     from huggingface_hub import get_token
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
-    from goldpan.datasets.hub_client import open_hub, quiet
+    from goldpan.datasets.hub import open_hub, quiet
 
     api = open_hub(get_token())
     try:

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldpan.evaluation.metrics.bootstrap import Floats, Whole
 from goldpan.evaluation.metrics.curves import Ranking
-from goldpan.evaluation.metrics.estimate import Evidence, Measure, Totals, ratio
-from goldpan.evaluation.metrics.label_counts import (
+from goldpan.evaluation.metrics.estimate import Evidence, Floats, Measure, Totals, Whole, ratio
+from goldpan.evaluation.metrics.multi_label import (
     label_confusions,
     label_measures,
     one_vs_rest,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from goldpan.evaluation.metrics.bootstrap import Floats, Whole
-from goldpan.evaluation.metrics.estimate import Measure, ratio
+from goldpan.evaluation.metrics.estimate import Floats, Measure, Whole, ratio
 
 Truths = npt.NDArray[np.bool_]
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from goldpan.evaluation.metrics.bootstrap import Floats
-from goldpan.evaluation.metrics.estimate import Evidence, Measure, Totals, mean_of, ratio
+from goldpan.evaluation.metrics.estimate import Evidence, Floats, Measure, Totals, mean_of, ratio
 
 _OUTSIDE = "O"
 

@@ -14,10 +14,14 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from goldpan.code.languages import language_of
-from goldpan.evaluation.metrics.bleu import WIDTH, bleu_counts, bleu_of_counts, tokenize
-from goldpan.evaluation.metrics.bootstrap import Floats
-from goldpan.evaluation.metrics.estimate import Evidence, Measure, Totals, means
-from goldpan.evaluation.metrics.similarity import edit_similarity
+from goldpan.evaluation.metrics.estimate import Evidence, Floats, Measure, Totals, means
+from goldpan.evaluation.metrics.text_scores import (
+    WIDTH,
+    bleu_counts,
+    bleu_of_counts,
+    edit_similarity,
+    tokenize,
+)
 
 # Whether an answer names the right file: as it stands, and where prose wraps the path.
 #

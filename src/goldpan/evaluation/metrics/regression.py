@@ -7,8 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from goldpan.evaluation.metrics.bootstrap import Floats
-from goldpan.evaluation.metrics.estimate import Evidence, Measure, Totals, mean_of, means, ratio
+from goldpan.evaluation.metrics.estimate import (
+    Evidence,
+    Floats,
+    Measure,
+    Totals,
+    mean_of,
+    means,
+    ratio,
+)
 
 _WORST = 2.0
 _NO_MEAN = "there are no examples, or errors are too large to sum"

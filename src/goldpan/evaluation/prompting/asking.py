@@ -20,13 +20,12 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.model import Costs
-from goldpan.evaluation.prompting.errors import UnansweredError
-from goldpan.evaluation.prompting.inputs import PromptRow
+from goldpan.evaluation.prompting.inputs import PromptRow, UnansweredError
 from goldpan.evaluation.prompting.requests import Requests
 from goldpan.evaluation.prompting.settings import PromptSettings, in_settings
 from goldpan.llm.budget import Budget, Estimate, cost_of
-from goldpan.llm.errors import EndpointError
 from goldpan.llm.planner import Attempt, Planner
+from goldpan.llm.request import EndpointError
 from goldpan.llm.response_store import ResponseStore, open_responses
 
 T = TypeVar("T")

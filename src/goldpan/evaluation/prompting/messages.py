@@ -26,9 +26,8 @@ from goldpan.core.registry import Registry, files_in
 from goldpan.datasets.prompt_methods import Method
 from goldpan.datasets.wording import Wording, answer_form
 from goldpan.evaluation.prompting.examples import Example
-from goldpan.evaluation.prompting.forms import asked_form
-from goldpan.evaluation.prompting.inputs import PromptRow
-from goldpan.llm.fence import fence_code, fenced
+from goldpan.evaluation.prompting.inputs import PromptRow, asked_form
+from goldpan.llm.parts import fence_code, fenced
 from goldpan.text.markers import escaped
 
 Message = dict[str, str]

@@ -18,8 +18,7 @@ import orjson
 
 from goldpan.datasets.wording import Wording
 from goldpan.evaluation.model import Answer
-from goldpan.evaluation.prompting.forms import KEYS
-from goldpan.evaluation.prompting.inputs import PromptRow
+from goldpan.evaluation.prompting.inputs import KEYS, PromptRow
 
 _THOUGHT_START, _THOUGHT_END = "<think>", "</think>"
 _FENCE = re.compile(r"\A\s*```[a-z]{0,10}\n(.*)\n```\s*\Z", re.DOTALL)

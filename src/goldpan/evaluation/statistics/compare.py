@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from goldpan.evaluation.statistics.assumptions import check_assumptions
 from goldpan.evaluation.statistics.bayes import SAMPLES
 from goldpan.evaluation.statistics.calibrated import ROPE, new_tasks_by_scores
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
 from goldpan.evaluation.statistics.decide import Choice, decide_bayesian, decide_frequentist
 from goldpan.evaluation.statistics.errors import check_settings
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS, decide_few
+from goldpan.evaluation.statistics.omnibus import check_assumptions
 from goldpan.evaluation.statistics.ranking import EffectSize, arrange
 from goldpan.evaluation.statistics.scores import ScoreMatrix
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from goldpan.evaluation.statistics.assumptions import Assumptions
 from goldpan.evaluation.statistics.bayes import Posterior
 from goldpan.evaluation.statistics.effects import Magnitude
+from goldpan.evaluation.statistics.omnibus import Assumptions
 
 SCHEMA = 2
 

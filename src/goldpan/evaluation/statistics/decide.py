@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from goldpan.evaluation.statistics.assumptions import Assumptions
 from goldpan.evaluation.statistics.bayes import Posterior, signed_rank_pairs
 from goldpan.evaluation.statistics.comparison import ChosenTest, Decision
 from goldpan.evaluation.statistics.effects import pooled_mad, pooled_sd
 from goldpan.evaluation.statistics.errors import scipy_stats
 from goldpan.evaluation.statistics.omnibus import (
+    Assumptions,
     anova,
     critical_difference,
     friedman,

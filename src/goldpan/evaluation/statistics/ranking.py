@@ -8,13 +8,18 @@ from typing import Literal
 
 import numpy as np
 
-from goldpan.evaluation.statistics.assumptions import Assumptions
 from goldpan.evaluation.statistics.comparison import Comparison, Decision, Pair, Standing
 from goldpan.evaluation.statistics.decide import Verdict, Verdicts
-from goldpan.evaluation.statistics.effects import akinshin_gamma, cohen_d, magnitude
+from goldpan.evaluation.statistics.effects import (
+    Interval,
+    akinshin_gamma,
+    cohen_d,
+    magnitude,
+    mean_interval,
+    median_interval,
+)
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
-from goldpan.evaluation.statistics.intervals import Interval, mean_interval, median_interval
-from goldpan.evaluation.statistics.omnibus import mean_ranks
+from goldpan.evaluation.statistics.omnibus import Assumptions, mean_ranks
 from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix, as_decimal, rounded
 
 # Turns decisions about pairs into tiers and ties.

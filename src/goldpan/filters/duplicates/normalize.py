@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from goldpan.text.normal_form import nfkc
+from goldpan.text.markers import nfkc
 
 # Scripts that are written without spaces: Thai and Lao, Myanmar, Khmer, Japanese, Chinese.
 _UNSPACED = (

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.repo_view import RepoView
+from goldpan.text.lines import template_lines
 from goldpan.text.quality import Fault, QualityRules, describe, find_fault, has_prose, is_worded
-from goldpan.text.templates import template_lines
 
 
 @dataclass(frozen=True, slots=True)

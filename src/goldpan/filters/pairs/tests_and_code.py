@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.code.languages import CODE_SUFFIXES
-from goldpan.code.test_files import is_test_file
+from goldpan.code.paths import is_test_file
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.repo_view import RepoView
 from goldpan.git.objects import Objects

@@ -19,11 +19,10 @@ from goldpan.core import parquet
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
-from goldpan.miners.gharchive.hours import file_name, hour_name
 from goldpan.miners.gharchive.lines import LongLine, lines_of, pieces_of
 from goldpan.miners.gharchive.report import METADATA_KEY, HourReport, State, as_json
 from goldpan.miners.gharchive.rows import Row, read_event
-from goldpan.miners.gharchive.store import ArchiveStore
+from goldpan.miners.gharchive.store import ArchiveStore, file_name, hour_name
 from goldpan.miners.gharchive.unpack import Unpacking, unpack
 from goldpan.miners.replies import parse_json
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from goldpan.miners.gharchive.events import COMMENTS
-from goldpan.miners.tables.people import user
+from goldpan.miners.tables.rows import user
 
 _LARGEST = 2**63 - 1
 _OLD_TIME = "%Y/%m/%d %H:%M:%S %z"

@@ -17,9 +17,8 @@ from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import make_directory
 from goldpan.miners.gharchive.fetch import Fetched, fetch, open_client
-from goldpan.miners.gharchive.hours import file_name
 from goldpan.miners.gharchive.reading import HourUnit
-from goldpan.miners.gharchive.store import ArchiveStore
+from goldpan.miners.gharchive.store import ArchiveStore, file_name
 from goldpan.miners.github.limits import Pace
 
 _FAILURES_IN_A_ROW = 3

@@ -23,9 +23,8 @@ from goldpan import __version__
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
 from goldpan.core.retry import jittered
 from goldpan.core.tls import shared_context
-from goldpan.miners.github.concurrency import Flow
-from goldpan.miners.github.health import FAILURES_TO_DOUBT, Health
 from goldpan.miners.github.limits import Pace, Token, TokenPool
+from goldpan.miners.github.pace import FAILURES_TO_DOUBT, Flow, Health
 from goldpan.miners.github.request import (
     RUN_AGAIN,
     NoAnswerError,

@@ -17,7 +17,7 @@ from typing import Literal
 
 from goldpan.core.errors import AuthenticationError
 from goldpan.core.retry import Backoff
-from goldpan.miners.github.concurrency import Load
+from goldpan.miners.github.pace import Load
 
 Resource = Literal["core", "graphql"]
 

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from goldpan.text.mentions import find_mentions
+from goldpan.text.keywords import find_mentions
+
+# Which part of an entry a list of REST's belongs to, for those who read what was kept.
+
+PART_OF_LIST = {"pull_comments": "review_comments"}
+"""Lists of one entry that another part's rows come from."""
+
 
 RELATIONS = {
     "sub_issues": "sub_issues",

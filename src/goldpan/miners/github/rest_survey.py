@@ -23,13 +23,13 @@ from goldpan.miners.github.rest_feeds import (
     COMMENTS,
     FEEDS,
     ISSUES,
+    PART_OF_LIST,
     PULLS,
     RELATIONS,
     REVIEW_COMMENTS,
     Feed,
 )
 from goldpan.miners.github.rest_lists import Listing, Lists
-from goldpan.miners.github.rest_parts import PART_OF_LIST
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import UNSEEN, Journal
 from goldpan.miners.repair import trusted_ends

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from goldpan.miners.github.graphql_lists import PART_OF
-from goldpan.miners.tables.api_references import End, add_link, add_relation, subject_of
 from goldpan.miners.tables.columns import Unreadable, inner, integer, lower, names
-from goldpan.miners.tables.parse_timeline import parse_event
-from goldpan.miners.tables.people import actor, login_of
-from goldpan.miners.tables.rows import Rows, is_envelope
+from goldpan.miners.tables.parse_timeline import (
+    End,
+    add_link,
+    add_relation,
+    parse_event,
+    subject_of,
+)
+from goldpan.miners.tables.rows import Rows, actor, is_envelope, login_of
 from goldpan.miners.tables.texts import read_text
 
 _FILE_STATUS = {"deleted": "removed"}

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from goldpan.miners.tables.api_references import End, add_link, add_relation
 from goldpan.miners.tables.columns import Unreadable, inner, lower, names
-from goldpan.miners.tables.parse_timeline import EVENTS
-from goldpan.miners.tables.people import user
-from goldpan.miners.tables.rest_events import SUBJECTS, WITHOUT_ROWS
-from goldpan.miners.tables.rows import PART_OF_KIND, Rows, is_envelope
+from goldpan.miners.tables.parse_timeline import (
+    EVENTS,
+    SUBJECTS,
+    WITHOUT_ROWS,
+    End,
+    add_link,
+    add_relation,
+)
+from goldpan.miners.tables.rows import PART_OF_KIND, Rows, is_envelope, user
 from goldpan.miners.tables.texts import add_commit, read_text
 
 _NUMBER = re.compile(r"/(?:issues|pulls|pull)/(\d+)")

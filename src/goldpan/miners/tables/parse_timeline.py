@@ -2,13 +2,167 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from goldpan.miners.tables.api_references import End, add_link, subject_of
-from goldpan.miners.tables.columns import inner
-from goldpan.miners.tables.people import actor
-from goldpan.miners.tables.rows import Rows
+from goldpan.miners.tables.columns import Unreadable, inner
+from goldpan.miners.tables.rows import Rows, actor
 from goldpan.miners.tables.texts import add_commit
+
+# The events of REST timelines that GitHub documents, and what they tell.
+
+SUBJECTS = {
+    "labeled": "label",
+    "unlabeled": "label",
+    "milestoned": "milestone",
+    "demilestoned": "milestone",
+    "assigned": "assignee",
+    "unassigned": "assignee",
+    "renamed": "rename",
+}
+"""What an event of an entry's history names besides who did it."""
+WITHOUT_ROWS = frozenset(
+    (
+        "added_to_merge_queue",
+        "added_to_project",
+        "added_to_project_v2",
+        "auto_merge_disabled",
+        "auto_merge_enabled",
+        "auto_rebase_enabled",
+        "auto_squash_enabled",
+        "automatic_base_change_failed",
+        "automatic_base_change_succeeded",
+        "base_ref_changed",
+        "base_ref_deleted",
+        "base_ref_force_pushed",
+        "blocked_by_added",
+        "blocked_by_removed",
+        "blocking_added",
+        "blocking_removed",
+        "closed",
+        "comment_deleted",
+        "comment_pinned",
+        "comment_unpinned",
+        "commented",
+        "commit-commented",
+        "committed",
+        "connected",
+        "convert_to_draft",
+        "converted_from_draft",
+        "converted_note_to_issue",
+        "converted_to_discussion",
+        "cross-referenced",
+        "deployed",
+        "deployment_environment_changed",
+        "disconnected",
+        "head_ref_deleted",
+        "head_ref_force_pushed",
+        "head_ref_restored",
+        "issue_type_added",
+        "issue_type_changed",
+        "issue_type_removed",
+        "line-commented",
+        "locked",
+        "marked_as_duplicate",
+        "mentioned",
+        "merged",
+        "moved_columns_in_project",
+        "parent_issue_added",
+        "parent_issue_removed",
+        "pinned",
+        "project_v2_item_status_changed",
+        "ready_for_review",
+        "referenced",
+        "removed_from_merge_queue",
+        "removed_from_project",
+        "removed_from_project_v2",
+        "review_dismissed",
+        "review_request_removed",
+        "review_requested",
+        "reviewed",
+        "sub_issue_added",
+        "sub_issue_removed",
+        "subscribed",
+        "transferred",
+        "unlocked",
+        "unmarked_as_duplicate",
+        "unpinned",
+        "unsubscribed",
+        "user_blocked",
+    )
+)
+"""Events of which no table has rows.
+
+An event that stands neither here nor in a table is counted in the table `unknown`.
+"""
+
+
+# Adds the references that the API itself tells of.
+
+
+class End(NamedTuple):
+    """One end of a link: an entry, or only a repository where the number is null."""
+
+    repo: Any
+    number: Any = None
+
+
+def add_link(
+    rows: Rows,
+    observed_on: int,
+    signal: str,
+    source: End,
+    target: End,
+    *,
+    at: str | None = None,
+    sha: str | None = None,
+    part: str = "timeline",
+) -> None:
+    """Add a reference from `source` to `target` that the data of `observed_on` shows.
+
+    `part` says what supersedes it: "timeline" a timeline that any path reads, "links" only an
+    entry read over GraphQL, for what REST cannot tell, "entry" the entry itself; "sub_issues",
+    "blocked_by" and "blocking" are lists of their own.
+    """
+    rows.facets["links"].append(
+        (
+            source.repo,
+            source.number,
+            target.repo,
+            target.number,
+            sha,
+            signal,
+            observed_on,
+            at,
+            None,
+            None,
+            None,
+            part,
+            None,
+            None,
+            None,
+            None,
+            part,
+            rows.sequence,
+        )
+    )
+
+
+def add_relation(rows: Rows, number: int, part: str, other: End) -> None:
+    """Add what a list of an issue's relations tells: its parts, what blocks it, what it blocks."""
+    own = End(rows.repo, number)
+    source, target = (other, own) if part == "blocking" else (own, other)
+    signal = "sub_issue" if part == "sub_issues" else "blocked_by"
+    add_link(rows, number, signal, source, target, part=part)
+
+
+def subject_of(data: Any) -> End:
+    """Return the entry that GraphQL names, or an end without one."""
+    if not isinstance(data, dict):
+        return End(None if data is None else Unreadable(data))
+    if "number" not in data:
+        return End(None)
+    return End(inner(data.get("repository"), "nameWithOwner"), data["number"])
+
 
 EVENTS = {
     "LabeledEvent": "labeled",

@@ -10,17 +10,80 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from goldpan.core.schemas import COMMENTS, COMMITS, ENTRIES, EVENTS, FILES, REFERENCES
-from goldpan.miners.tables.columns import Needs, make_table
-from goldpan.text.mentions import LARGEST_NUMBER
+from goldpan.miners.tables.columns import Needs, Unreadable, make_table
+from goldpan.text.keywords import LARGEST_NUMBER
+
+# Who wrote something, told alike whichever API told it.
+
+
+class Person(NamedTuple):
+    """An account; all null for a deleted one ("ghost")."""
+
+    login: Any
+    id: Any
+    type: Any
+
+
+_GHOST = Person(None, None, None)
+_RENAMED = {"Copilot[bot]": "copilot-swe-agent[bot]"}
+"""Logins that REST spells in its own way."""
+
+
+def actor(data: Any) -> Person:
+    """Read a GraphQL actor."""
+    return _person(data, "__typename", "databaseId")
+
+
+def login_of(data: Any) -> Any:
+    """Return a GraphQL actor's login."""
+    return actor(data).login
+
+
+def user(data: Any) -> Person:
+    """Read a REST user."""
+    if isinstance(data, dict) and data.get("login") in (None, "", "ghost"):
+        return _GHOST
+    return _person(data, "type", "id")
+
+
+def _person(data: Any, kind_key: str, id_key: str) -> Person:
+    if not data:
+        return _GHOST
+    if not isinstance(data, dict):
+        return Person(Unreadable(data), None, None)
+    login, kind, number = data.get("login"), data.get(kind_key) or "User", data.get(id_key)
+    if not isinstance(login, str) or not isinstance(kind, str):
+        return Person(Unreadable(login), number, Unreadable(kind))
+    return (
+        _account(login, kind, number)
+        if isinstance(number, int)
+        else _person_of(login, kind, number)
+    )
+
+
+def _person_of(login: str, kind: str, number: Any) -> Person:
+    if kind == "Bot" and not login.endswith("[bot]"):
+        login += "[bot]"
+    return Person(_RENAMED.get(login, login), number, _snake(kind))
+
+
+_account = lru_cache(maxsize=4_096, typed=True)(_person_of)
+"""The same few people write most of a repository."""
+
+
+@lru_cache(maxsize=64)
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name))
+
 
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 """What parsing raises where a reply has another shape than GitHub documents."""
-
 _PULL_COLUMNS = (
     "merged",
     "merged_at",
@@ -58,11 +121,8 @@ def _plain(**columns: pa.DataType) -> pa.Schema:
 
 _REFERENCE = [field for field in REFERENCES.schema if field.name != "evidence"]
 _EVIDENCE = list(REFERENCES.schema.field("evidence").type)
-
 EVIDENCE_COLUMNS = tuple(item.name for item in _EVIDENCE)
-
 _COUNT, _TEXT = pa.int64(), pa.string()
-
 FACETS: dict[str, pa.Schema] = {
     "entry": _facet(ENTRIES.schema, _ENTRY_COLUMNS, text=True),
     "pull": _facet(ENTRIES.schema, ("number", *_PULL_COLUMNS)),
@@ -84,7 +144,6 @@ FACETS: dict[str, pa.Schema] = {
 list how long GitHub says that the list is, and how much came; its `unit` tells lists of the same
 part apart. `envelopes` are the reviews that are no rows. `losses` name what could not be read.
 """
-
 NEEDS = {
     "entry": Needs(("number",), ("title", "state", "created_at", "updated_at")),
     "pull": Needs(("number",), ("base_ref", "base_sha", "head_ref", "head_sha")),
@@ -98,10 +157,8 @@ NEEDS = {
     "pages": Needs(("number",)),
     "envelopes": Needs(("number", "comment_id")),
 }
-
 UNIT = {"links": "observed_on", "mentions": "observed_on"}
 """The column that names the entry that a facet's row belongs to, where it is not `number`."""
-
 _PARTS = {
     "pull": "entry",
     "totals": "entry",
@@ -126,7 +183,6 @@ PART_OF_RECORD = {
     "backup": "entry",
 }
 """Which part of an entry a reply holds, where it is not called the same."""
-
 NOBODY = 0
 """Stands for the number where nothing tells which entry it was."""
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldpan.miners.tables.rows import Rows
-from goldpan.text.keywords import find_closing_keywords
-from goldpan.text.mentions import find_mentions
+from goldpan.text.keywords import find_closing_keywords, find_mentions
 
 _AROUND = 60
 

@@ -14,7 +14,6 @@ from goldpan.core.progress import Reporter
 from goldpan.core.resources import unwritable
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.provenance import (
     PROVENANCE,
     Provenance,
@@ -23,6 +22,7 @@ from goldpan.datasets.provenance import (
     write_provenance,
 )
 from goldpan.datasets.task import Task
+from goldpan.datasets.task_rows import draw_number
 from goldpan.datasets.wording import answer_form
 from goldpan.papers.crosscodebench.instances import Instance, task_instances, write_instances
 from goldpan.papers.crosscodebench.kinds import kind_of_task, number_tasks, task_settings

@@ -19,10 +19,9 @@ from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import PROVENANCE, Provenance, digest, read_provenance
-from goldpan.datasets.registry import load_tasks, tasks_directory
+from goldpan.datasets.registry import load_tasks, plain_task, tasks_directory
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource, TaskType
-from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import task_family
 from goldpan.papers.crosscodebench.build import FAMILY, side_rows
 from goldpan.papers.crosscodebench.instances import (

@@ -28,8 +28,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.datasets.registry import plain_task, task_of
 from goldpan.datasets.task import Task
-from goldpan.datasets.task_file import plain_task, task_of
 from goldpan.papers.crosscodebench.instances import joined_text
 from goldpan.papers.crosscodebench.json_files import FieldError, Problem, refused, text_of
 from goldpan.papers.crosscodebench.kinds import (

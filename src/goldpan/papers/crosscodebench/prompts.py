@@ -30,8 +30,8 @@ import pyarrow as pa
 from goldpan.core.errors import UsageError
 from goldpan.core.registry import Registry
 from goldpan.datasets.family import GROUP, Column, Family
-from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.prompt_methods import Method, Side
+from goldpan.datasets.task_rows import draw_number
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.papers.crosscodebench.meta import Example, Meta
 from goldpan.papers.crosscodebench.splits import Spooled, TaskFiles

@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 from goldpan.core.errors import DatasetError
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result
-from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.provenance import read_provenance
-from goldpan.evaluation.metrics.bleu import bleu_of_counts
+from goldpan.datasets.task_rows import draw_number
 from goldpan.evaluation.metrics.generation import compare_text
-from goldpan.evaluation.predictions import predictions_schema
+from goldpan.evaluation.metrics.text_scores import bleu_of_counts
+from goldpan.evaluation.score import predictions_schema
 from goldpan.papers.crosscodebench.build import FAMILY, read_tasks, side_rows
 from goldpan.papers.crosscodebench.meta import Meta
 

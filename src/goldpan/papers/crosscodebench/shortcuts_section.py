@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.task import Task
+from goldpan.datasets.task_rows import draw_number
 from goldpan.datasets.wording import Wording, WordingError, output_text, wording_of
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.runs import Run

@@ -25,8 +25,8 @@ from goldpan.core.registry import unknown_name
 from goldpan.core.resources import named
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.settings_file import read_toml
-from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.manifest import Origin
+from goldpan.datasets.task_rows import draw_number
 from goldpan.papers.crosscodebench.instances import (
     INSTANCES,
     Instance,

@@ -19,9 +19,9 @@ from pydantic import BaseModel, ConfigDict
 
 from goldpan.core.errors import DatasetError
 from goldpan.datasets.import_files import table_rows
+from goldpan.datasets.registry import task_of
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.datasets.task_file import task_of
 from goldpan.datasets.task_rows import task_family
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
 from goldpan.evaluation.protocol import find_protocol

@@ -22,11 +22,10 @@ from pydantic import BaseModel, ConfigDict
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.metrics.confusion import BinaryConfusion, pool
 from goldpan.evaluation.score_files import Part, read_scores
-from goldpan.evaluation.statistics.assumptions import check_assumptions
 from goldpan.evaluation.statistics.drift import degradation, overfitting
 from goldpan.evaluation.statistics.effects import cohen_d, magnitude
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
-from goldpan.evaluation.statistics.omnibus import anova, friedman
+from goldpan.evaluation.statistics.omnibus import anova, check_assumptions, friedman
 from goldpan.evaluation.statistics.scores import Floats
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context, parsed

@@ -13,8 +13,8 @@ from string import Template
 from typing import Any, TypeAlias
 
 from goldpan.core.settings_file import read_toml
+from goldpan.datasets.registry import task_of
 from goldpan.datasets.task import Task
-from goldpan.datasets.task_file import task_of
 
 _FILE = Path(__file__).with_suffix(".toml")
 _PREFIX = "nlbse23_"

@@ -32,8 +32,7 @@ from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import make_directory
 from goldpan.datasets.import_files import table_rows
 from goldpan.evaluation.statistics.compare import compare
-from goldpan.evaluation.statistics.effects import cohen_d, magnitude
-from goldpan.evaluation.statistics.intervals import mean_interval
+from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context, parsed

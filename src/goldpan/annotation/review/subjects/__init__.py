@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldpan.annotation.review.item import ReviewSubject, SubjectKind
+from goldpan.annotation.review.answer import ReviewSubject, SubjectKind
 from goldpan.annotation.review.subjects import issue, pair
 from goldpan.filters.criterion import Subject
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from goldpan.annotation.review.item import ReviewItem, SubjectKind
+from goldpan.annotation.review.answer import ReviewItem, SubjectKind
 from goldpan.filters.repo_view import RepoView
 from goldpan.llm.parts import Part
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from goldpan.annotation.review.item import ReviewItem, SubjectKind
+from goldpan.annotation.review.answer import ReviewItem, SubjectKind
 from goldpan.annotation.review.subjects.issue import question
 from goldpan.filters.repo_view import RepoView
 from goldpan.git.patches import patches

@@ -22,9 +22,9 @@ from goldpan.datasets.corrections import corrected_batches, corrected_family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.provenance import Provenance, Source, digest
+from goldpan.datasets.registry import plain_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
-from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import task_family
 from goldpan.git.refs import Commit
 from goldpan.papers.nlbse.comments.declarations import RULES
