@@ -14,7 +14,7 @@ from goldpan.core.schemas import Table
 from goldpan.datasets.family import Family
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
-from goldpan.papers.crosscodebench.family import CROSSCODE
+from goldpan.papers.crosscodebench.prompts import CROSSCODE
 from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
 
 _TABLES = """\

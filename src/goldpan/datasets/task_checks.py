@@ -11,10 +11,10 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result
 from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
-from goldpan.datasets.imports.table import SETTINGS, layouts_of
 from goldpan.datasets.licenses import UNKNOWN, spdx
 from goldpan.datasets.registry import added_tasks, read_path, task_paths
 from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.table_reader import SETTINGS, layouts_of
 from goldpan.datasets.task import CLASSIFICATION, PLACEHOLDERS, Task
 from goldpan.text.preprocessing import STEPS
 

@@ -48,6 +48,10 @@ register(
         Part("computation", name, f"goldpan.papers.nlbse.{place}")
         for name, place in _COMPUTATIONS.items()
     ),
+    *(
+        Part("report section", name, f"goldpan.papers.nlbse.{name}:SECTION")
+        for name in ("nlbse23", "nlbse24")
+    ),
     Part("model", "issue-ensemble", "goldpan.papers.nlbse.issue_ensemble:MODEL"),
     Part("model", "stacked", "goldpan.papers.nlbse.stacked:MODEL"),
     Builder(
@@ -57,7 +61,7 @@ register(
         reads="mined",
         finders={
             "profile": "goldpan.papers.nlbse.issues.profile:load_profile",
-            "balance": "goldpan.papers.nlbse.issues.balance:Balance.parse",
+            "balance": "goldpan.papers.nlbse.issues.profile:Balance.parse",
         },
         fixed={"source": "mined"},  # a plan mines repositories, not GH Archive
         settings="goldpan.papers.nlbse.issues.profile:profile_settings",

@@ -29,13 +29,11 @@ from goldpan.evaluation.metrics.confusion import BinaryConfusion
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.papers.nlbse.nlbse23 import BASELINE, comment_rule, comment_score
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context, runs_models
+from goldpan.reproduce.context import Context, parsed, runs_models
 from goldpan.reproduce.data import FoundFile
-from goldpan.reproduce.models import find_models
+from goldpan.reproduce.models import find_models, run_of
 from goldpan.reproduce.prepare import prepared
 from goldpan.reproduce.recipe import ModelRecipe, TableRecipe, Value
-from goldpan.reproduce.recipe_runs import run_of
-from goldpan.reproduce.scores import parsed
 
 _MEANS = (("Precision", "precision"), ("Recall", "recall"), ("F1", "f1"))
 _WON, _SCORE = "Outperformed", "Score"

@@ -26,7 +26,7 @@ from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import task_family
-from goldpan.git.commits import Commit
+from goldpan.git.refs import Commit
 from goldpan.papers.nlbse.comments.declarations import RULES
 from goldpan.papers.nlbse.comments.extract import FileRead
 from goldpan.papers.nlbse.comments.reading import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from goldpan.code.languages import language_of, second_language_of
-from goldpan.git.texts import Encoding, encodings
+from goldpan.git.objects import Encoding, encodings
 from goldpan.papers.nlbse.comments.comment import (
     Comment,
     Form,

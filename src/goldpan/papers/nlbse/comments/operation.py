@@ -59,7 +59,7 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     """
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.datasets.splits import SplitPlan
-    from goldpan.git.commits import cloned_repositories, find_commits
+    from goldpan.git.refs import cloned_repositories, find_commits
     from goldpan.operations.dataset import Dataset
     from goldpan.papers.nlbse.comments import build, reading
     from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS

@@ -12,11 +12,9 @@ from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.sandbox import Failed, map_in_sandbox
 from goldpan.core.workspace import Workspace
-from goldpan.git.clone import promisor
-from goldpan.git.commits import Commit
-from goldpan.git.objects import Object, Objects
-from goldpan.git.prefetch import prefetch
-from goldpan.git.texts import is_pointer
+from goldpan.git.clone import prefetch, promisor
+from goldpan.git.objects import Object, Objects, is_pointer
+from goldpan.git.refs import Commit
 from goldpan.git.trees import TreeFile
 from goldpan.papers.nlbse.comments.comment import is_filetree
 from goldpan.papers.nlbse.comments.extract import (

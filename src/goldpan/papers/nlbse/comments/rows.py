@@ -19,7 +19,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.family import GROUP, Column, Family
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.git.commits import Commit
+from goldpan.git.refs import Commit
 from goldpan.git.trees import TreeFile
 from goldpan.papers.nlbse.comment_files import spelled
 from goldpan.papers.nlbse.comments.extract import CommentFound, FileRead
