@@ -71,10 +71,10 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
         reading.find_languages(several(language)),
         lines,
         frozenset(kind),
-        settings.processes,
-        timeout,
-        settings.tokens[0] if settings.tokens else None,
-        settings.git_host,
+        workers=settings.processes,
+        timeout=timeout,
+        token=settings.tokens[0] if settings.tokens else None,
+        host=settings.git_host,
     )
     labels = build.Annotations(several(annotations), several(require), several(corrections))
     named = list(dict.fromkeys(map(repository_name, repos)))
