@@ -1,4 +1,4 @@
-"""How paths are written, and which of them are of tests.
+r"""How paths are written, and which of them are of tests.
 
 As git does with `core.quotePath=false`: a path that holds a control character, a quotation mark
 or a backslash stands in quotation marks, with `\n`, `\"`, `\\` or the bytes in octal, as `\033`.

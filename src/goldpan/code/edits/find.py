@@ -1,4 +1,38 @@
-"""From two versions of a file to the edits between them (FAUN-Eval, section 3.4.3)."""
+r"""From two versions of a file to the edits between them (FAUN-Eval, section 3.4.3).
+
+Edits as text: SEARCH/REPLACE blocks (FAUN-Eval, section 3.4.3, Figure 2c).
+
+    path/of/file.py
+    <<<<<<< SEARCH
+    old lines
+    =======
+    new lines
+    >>>>>>> REPLACE
+
+The grammar, where lines end with LF and SP is one space:
+
+    text    = { path LF, block, { block } }
+    block   = "<" at least seven times, SP "SEARCH" LF, content,
+              "=" as many times, LF, content,
+              ">" as many times, SP ( "REPLACE" | "DELETE" ) LF
+    content = ""
+            | any text that ends with LF
+            | any text that does not, LF "\" SP "No newline at end of file" LF
+
+- The lines of content stand as they are, with CR where they have it. A missing LF at the end is
+  marked as in git's patches.
+- Where a line of content looks like a marker or like that mark, the block takes longer markers,
+  and the mark takes one more backslash for each character over seven.
+- A block without a path belongs to the file of the block before it.
+- An empty SEARCH makes a new file or fills an empty one.
+- DELETE, after an empty REPLACE, says that the file goes away; REPLACE leaves an empty file.
+- A path that could be taken for something else is quoted (`code/path_names.py`).
+
+`format_edits` writes exactly that. `parse_edits` also reads what language models make of it:
+prose and code fences around blocks; the path in many dresses (`code/edits/headings.py`) or
+missing; markers without their space or with white space behind them; and CRLF everywhere, whose
+CR is taken off the content of a block if its first marker has one.
+"""
 
 from __future__ import annotations
 
@@ -10,39 +44,6 @@ from goldpan.code.edits.diff import Hunk, diff_lines
 from goldpan.code.edits.edit import MOST_CHARACTERS, Edit, FileEdits, MalformedError
 from goldpan.code.edits.markers import NO_NEWLINE, SHORTEST, read_marker
 from goldpan.code.edits.parse import write_path
-
-# Edits as text: SEARCH/REPLACE blocks (FAUN-Eval, section 3.4.3, Figure 2c).
-#
-#     path/of/file.py
-#     <<<<<<< SEARCH
-#     old lines
-#     =======
-#     new lines
-#     >>>>>>> REPLACE
-#
-# The grammar, where lines end with LF and SP is one space:
-#
-#     text    = { path LF, block, { block } }
-#     block   = "<" at least seven times, SP "SEARCH" LF, content,
-#               "=" as many times, LF, content,
-#               ">" as many times, SP ( "REPLACE" | "DELETE" ) LF
-#     content = ""
-#             | any text that ends with LF
-#             | any text that does not, LF "\" SP "No newline at end of file" LF
-#
-# - The lines of content stand as they are, with CR where they have it. A missing LF at the end is
-#   marked as in git's patches.
-# - Where a line of content looks like a marker or like that mark, the block takes longer markers,
-#   and the mark takes one more backslash for each character over seven.
-# - A block without a path belongs to the file of the block before it.
-# - An empty SEARCH makes a new file or fills an empty one.
-# - DELETE, after an empty REPLACE, says that the file goes away; REPLACE leaves an empty file.
-# - A path that could be taken for something else is quoted (`code/path_names.py`).
-#
-# `format_edits` writes exactly that. `parse_edits` also reads what language models make of it:
-# prose and code fences around blocks; the path in many dresses (`code/edits/headings.py`) or
-# missing; markers without their space or with white space behind them; and CRLF everywhere, whose
-# CR is taken off the content of a block if its first marker has one.
 
 
 def format_edits(path: str | None, edits: Sequence[Edit], *, removes: bool = False) -> str:
