@@ -15,7 +15,7 @@ from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.kept import sketch_file
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.sketch import sketches
-from goldpan.papers.nlbse.issues.near_duplicates import KeptSketches, group_rows
+from goldpan.papers.nlbse.issues.selection import KeptSketches, group_rows
 
 SETTINGS = DuplicateSettings()
 

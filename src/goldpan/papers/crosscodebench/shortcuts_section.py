@@ -10,7 +10,8 @@ from goldpan.datasets.wording import Wording, WordingError, output_text, wording
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.runs import Run
 from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
-from goldpan.report.comparison.materials import Material, Row
+from goldpan.report.comparison.added import Materials, ReportSection
+from goldpan.report.comparison.materials import Row
 from goldpan.report.document import Cell, Content, Section, Table, Text
 
 PROTOCOL = "crosscodebench"
@@ -34,7 +35,7 @@ def wanted_rows(compared: ComparisonResult, task: Task) -> list[str]:
 
 
 def shortcuts_section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Mapping[str, Material | str]
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
 ) -> Section | None:
     """Return scores beside those of copying; None where no task generates text."""
     content: list[Content] = []
@@ -109,3 +110,6 @@ def _text(wording: Wording, row: Row, answer: object) -> str | None:
         return output_text(wording, row.row_value, answer)
     except WordingError:
         return None
+
+
+SECTION = ReportSection("shortcuts", shortcuts_section, rows=wanted_rows)

@@ -34,6 +34,10 @@ register(
         )
         for name in _COMPUTATIONS
     ),
+    *(
+        Part("report section", name, f"goldpan.papers.nlbse.{name}:SECTION")
+        for name in ("nlbse23", "nlbse24")
+    ),
     Part("model", "issue-ensemble", "goldpan.papers.nlbse.issue_ensemble:MODEL"),
     Part("model", "stacked", "goldpan.papers.nlbse.stacked:MODEL"),
     Builder(
@@ -43,7 +47,7 @@ register(
         reads="mined",
         finders={
             "profile": "goldpan.papers.nlbse.issues.profile:load_profile",
-            "balance": "goldpan.papers.nlbse.issues.balance:Balance.parse",
+            "balance": "goldpan.papers.nlbse.issues.profile:Balance.parse",
         },
         fixed={"source": "mined"},  # a plan mines repositories, not GH Archive
         settings="goldpan.papers.nlbse.issues.profile:profile_settings",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
@@ -20,7 +21,7 @@ def _no_rows(compared: ComparisonResult, task: Task) -> Sequence[str]:
     return ()
 
 
-def _no_sentence(compared: ComparisonResult) -> str | None:
+def _nothing(compared: ComparisonResult) -> None:
     return None
 
 
@@ -30,11 +31,14 @@ class ReportSection:
 
     name: str
     make: Callable[[ComparisonResult, Mapping[str, Task], Materials], Section | None]
-    """Returns the section; None where there is nothing to say."""
-    sentence: Callable[[ComparisonResult], str | None] = _no_sentence
+    """Returns the section; None where there is nothing to say. Tables for papers are those that it
+    has without tasks and materials."""
+    sentence: Callable[[ComparisonResult], str | None] = _nothing
     """For the summary; None where there is nothing to say."""
     rows: Callable[[ComparisonResult, Task], Sequence[str]] = _no_rows
     """The ids of the test rows that it reads of `Materials`."""
+    plain: Callable[[ComparisonResult], Any] = _nothing
+    """What ``goldpan evaluate compare --json`` has under the name; None where there is nothing."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""
