@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -188,8 +188,11 @@ def build_split(
         progress.advance()
         train = replace(train, counts=train.counts_without(dropped))
         members = [
-            *map(_Member, repeat("train"), trained_on, train.counts),
-            *map(_Member, repeat("evaluation"), evaluated_on, evaluation.counts),
+            *(_Member("train", *pair) for pair in zip(trained_on, train.counts, strict=True)),
+            *(
+                _Member("evaluation", *of)
+                for of in zip(evaluated_on, evaluation.counts, strict=True)
+            ),
         ]
         write_dataset(
             workspace,
@@ -261,7 +264,7 @@ def _described_task(meta: Meta) -> dict[str, Any]:
 
 def _extras(assigned: Assigned, members: Sequence[_Member], quoted: tuple[Origin, ...]) -> Extras:
     """Return the files of the tasks, and what the provenance says of the split itself."""
-    about = {
+    about: dict[str, Any] = {
         "split": {"name": assigned.name, **asdict(assigned.split)},
         **{side: [asdict(one.count) for one in members if one.side == side] for side in SHARDS},
         "left_out": [asdict(left_out) for left_out in assigned.left_out],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,15 @@ import pyarrow as pa
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.result import Block, Line, Result
+from goldpan.core.settings_file import read_toml
 from goldpan.core.workspace import Workspace, make_directory
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import PROVENANCE, Provenance, digest, read_provenance
-from goldpan.datasets.registry import load_tasks, plain_task, tasks_directory
+from goldpan.datasets.registry import load_tasks, plain_task, task_of, tasks_directory
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource, TaskType
+from goldpan.datasets.task import Label, Task, TaskColumns, TaskType
 from goldpan.datasets.task_rows import task_family
 from goldpan.papers.crosscodebench.build import FAMILY, side_rows
 from goldpan.papers.crosscodebench.instances import (
@@ -111,7 +113,7 @@ def import_split(workspace: Workspace, directory: Path) -> Imported:
     Training prompts are the train rows, those of evaluation the test rows, each with its task of
     origin as `document`. Memory follows a batch. Raises `DatasetError` where a file is damaged.
     """
-    task = _split_task(directory)
+    task = _task(split_task_name(directory.name), f"CrossCodeBench {directory.name}")
     provenance = {PROVENANCE: digest(directory / PROVENANCE)}
     return _store(
         workspace,
@@ -240,35 +242,29 @@ def public_task(meta: Meta, instances: Iterable[Instance]) -> Task:
     kind: TaskType = "text-generation"
     if labels:
         kind = "binary" if len(labels) == 2 else "multi-class"
-    return Task(
-        name=slug(meta.stem),
-        title=f"{meta.description} ({meta.source})",
+    shared = _task(slug(meta.stem), f"{meta.description} ({meta.source})")
+    return replace(
+        shared,
         type=kind,
         description=meta.description,
         definition=meta.definition,
         category=meta.category or _UNKNOWN,
-        activity="development",
-        source=TaskSource(
+        source=replace(
+            shared.source,
             title=meta.source,
             url=meta.url,
-            license=_UNKNOWN,
             citation=meta.bibtex,
-            access="built",
             dataset=slug(meta.source).replace("_", "-"),
-            builder="crosscode",
             note="It came as a file of CrossCodeBench.",
         ),
-        prompt=TaskPrompt(
-            context="software engineering",
+        prompt=replace(
+            shared.prompt,
             instruction=meta.description.replace("{", "").replace("}", ""),
-            answer="Answer only with the output",
-            entity="INPUT",
             examples=_plain(meta.positive),
             negative_examples=_plain(meta.negative),
         ),
         labels=tuple(Label(text, "", text) for text in labels),
         metric="macro_f1" if labels else "rouge_l",
-        split="given",
         counts={"total": total},
         columns=TaskColumns(("input",), ("output",)),
         settings={
@@ -322,36 +318,11 @@ def split_task_name(folder: str) -> str:
     return f"crosscode_{slug(folder)}"
 
 
-def _split_task(directory: Path) -> Task:
-    title = f"CrossCodeBench {directory.name}"
-    return Task(
-        name=split_task_name(directory.name),
-        title=title,
-        type="text-generation",
-        description="Complete the example",
-        definition="The input shows a task, perhaps with examples. The output is the answer.",
-        category="Cross-task generalization",
-        activity="development",
-        source=TaskSource(
-            title=title,
-            url="https://doi.org/10.5281/zenodo.7321934",
-            license=_UNKNOWN,
-            citation="",
-            access="built",
-            dataset="crosscodebench",
-            builder="crosscode",
-            note="Prompts of goldpan build crosscode split.",
-        ),
-        prompt=TaskPrompt(
-            context="software engineering",
-            instruction="complete the last example",
-            answer="Answer only with the output",
-            entity="INPUT",
-        ),
-        metric="rouge_l",
-        split="given",
-        columns=TaskColumns(("prompt",), ("output",)),
-    )
+def _task(name: str, title: str) -> Task:
+    """Return the task of `split_task.toml` under a name and a title."""
+    values = read_toml(files(__package__) / "split_task.toml").values
+    task = task_of({**values, "name": name, "title": title}, "split_task.toml")
+    return replace(task, source=replace(task.source, title=title))
 
 
 def _prompt_instances(directory: Path, task: Task) -> Iterator[Instance]:
