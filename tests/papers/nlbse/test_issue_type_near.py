@@ -12,9 +12,8 @@ import pytest
 
 from goldpan.core.engine import open_engine
 from goldpan.filters.duplicates.find import find_duplicates
-from goldpan.filters.duplicates.kept import sketch_file
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.sketch import sketches
+from goldpan.filters.duplicates.sketches import sketch_file, sketches
 from goldpan.papers.nlbse.issues.selection import KeptSketches, group_rows
 
 SETTINGS = DuplicateSettings()

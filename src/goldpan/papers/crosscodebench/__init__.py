@@ -23,7 +23,7 @@ register(
         Part(
             "computation",
             f"crosscode-{name}",
-            f"goldpan.papers.crosscodebench.table_{name}:compute",
+            f"goldpan.papers.crosscodebench.tables:{name}",
         )
         for name in _COMPUTATIONS
     ),

@@ -15,9 +15,8 @@ from pydantic import BaseModel, ConfigDict
 
 from goldpan.core.errors import EvaluationError
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.scores import parsed
 
 
 class _Settings(BaseModel):

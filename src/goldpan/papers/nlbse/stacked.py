@@ -22,9 +22,8 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Answers, Model, TrainingContext
+from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
 from goldpan.evaluation.models.cache import cache_directory
-from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.embedded import Frozen
 from goldpan.evaluation.models.features import Features

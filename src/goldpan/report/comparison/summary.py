@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from goldpan.evaluation.comparison_facts import chosen_by
 from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
-from goldpan.evaluation.ecser import chosen_by
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS

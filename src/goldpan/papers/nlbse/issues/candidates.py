@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 
 from goldpan.core.parquet import Writer
 from goldpan.core.sealed import file_digest
-from goldpan.filters.duplicates.kept import replacing, sketch_file
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.sketch import sketches
+from goldpan.filters.duplicates.sketches import replacing, sketch_file, sketches
 from goldpan.papers.nlbse.issues.closings import CLOSINGS, EventSource, Unit
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
 from goldpan.text.language import detect_languages, model_languages

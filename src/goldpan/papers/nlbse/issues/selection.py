@@ -17,11 +17,11 @@ from goldpan.core.parquet import read_table
 from goldpan.core.query import connect_alone
 from goldpan.core.resources import named
 from goldpan.core.sealed import verify_parquet
-from goldpan.filters.duplicates.kept import NO_TEXT, Ids, SketchFile
-from goldpan.filters.duplicates.link import link
-from goldpan.filters.duplicates.numbering import number_texts
+from goldpan.filters.duplicates.near import link
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.shingles import Portions
+from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, SketchFile
+from goldpan.filters.duplicates.texts import number_texts
 from goldpan.papers.nlbse.issues.candidates import Search
 from goldpan.papers.nlbse.issues.closings import Unit
 from goldpan.papers.nlbse.issues.profile import Balance
