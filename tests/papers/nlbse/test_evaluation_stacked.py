@@ -161,12 +161,12 @@ def test_tasks_share_one_trunk(
     (folder,) = (path for path in trunks.iterdir() if path.is_dir())
 
     def fail(*_: Any) -> None:
-        raise AssertionError("trained again")
+        raise EvaluationError("It is trained again", "Share it")
 
     with monkeypatch.context() as patch:
         patch.setattr(trunk, "_train", fail)
         _run(workspace, _data(workspace, TASKS[1]), weights)
-        with pytest.raises(AssertionError, match="trained again"):
+        with pytest.raises(EvaluationError, match="trained again"):
             _run(workspace, _data(workspace, TASKS[1]), weights, seed=1)
     assert [path for path in trunks.iterdir() if path.is_dir()] == [folder]
     both = _run(workspace, _data(workspace, TASKS[1]), weights, seeds=2)
