@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from goldpan.core.plugins import Kind
+from goldpan.core.plugins import Kind, blamed
 from goldpan.core.registry import Registry
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_result import ComparisonResult
@@ -44,3 +44,32 @@ class ReportSection:
 SECTIONS: Registry[ReportSection] = Registry(
     "section", dict, "report section", lambda item: item[0]
 )
+
+
+def added_sections(
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+) -> Iterator[Section]:
+    """Yield the sections that have something to say; raises `PluginError` where one fails."""
+    for name in SECTIONS.names():
+        with blamed("report section", name):
+            section = SECTIONS.find(name).make(compared, tasks, materials)
+        if section is not None:
+            yield section
+
+
+def added_sentences(compared: ComparisonResult) -> Iterator[str]:
+    """Yield what sections say in the summary; raises `PluginError` where one fails."""
+    for name in SECTIONS.names():
+        with blamed("report section", name):
+            sentence = SECTIONS.find(name).sentence(compared)
+        if sentence is not None:
+            yield sentence
+
+
+def added_rows(compared: ComparisonResult, task: Task) -> set[str]:
+    """Return the ids of the test rows that sections read; raises `PluginError` where one fails."""
+    ids: set[str] = set()
+    for name in SECTIONS.names():
+        with blamed("report section", name):
+            ids.update(SECTIONS.find(name).rows(compared, task))
+    return ids

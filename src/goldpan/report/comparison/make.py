@@ -13,6 +13,7 @@ from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.papers.crosscodebench.shortcuts_section import shortcuts_section, wanted_rows
 from goldpan.papers.nlbse.suites import comment_ranking
 from goldpan.report.comparison import summary
+from goldpan.report.comparison.added import added_rows, added_sections
 from goldpan.report.comparison.conditions import conditions_section, in_part_sentences
 from goldpan.report.comparison.costs import costs_section
 from goldpan.report.comparison.curves import curves
@@ -55,6 +56,7 @@ def make_report(
     harder = distances(compared, tasks)
     sections = [
         ranking_section(compared, comments),
+        *added_sections(compared, tasks, materials),
         resolved_section(compared),
         groups_section(compared),
         *_steps(compared, study, tasks),
@@ -135,5 +137,6 @@ def _materials(
         task = tasks[name]
         runs = [run for system in compared.systems for run in system.runs.get(name, ())]
         ids = {wrong.id for wrong in mistakes.get(name, ())} | set(wanted_rows(compared, task))
+        ids |= added_rows(compared, task)
         materials[name] = read_material(workspace, task, runs, ids)
     return materials

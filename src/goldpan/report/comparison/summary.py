@@ -13,6 +13,7 @@ from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.training import TEST
 from goldpan.papers.nlbse.suites import CommentRanking
+from goldpan.report.comparison.added import added_sentences
 from goldpan.report.comparison.wording import answer, decision_words, first_place, meaning, where
 from goldpan.report.document import listed
 from goldpan.report.number_format import count, formatted
@@ -72,6 +73,7 @@ def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tu
     texts += [f"One task by itself: {_first(single)}" for single in compared.alone]
     if comments is not None and len(comments.entries) > 1:
         texts.append(_competition(comments))
+    texts += added_sentences(compared)
     tests = [comparison.test]
     if compared.new_tasks is not None:
         tests.append(compared.new_tasks.test)
