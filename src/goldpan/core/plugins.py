@@ -16,6 +16,7 @@ import pkgutil
 import re
 import shlex
 import sys
+import tomllib
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -57,6 +58,8 @@ GROUP = "goldpan.plugins"
 VARIABLE = "GOLDPAN_PLUGINS"
 """The environment variable that names files and folders, separated as in PATH."""
 _PAPERS = "goldpan.papers"
+_CONTENTS = "contents.toml"
+"""In the folder of the papers: what each of them brings, to say so where one is missing."""
 _MOST = 400
 """Characters of what a plugin's failure says."""
 _COMPILED = "__pycache__"
@@ -127,6 +130,34 @@ def register(module: Mapping[str, Any], *things: Registrable) -> None:
         for kind, name, value in thing.parts():
             _check_own(plugin, kind, name)
             _registered[kind, name] = (plugin, value)
+
+
+def removed(kind: Kind, name: str) -> UsageError | None:
+    """Return the error for a part of a paper whose folder is not here; None for any other name."""
+    contents = tomllib.loads((Path(_papers_folder()) / _CONTENTS).read_text("utf-8"))
+    for paper, by_kind in contents.items():
+        kinds = (kind, "builder") if kind == "dataset" else (kind,)
+        if any(name in by_kind.get(one, ()) and (one, name) not in _registered for one in kinds):
+            return UsageError(
+                f"The {kind} {name!r} comes with the paper {paper}, which is not installed",
+                f"Install Goldpan with its folder goldpan/papers/{paper}",
+            )
+    return None
+
+
+def shipped_parts() -> dict[str, dict[str, list[str]]]:
+    """Return the names of all parts of the papers that ship, by paper and kind."""
+    _seek()
+    parts: dict[str, dict[str, list[str]]] = {}
+    for (kind, name), (plugin, _) in sorted(_registered.items(), key=lambda item: item[0]):
+        if plugin.ships:
+            parts.setdefault(plugin.name, {}).setdefault(kind, []).append(name)
+    return dict(sorted(parts.items()))
+
+
+def _papers_folder() -> str:
+    folder: str = next(iter(import_module(_PAPERS).__path__))
+    return folder
 
 
 def no_part(thing: object) -> UsageError:
@@ -326,8 +357,7 @@ def _seek_papers() -> None:
     if _PAPERS in _sought:
         return
     _sought.add(_PAPERS)
-    papers = import_module(_PAPERS)
-    for module in sorted(found.name for found in pkgutil.iter_modules(papers.__path__)):
+    for module in sorted(found.name for found in pkgutil.iter_modules([_papers_folder()])):
         _import(f"{_PAPERS}.{module}", module, "Install Goldpan again")
 
 

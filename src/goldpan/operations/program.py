@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from goldpan import __version__
 from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.log import LogFormat, start_log
-from goldpan.core.plugins import use
+from goldpan.core.plugins import removed, use
 from goldpan.core.suggest import choices, question, suggested
 from goldpan.operations.help import command_help, named_workspace, program_help
 from goldpan.operations.signature import read_operation
@@ -148,6 +148,8 @@ def _check_names(words: Sequence[str]) -> None:
         use_plugins(named_workspace(words))
     commands = first_words()
     if words[0] not in commands:
+        if missing := removed("command", words[0]):
+            raise missing
         remedy = question(words[0], commands) or "Run goldpan -h for help"
         if words[0].startswith("-"):
             remedy = "Options of a command stand behind it; run goldpan -h for help"
@@ -158,6 +160,8 @@ def _check_names(words: Sequence[str]) -> None:
             return
         known = [child.rpartition(" ")[2] for child in children(name)]
         if word not in known:
+            if missing := removed("command", f"{name} {word}"):
+                raise missing
             near, remedy = suggested(word, known), f"Choose {choices(known)}"
             if name in _EXTENDED:
                 raise UnknownNameError(f"There is no dataset {word!r}{near}", remedy)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.commands import find_builder
 from goldpan.core.errors import DatasetError, PublishError, TagTakenError, UsageError
 from goldpan.plan.context import files_below
 from goldpan.plan.record import digests_of, size_of
@@ -14,8 +15,6 @@ from goldpan.plan.step import OperationStep
 from goldpan.plan.unit import Cost, Outcome
 
 _DATES = ("year", "month", "day")
-_UNDATED = ("code-comments", "crosscode")
-"""Families that are made of a commit or of tasks, not of replies from GitHub."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +77,8 @@ class PublishStep(OperationStep):
 def check_tag(pattern: str, family: str) -> None:
     """Raise `UsageError` for a pattern that no dataset of the family can fill."""
     _fill(pattern, {"content": "0" * 8, **dict.fromkeys(_DATES, "00")})
-    if family not in _UNDATED:
+    builder = find_builder(family)
+    if builder is None or builder.reads not in ("cloned", "tasks"):  # which are made of replies
         return
     try:
         _fill(pattern, {"content": ""})

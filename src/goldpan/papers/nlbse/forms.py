@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from goldpan.annotation.studio.rows import SENTENCE, SENTENCE_TEXT
 from goldpan.annotation.studio.forms import Form
+from goldpan.annotation.studio.rows import SENTENCE, SENTENCE_TEXT
 
 _FOLDER = Path(__file__).parent / "form_files"
 
