@@ -86,6 +86,9 @@ def run_words(words: Sequence[str]) -> int:
 
         run_command(make_command(read_operation(program), PROGRAM), first)
     if not others or others[0] in _HELP:
+        from goldpan.core.config import use_plugins
+
+        use_plugins(named_workspace(others))
         sys.stdout.write(program_help(read_operation(program)))
         return 0
     _check_names(others)
