@@ -21,13 +21,12 @@ from goldpan.core.progress import Reporter
 from goldpan.core.query import open_tables
 from goldpan.core.workspace import Workspace
 from goldpan.git.ancestry import read_ancestry
-from goldpan.git.clone import clone
+from goldpan.git.clone import clone, prefetch
 from goldpan.git.comparison import Depth, Pair, compare
 from goldpan.git.objects import Objects
-from goldpan.git.paths import path_bytes, path_text
-from goldpan.git.prefetch import prefetch
 from goldpan.git.process import NOWHERE, environment
 from goldpan.git.refs import read_refs
+from goldpan.git.trees import path_bytes, path_text
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import read_history
 

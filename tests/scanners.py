@@ -13,8 +13,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from math import inf
 
-from goldpan.annotation.review.injection import find_injection
-from goldpan.builders.tree import parse_tree
+from goldpan.annotation.review.items import find_injection
+from goldpan.builders.fault_localization import parse_tree
 from goldpan.code.edits.headings import find_path
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
@@ -26,8 +26,7 @@ from goldpan.core.sanitize import for_prompt, line, visible, without_tokens
 from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.wording import wording_of
 from goldpan.evaluation.metrics.bleu import tokenize
-from goldpan.evaluation.metrics.paths import extract_path, mentions_path
-from goldpan.evaluation.metrics.rouge import rouge_l, rouge_tokens
+from goldpan.evaluation.metrics.generation import extract_path, mentions_path, rouge_l, rouge_tokens
 from goldpan.evaluation.prompting.inputs import PromptRow
 from goldpan.evaluation.prompting.reading import read_answer
 from goldpan.filters import answers
@@ -39,14 +38,10 @@ from goldpan.git.unified import parse_diff
 from goldpan.llm.truncate import without_logs
 from goldpan.miners.gharchive.lines import pieces_of
 from goldpan.miners.replies import Reply, Verdict, links_of
-from goldpan.papers.nlbse.comments.marks import unmarked
-from goldpan.papers.nlbse.comments.notes import Notes
-from goldpan.papers.nlbse.comments.smalltalk import read_tonel
-from goldpan.papers.nlbse.comments.text import Span
-from goldpan.text.addresses import find_emails, find_ip_addresses
+from goldpan.papers.nlbse.comments.comment import Span, read_tonel, unmarked
+from goldpan.papers.nlbse.comments.declarations import Notes, Rules
 from goldpan.text.credentials import find_secrets
 from goldpan.text.excerpts import excerpt
-from goldpan.text.jira import jira_to_markdown
 from goldpan.text.keywords import find_closing_keywords, may_close
 from goldpan.text.language import detect_languages, model_languages
 from goldpan.text.lines import classify
@@ -55,13 +50,13 @@ from goldpan.text.markers import escaped, unescaped
 from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
 from goldpan.text.mentions import find_mentions
 from goldpan.text.normal_form import nfkc
+from goldpan.text.preprocessing import jira_to_markdown, white_space
 from goldpan.text.prose import prose
 from goldpan.text.quality import describe
-from goldpan.text.redaction import redact
+from goldpan.text.redaction import find_emails, find_ip_addresses, redact
 from goldpan.text.remarks import read_remarks
 from goldpan.text.sentences import has_words, normalize_sentence, split_sentences
 from goldpan.text.templates import template_lines
-from goldpan.text.white_space import white_space
 from tests.crosscode_tasks import make_task
 
 Text = Callable[[int], str]
@@ -172,7 +167,7 @@ def documented(text: str) -> None:
     """Look for the comment of each of many declarations, as extraction does."""
     data = utf8(text)
     lines = [Span(at, at + 4) for at in range(0, len(data) - 8, 8)]
-    notes = Notes(data, lines, (), "//", adjacent=False)
+    notes = Notes(data, lines, (), Rules("", "//"))
     for span in lines:
         notes.before(span.end + 1)
 

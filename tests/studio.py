@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
-from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.client import StudioError
 from goldpan.annotation.studio.forms import Task, find_form, make_task
 from goldpan.annotation.studio.project import Journal, open_project
 from goldpan.annotation.studio.serve import Account, Running, prepare, running

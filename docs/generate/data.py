@@ -14,8 +14,8 @@ from goldpan.core.schemas import Table
 from goldpan.datasets.family import Family
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
-from goldpan.papers.crosscodebench.family import CROSSCODE
-from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
+from goldpan.papers.crosscodebench.prompts import CROSSCODE
+from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
 
 _TABLES = """\
 Each table is one Parquet file per repository, `tables/OWNER/NAME/TABLE.parquet` in lower case,

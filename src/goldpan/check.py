@@ -34,7 +34,7 @@ from goldpan.evaluation.stored import RESULT
 from goldpan.execution.packages import is_open, package_caches, package_flaws
 from goldpan.execution.records import RECORD, changed_files
 from goldpan.execution.resolve import ANSWER
-from goldpan.git.object_files import is_damaged, object_files
+from goldpan.git.objects import is_damaged, object_files
 from goldpan.git.refs import RECORD as REFS
 from goldpan.git.refs import find_ref_flaws
 from goldpan.git.refs import remedy as clone_again

@@ -27,9 +27,8 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import features
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
-from goldpan.datasets.files import write_dataset
+from goldpan.datasets.files import spooled, write_dataset
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.spool import spooled
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))

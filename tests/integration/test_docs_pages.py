@@ -31,9 +31,8 @@ from goldpan.operations.help import opening_parameters
 from goldpan.operations.program import GLOBAL_OPTIONS
 from goldpan.operations.signature import fields_of, read_operation
 from goldpan.operations.table import function_of, operations
-from goldpan.papers.crosscodebench.kinds import kind_of_task
+from goldpan.papers.crosscodebench.kinds import kind_of_task, task_settings
 from goldpan.papers.crosscodebench.splits import load_splits
-from goldpan.papers.crosscodebench.task_settings import task_settings
 from goldpan.papers.nlbse.issues.profile import load_profile as load_issue_profile
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.catalogue import read_recipe

@@ -15,7 +15,6 @@ from goldpan.core.progress import Reporter
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.answers import projects
 from goldpan.evaluation.comparing import compare_runs
 from goldpan.evaluation.comparison_result import ComparisonResult, Question, mean_score
@@ -28,8 +27,6 @@ from goldpan.evaluation.run import run as execute
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.papers.nlbse.nlbse23 import BASELINE
-from goldpan.papers.nlbse.suites import ORGANIZERS, comment_ranking
 from tests.comparing import SIX, add_run, independent, six_tasks, split_rows, two_labels
 
 pytest.importorskip("scipy")
@@ -243,44 +240,6 @@ def test_a_run_without_a_score_is_named(workspace: Workspace) -> None:
         "quiet on story_points, seed 0, has no -mae"
     ]
     assert result.comparison == "No two models have scores on the same task"
-
-
-def test_the_competition_ranks_who_ran_every_category(workspace: Workspace) -> None:
-    for name in BASELINE:
-        add_run(workspace, official(name), "all", 1.0)
-    add_run(workspace, official("nlbse23_java_usage"), "some", 1.0)
-    standing = comment_ranking(compared(workspace).systems)
-    assert standing is not None
-    assert [(entry.name, entry.place) for entry in standing.entries] == [
-        ("all", 1),
-        (ORGANIZERS, 2),
-    ]
-    first, second = standing.entries
-    assert (first.score.score, first.precision, first.recall) == (1.0, 1.0, 1.0)
-    assert first.score.outperformed == 19
-    assert second.score.mean_f1 == pytest.approx(0.309, abs=0.0005)
-    assert standing.incomplete == ("some ran 1 of 19 categories",)
-    assert comment_ranking(()) is None
-
-
-def test_scores_on_other_rows_are_not_set_against_the_competition(workspace: Workspace) -> None:
-    for name in BASELINE:
-        add_run(workspace, two_labels(name, train=10, test=20), "mine", 1.0)
-    competition = comment_ranking(compared(workspace).systems)
-    assert competition is not None
-    assert [entry.name for entry in competition.entries] == [ORGANIZERS]
-    assert competition.incomplete == (
-        "mine ran 19 of 19 categories on other rows than the official test",
-    )
-
-
-def official(name: str) -> TaskData:
-    """Rows with as many positives and negatives as the official test."""
-    task, base = find_task(name), BASELINE[name]
-    first, second = task.label_names
-    test = [first] * (base.tp + base.fn) + [second] * (base.fp + base.tn)
-    labels = [*([first, second] * 5), *test]
-    return split_rows(task, [(f"text {at}", label) for at, label in enumerate(labels)], 10)
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,8 @@ from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.stored import rescore
-from goldpan.papers.nlbse.nlbse24 import REPOSITORIES, issue_ranking
 from goldpan.report.comparison.make import make_report
-from tests.comparing import QUIET, add_run, split_rows, two_labels, write_rows
+from tests.comparing import QUIET, add_run, two_labels, write_rows
 from tests.invoking import invoke
 
 DEFAULT = find_protocol("default")
@@ -212,31 +211,6 @@ def test_f1_of_each_label_is_shown(tmp_path: Path) -> None:
     done = invoke("evaluate", "run", *common, "--model", "majority")
     (line,) = (row for row in done.stdout.splitlines() if row.split()[:1] == ["functional"])
     assert line.split()[1:] == ["0.5000", "1.0000", "0.6667", "30"]
-
-
-def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_path: Path) -> None:
-    task = load_tasks()["nlbse24_issue_type"]
-    names = task.label_names
-    pairs = [(f"word{at % 3} of issue {at}", names[at % 3]) for at in range(3_000)]
-    data = split_rows(task, pairs, 1_500)
-
-    def of_five(table: pa.Table) -> pa.Table:
-        repos = [REPOSITORIES[at // 3 % 5] for at in range(len(table))]
-        return table.set_column(table.schema.get_field_index("repo"), "repo", pa.array(repos))
-
-    splits = {name: of_five(table) for name, table in data.splits.items()}
-    data = task_data(task, splits)
-    spy = Remembers()
-    record = run(Workspace(tmp_path), data, spy.model(), find_protocol("nlbse24"), 0, QUIET).record
-    assert [len(repos) for repos in spy.repos] == [1] * 5
-    assert record.learned_from.train > 1_000
-    runs = read_runs(Workspace(tmp_path))
-    ranking = issue_ranking(compare_runs(runs, runs, load_tasks(), Question()).systems)
-    assert ranking is not None
-    own = next(entry for entry in ranking.entries if not entry.published)
-    assert own.mean == pytest.approx(record.scores_by["repo"].mean)
-    first = ranking.entries[0]
-    assert (first.name, round(first.mean, 4)) == ("SetFit (organizers)", 0.8270)
 
 
 def test_a_model_without_an_error_is_reported(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from goldpan.core.errors import GitError, UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.git.clone import clone, promisor, read_heads
+from goldpan.git.clone import clone, prefetch, promisor, read_heads
 from goldpan.git.objects import Objects
-from goldpan.git.prefetch import prefetch
 from goldpan.git.refs import find_ref_flaws, read_refs, verify_clone
 from tests.git_repositories import REPO, Repository, fails
 from tests.git_server import GitServer

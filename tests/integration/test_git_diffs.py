@@ -20,7 +20,7 @@ from goldpan.git.objects import Objects
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
-from goldpan.miners.history.apply_diff import UnfitError, rebuild
+from goldpan.miners.history.base_resolution import UnfitError, rebuild
 from goldpan.miners.history.changes import describe
 from goldpan.miners.history.commit_pairs import NOWHERE
 from goldpan.miners.history.diffs import PART

@@ -12,9 +12,8 @@ import pytest
 from goldpan.core.errors import GitError
 from goldpan.core.workspace import Workspace
 from goldpan.git import trees
-from goldpan.git.clone import clone
+from goldpan.git.clone import Prefetched, clone, prefetch
 from goldpan.git.objects import Info, Objects
-from goldpan.git.prefetch import Prefetched, prefetch
 from goldpan.git.trees import TreeFile
 from tests.git_repositories import REPO, Odd, Repository
 from tests.git_server import GitServer

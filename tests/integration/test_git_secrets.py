@@ -12,8 +12,7 @@ from goldpan.core.errors import GitError
 from goldpan.core.secrets import register
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone, promisor
-from goldpan.git.failures import failure
-from goldpan.git.process import check_version, environment, git
+from goldpan.git.process import check_version, environment, failure, git
 from goldpan.git.remote import find_remote
 from tests.git_repositories import REPO, Repository
 from tests.git_server import GitServer

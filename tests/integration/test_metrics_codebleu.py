@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.code.languages import LANGUAGES
-from goldpan.evaluation.metrics.codebleu import CodePair, TreeMatch, codebleu, match_trees
+from goldpan.evaluation.metrics.codebleu import KEYWORDS, CodePair, TreeMatch, codebleu, match_trees
 from goldpan.evaluation.metrics.data_flow import Flow, data_flow
-from goldpan.evaluation.metrics.keywords import KEYWORDS
 from goldpan.evaluation.metrics.syntax import read_code, same_code
 from tests.drawing import examples
 

@@ -10,12 +10,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.metrics.bleu import bleu_counts, bleu_of_counts, tokenize
-from goldpan.evaluation.metrics.generation import compare_text
-from goldpan.evaluation.metrics.paths import extract_path, mentions_path
-from goldpan.evaluation.metrics.rouge import rouge_1, rouge_l, rouge_tokens
+from goldpan.evaluation.metrics.generation import (
+    compare_text,
+    extract_path,
+    mentions_path,
+    rouge_1,
+    rouge_l,
+    rouge_tokens,
+)
 from goldpan.evaluation.metrics.similarity import MOST_CHARACTERS, edit_similarity
 from goldpan.evaluation.score import score
-from goldpan.papers.crosscodebench.percentages import Percentages, percentages
 from tests.drawing import examples
 from tests.scoring import make_predictions, make_task
 
@@ -196,18 +200,3 @@ def test_faun_averages_of_table_4() -> None:
     ]
     for *parts, printed in rows:
         assert sum(parts) / 4 == pytest.approx(printed, abs=0.0001)
-
-
-def test_the_shortcuts_of_crosscodebench_in_percent() -> None:
-    inputs = ["def add ( a , b ) : return a - b", "def two ( ) : return 3"]
-    fixed = ["def add ( a , b ) : return a + b", "def two ( ) : return 2"]
-    copied = percentages(fixed, inputs)
-    assert copied.exact_match == 0
-    assert copied.bleu is not None and 60 < copied.bleu < 100
-    perfect = percentages(fixed, list(fixed))
-    assert (perfect.exact_match, perfect.bleu, perfect.rouge_l) == pytest.approx((100, 100, 100))
-    labels = ["buggy", "correct"]
-    example_output = percentages(labels, ["buggy", "buggy"])
-    assert example_output.exact_match == 50  # as Table V's 50.00 for two balanced classes
-    assert percentages(labels, [None, None]).exact_match == 0
-    assert percentages([], []) == Percentages(None, None, None)

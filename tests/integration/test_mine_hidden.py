@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.miners.github import hidden
+from goldpan.miners.github import graphql_miner as hidden
 from goldpan.miners.mine import MineResult
 from tests.fault_matrix import LONG, SMALL, matrix_world
 from tests.mining import assert_current, mine_twin, table_bytes

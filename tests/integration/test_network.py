@@ -16,9 +16,8 @@ from goldpan.core.errors import UsageError
 from goldpan.execution.command import Command, IsolationError, Limits
 from goldpan.execution.container import Container
 from goldpan.execution.isolation import NoIsolation
-from goldpan.execution.network import open_network
+from goldpan.execution.network import Proxy, is_public, open_network, open_proxy
 from goldpan.execution.package_index import configured_index, file_places, place_of
-from goldpan.execution.proxy import Proxy, is_public, open_proxy
 from goldpan.execution.recipe import Recipe, load_recipes
 from tests.package_index import Index, serve_index, write_wheel
 

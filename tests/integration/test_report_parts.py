@@ -20,8 +20,8 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import Funnel, Step
 from goldpan.report.charts import percent, share, short
+from goldpan.report.examples import draw_around
 from goldpan.report.funnel_plot import plot_funnel
-from goldpan.report.tree import draw_around
 from goldpan.text.excerpts import excerpt
 
 FUNNEL = Funnel(

@@ -44,6 +44,20 @@ def test_each_paper_says_without_data_why_a_cell_is_untested(tmp_path: Path, nam
         assert not silent, (table["table"], silent[:3])
 
 
+def test_a_task_of_another_paper_that_is_not_there_is_told(tmp_path: Path) -> None:
+    other = ("incivility", "task_of_another_paper")
+    recipe = write_recipe(tmp_path, other, ('files = ["others"]\n', ""))
+    data = write_data(tmp_path / "data")
+    where = ("--data", data, "--workspace", tmp_path / "w")
+    _, result = run(recipe, *where, "--table", "2")
+    absent = cells(result, 0)["task_of_another_paper", "A"]
+    assert absent["state"] == "untested"
+    assert cells(result, 0)["requirement_type", "A"]["state"] == "run"
+    assert absent["note"].startswith("There is no task 'task_of_another_paper'")
+    done = invoke("reproduce", *map(str, (recipe, *where)), "--model", "a", "--slurm")
+    assert "Skipped: task_of_another_paper: There is no task" in done.stdout
+
+
 def test_a_table_stands_beside_the_print(tmp_path: Path) -> None:
     recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
     code, result = run(recipe, "--data", data, "--workspace", tmp_path / "w", "--table", "1")

@@ -12,7 +12,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.computations.derived import compute
+from goldpan.reproduce.computations.printed import derived
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.recipe import Recipe
@@ -41,7 +41,7 @@ def outcomes(tmp_path: Path, table: int, *rules: dict[str, Any]) -> tuple[list[O
         {"name": "toys", "schema": 1, "title": "t", "citation": "c", "tables": TABLES}
     )
     context = Context(recipe, DataFolder(tmp_path), Workspace(tmp_path / "w"), Reporter(quiet=True))
-    cells = list(compute(context, recipe.tables[table], {"rules": list(rules)}))
+    cells = list(derived(context, recipe.tables[table], {"rules": list(rules)}))
     return cells, context.notes
 
 
@@ -113,7 +113,7 @@ def test_effects_are_of_means_and_deviations(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"how": "effect"}, "takes the effect of 1 figures, not of 4"),
-        ({"how": "median"}, r"rules\.0\.how"),
+        ({"how": "median"}, r"rules\[0\]\.how"),
         ({"table": "9"}, "names the table '9'"),
         ({"columns": ["C"]}, "names 'full', 'C', which table 1 has not"),
         ({"how": "change"}, "takes the change of 1 figures, not of 2"),

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.review.injection import find_injection
 from goldpan.annotation.review.item import ReviewItem
-from goldpan.annotation.review.items import prepare
+from goldpan.annotation.review.items import find_injection, prepare
 from goldpan.annotation.review.prompt import load_prompt
 from goldpan.annotation.review.request import Voter, make_request
 from goldpan.annotation.review.settings import ReviewSettings

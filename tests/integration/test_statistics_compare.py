@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.ranking import agreement, open_places, tiers
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
-from goldpan.evaluation.statistics.tiers import agreement, open_places, tiers
 from tests.drawing import examples
 
 pytest.importorskip("scipy")

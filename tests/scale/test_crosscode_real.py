@@ -14,8 +14,8 @@ from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.papers.crosscodebench.check import check_task_files
 from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
 from goldpan.papers.crosscodebench.importing import import_task
-from goldpan.papers.crosscodebench.instance import read_instances
-from goldpan.papers.crosscodebench.read_meta import list_metas
+from goldpan.papers.crosscodebench.instances import read_instances
+from goldpan.papers.crosscodebench.meta import list_metas
 from tests.places import DATA
 
 QUIET = Reporter(quiet=True)

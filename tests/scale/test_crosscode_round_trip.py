@@ -22,10 +22,14 @@ from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.wording import blanks, wording_of
 from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks, meta_of
 from goldpan.papers.crosscodebench.importing import import_task
-from goldpan.papers.crosscodebench.instance import instance_of, read_instances
+from goldpan.papers.crosscodebench.instances import (
+    RowReader,
+    instance_of,
+    instance_of_row,
+    read_instances,
+)
 from goldpan.papers.crosscodebench.kinds import kind_of_task
-from goldpan.papers.crosscodebench.read_meta import list_metas, read_meta
-from goldpan.papers.crosscodebench.task_instances import RowReader, instance_of_row
+from goldpan.papers.crosscodebench.meta import list_metas, read_meta
 from tests.crosscode_tasks import TYPES, make_row, make_task, sample_rows, write_public, write_rows
 
 QUIET = Reporter(quiet=True)

@@ -14,7 +14,7 @@ from goldpan.code.edits.find import find_file_edits
 from goldpan.code.edits.format import format_edits
 from goldpan.code.edits.lines import split_lines
 from goldpan.code.edits.parse import parse_edits
-from goldpan.git.texts import shared_encoding
+from goldpan.git.objects import shared_encoding
 from tests.places import DATA
 from tests.twin.history import git
 

@@ -24,7 +24,7 @@ from goldpan.core.ray_cluster import RayCluster
 from goldpan.core.workspace import Workspace
 from goldpan.execution.outcome import Proof
 from goldpan.execution.verify_all import verify_all
-from goldpan.filters.duplicates import shuffle
+from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.operations.values import Execution

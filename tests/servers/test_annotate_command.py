@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.annotation.review.stored import write_reviews
-from goldpan.annotation.studio.adjudicate import adjudication_name
+from goldpan.annotation.studio.decisions import adjudication_name
 from goldpan.annotation.studio.project import open_project
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace

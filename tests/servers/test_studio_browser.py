@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.agreement import agree
-from goldpan.annotation.studio.adjudicate import adjudicate
-from goldpan.annotation.studio.agreement_input import read_ratings
 from goldpan.annotation.studio.configuration import load
-from goldpan.annotation.studio.decisions import decide
+from goldpan.annotation.studio.decisions import adjudicate, decide
 from goldpan.annotation.studio.forms import FORMS, Task, find_form, make_task
+from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull, read_table

@@ -9,11 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.annotation.agreement import agree
-from goldpan.annotation.studio.adjudicate import adjudicate, adjudication_name
-from goldpan.annotation.studio.agreement_input import read_ratings
 from goldpan.annotation.studio.client import Studio
-from goldpan.annotation.studio.decisions import decide, write_decisions
+from goldpan.annotation.studio.decisions import (
+    adjudicate,
+    adjudication_name,
+    decide,
+    write_decisions,
+)
 from goldpan.annotation.studio.forms import find_form
+from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull, read_table

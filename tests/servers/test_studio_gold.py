@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.studio.adjudicate import adjudication_name
+from goldpan.annotation.studio.decisions import adjudication_name
 from goldpan.core.workspace import Workspace
 from tests.console import run
 from tests.reviewing import workspace

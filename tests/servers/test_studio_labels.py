@@ -12,16 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.annotation.studio import rows
-from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.client import StudioError
 from goldpan.annotation.studio.forms import find_form, make_task, read_tasks
 from goldpan.annotation.studio.project import open_project
-from goldpan.annotation.studio.push import push
+from goldpan.annotation.studio.push import push, read_selection
 from goldpan.annotation.studio.reference_labels import GivenLabels
 from goldpan.annotation.studio.suggestions import find_suggestions
-from goldpan.annotation.studio.suspects import read_selection
 from goldpan.core.errors import DatasetError
 from goldpan.core.workspace import Workspace
-from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
+from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
 from tests.console import run
 from tests.studio import QUIET, Annotators, part
 from tests.tasks import own_task

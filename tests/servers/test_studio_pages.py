@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.annotation.studio.adjudicate import adjudication_name
+from goldpan.annotation.studio.decisions import adjudication_name
 from goldpan.annotation.studio.project import open_project
 from goldpan.core.workspace import Workspace
 from tests.demo_workspace import make_demo

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from goldpan.annotation.studio import fetch
-from goldpan.annotation.studio.client import Studio
-from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import PullResult, pull, read_table

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.annotation.studio.client import Server, Studio
-from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.forms import Task, find_form
 from goldpan.annotation.studio.project import Journal, open_project
 from goldpan.annotation.studio.push import PushResult, push

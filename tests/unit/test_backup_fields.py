@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from goldpan.miners.backup_shapes import read_shape
-from goldpan.miners.tables.backup_fields import read_fields
+from goldpan.miners.tables.chunks import read_fields
 from goldpan.miners.tables.parse_rest import parse_backup
 from goldpan.miners.tables.rest_events import SUBJECTS, WITHOUT_ROWS
 from goldpan.miners.tables.rows import Rows

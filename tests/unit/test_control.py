@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.execution.control import fail_tests, failing_tests
 from goldpan.execution.reports import read_report
+from goldpan.execution.resolve import fail_tests, failing_tests
 
 TESTS = '''\
 """Module."""

@@ -18,15 +18,14 @@ from hypothesis import strategies as st
 from goldpan.core.engine import open_engine
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import DUPLICATES
-from goldpan.filters.duplicates import link as link_module
+from goldpan.filters.duplicates import near as link_module
+from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates import settings as settings_module
 from goldpan.filters.duplicates import shingles as shingles_module
-from goldpan.filters.duplicates import shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates, group_ids
 from goldpan.filters.duplicates.leaks import Leak, find_leaks
 from goldpan.filters.duplicates.normalize import fold, words
-from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.signatures import signatures
+from goldpan.filters.duplicates.settings import DuplicateSettings, signatures
 from tests.drawing import examples
 
 Row = tuple[str, int, str]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from goldpan.code.edits import context, diff
 from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.context import Repeats
 from goldpan.code.edits.diff import diff_lines
 from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.lines import as_characters, number_lines, split_lines
-from goldpan.code.edits.repeated_lines import Repeats
 from tests.drawing import examples
 from tests.hostile_edits import changed_by_git, changed_lines, edited
 

@@ -14,7 +14,7 @@ from goldpan.annotation.studio.configuration import check
 from goldpan.annotation.studio.forms import Task as Subject
 from goldpan.annotation.studio.forms import choice_of, find_form, make_task
 from goldpan.annotation.studio.project import Facts, Project
-from goldpan.annotation.studio.suspects import choose, read_selection, write_selection
+from goldpan.annotation.studio.push import choose, read_selection, write_selection
 from goldpan.annotation.studio.task_forms import form_of, task_form
 from goldpan.core.errors import UsageError
 from goldpan.datasets.corrections import (

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.text.lines import Kind, classify
+from goldpan.text.lines import Kind, classify, is_trace
 from goldpan.text.markdown import blocks
 from goldpan.text.prose import letters, prose
-from goldpan.text.traces import is_trace
 from tests.real_texts import needs_real_texts, real_texts
 
 

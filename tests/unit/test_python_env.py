@@ -11,9 +11,14 @@ import goldpan
 from goldpan.core.config import load_settings
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.doctor import examine
-from goldpan.execution.interpreters import Finder, find_pythons
 from goldpan.execution.isolation import NoIsolation
-from goldpan.execution.python_env import EnvironmentBuildError, choose_python, declared
+from goldpan.execution.python_env import (
+    EnvironmentBuildError,
+    Finder,
+    choose_python,
+    declared,
+    find_pythons,
+)
 from goldpan.execution.recipe import load_recipes
 
 

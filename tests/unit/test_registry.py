@@ -12,8 +12,8 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
-from goldpan.datasets.imports.table import SETTINGS
 from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.table_reader import SETTINGS
 from goldpan.datasets.task import (
     CLASSIFICATION,
     Label,

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.review.injection import find_injection
+from goldpan.annotation.review.items import find_injection
 from goldpan.code.path_names import quote_path, unquote_path
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_json, for_prompt, line, visible
 from goldpan.core.terminal import clean
 from goldpan.datasets.card import escape
 from goldpan.datasets.hub_errors import HubCall
-from goldpan.git.failures import failure
+from goldpan.git.process import failure
 
 DRAWN = {  # format characters that have a shape of their own
     *range(0x600, 0x606),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.filters.duplicates.siblings import Task, are_told_apart
+from goldpan.filters.duplicates.leaks import Task, are_told_apart
 from tests.filtering import LONG, REPO, build, dropped, issue, judge
 
 TRACKING = """The feature gate for the issue is `#![feature({})]`.

@@ -25,14 +25,13 @@ from goldpan.annotation.studio.annotations import (
     settle,
     table,
 )
-from goldpan.annotation.studio.client import User, find_server
+from goldpan.annotation.studio.client import StudioError, User, find_server
 from goldpan.annotation.studio.configuration import check, load, names, parse
-from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.fetch import History, RawExports
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
-from goldpan.annotation.studio.inline_html import inline
+from goldpan.annotation.studio.panel_html import inline
 from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.project import Facts, Project, begin_project
-from goldpan.annotation.studio.raw import History, RawExports
 from goldpan.annotation.studio.serve import check_port, prepare
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.builders.tree import TreeError, count_directories, draw_tree, parse_tree, prune
+from goldpan.builders.fault_localization import (
+    TreeError,
+    count_directories,
+    draw_tree,
+    parse_tree,
+    prune,
+)
 from tests.drawing import examples
 
 CODE = frozenset({".py", ".c", ".ts"})

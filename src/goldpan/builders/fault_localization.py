@@ -6,14 +6,167 @@ tree is pruned to files with code suffixes, without hidden files and folders.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from goldpan.builders.context import BuildContext
 from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
-from goldpan.builders.tree import count_directories, draw_tree, prune
 from goldpan.code.languages import CODE_SUFFIXES
-from goldpan.core.errors import GitError
+from goldpan.code.path_names import quote_path, unquote_path
+from goldpan.core.errors import GitError, GoldpanError
+
+# Folder trees of a repository, pruned and drawn (FAUN-Eval, section 3.4.2, Figure 2b).
+#
+# A tree is drawn as the program `tree` draws it under `LC_ALL=C`: names in the order of their
+# code points, folders among files, and a last line of counts that leaves the root out.
+#
+#     .
+#     ├── docs
+#     │   └── conf.py
+#     └── setup.py
+#
+#     1 directory, 2 files
+#
+# Two differences keep it plain: lines are indented by ordinary spaces, where `tree` has no-break
+# spaces, and names that would break a line are quoted (`code/path_names.py`).
+
+_INDENT = ("│   ", "    ")
+_CONNECTOR = ("├── ", "└── ")
+_LINE = re.compile(r"((?:[│ ][ \xa0]{3})*+)[├└]── (.+)")
+_LONGEST = 4_096  # characters; Linux cannot check out longer paths, and deep ones draw wide
+_Folder = dict[str, "_Folder | None"]
+
+
+class TreeError(GoldpanError):
+    """Paths that make no tree, or text that is no drawing of one."""
+
+
+def prune(paths: Iterable[str], suffixes: frozenset[str]) -> tuple[str, ...]:
+    """Return the paths of code files, none hidden, in the order in which they are drawn.
+
+    `suffixes` are lower case with their dot; those of paths match in any case. Hidden is what
+    has a dot before the name of the file or of a folder above it. Empty folders vanish because
+    folders are there only for their files. Paths that no Linux can check out (over 4,096
+    characters) are left out.
+    """
+    shown = {path for path in paths if _is_shown(path) and _suffix(path) in suffixes}
+    return tuple(sorted(shown, key=_drawing_order))
+
+
+def draw_tree(paths: Iterable[str], root: str = ".") -> str:
+    """Draw files with their folders below `root`, with the line of counts at the end.
+
+    Raises `TreeError` where a path is a file and a folder at once, or has an empty component.
+    """
+    top, files = _nest(paths)
+    directories = 0
+    lines = [quote_path(root)]
+    open_folders = [("", _last_first(top))]
+    while open_folders:
+        indent, entries = open_folders[-1]
+        if not entries:
+            open_folders.pop()
+            continue
+        name, below = entries.pop()
+        is_last = not entries
+        lines.append(f"{indent}{_CONNECTOR[is_last]}{quote_path(name)}")
+        if below is not None:
+            directories += 1
+            open_folders.append((indent + _INDENT[is_last], _last_first(below)))
+    return "\n".join([*lines, "", _counts(directories, files), ""])
+
+
+def count_directories(paths: Iterable[str]) -> int:
+    """Return how many folders the paths have, as the line of counts says: without the root."""
+    folders: set[str] = set()
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    return len(folders)
+
+
+def parse_tree(text: str) -> tuple[str, ...]:
+    """Return the paths of a drawn tree's files, in its order: the inverse of `draw_tree`.
+
+    A name with nothing below it is a file. Drawings of the program `tree` are read as well.
+    Raises `TreeError` naming the line that is none of a drawing, or where the counts differ.
+    """
+    lines = text.rstrip("\n").split("\n")
+    names: list[str] = []
+    depths: list[int] = []
+    for number, line in enumerate(lines[1:-2], start=2):
+        drawn = _LINE.fullmatch(line)
+        if not drawn or len(drawn[1]) // 4 > (depths[-1] + 1 if depths else 0):
+            raise _unreadable(
+                f"line {number} is {line[:80]!r}, which is not a line of a folder tree"
+            )
+        depths.append(len(drawn[1]) // 4)
+        names.append(unquote_path(drawn[2]))
+    paths: list[str] = []
+    folders: list[str] = []
+    for name, (depth, following) in zip(names, pairwise([*depths, 0]), strict=True):
+        del folders[depth:]
+        if following > depth:
+            folders.append(name)
+        else:
+            paths.append("/".join([*folders, name]))
+    counts = _counts(len(names) - len(paths), len(paths))
+    if len(lines) < 3 or lines[-2:] != ["", counts]:
+        raise _unreadable(f"it should end with an empty line and {counts!r}")
+    return tuple(paths)
+
+
+def _suffix(path: str) -> str:
+    return path[path.rfind(".") :].lower()
+
+
+def _is_shown(path: str) -> bool:
+    return len(path) <= _LONGEST and not path.startswith(".") and "/." not in path
+
+
+def _drawing_order(path: str) -> str:
+    """Return what paths are sorted by to come in the order of a drawing, folder by folder."""
+    return path.replace("/", "\0")
+
+
+def _nest(paths: Iterable[str]) -> tuple[_Folder, int]:
+    """Return the folders and files below the root, files as None, and the number of files."""
+    top: _Folder = {}
+    files = 0
+    for path in dict.fromkeys(paths):
+        *folders, name = path.split("/")
+        node: _Folder | None = top
+        for folder in folders:
+            node = node.setdefault(folder, {}) if node is not None and folder else None
+        if node is None or not name or node.setdefault(name, None) is not None:
+            raise TreeError(
+                f"{path!r} cannot be drawn: a file is where a folder should be, or a name is empty",
+                "Give the paths of files as git lists them",
+            )
+        files += 1
+    return top, files
+
+
+def _last_first(folder: _Folder) -> list[tuple[str, _Folder | None]]:
+    return sorted(folder.items(), key=lambda entry: entry[0], reverse=True)
+
+
+def _counts(directories: int, files: int) -> str:
+    return (
+        f"{directories} director{'y' if directories == 1 else 'ies'}, "
+        f"{files} file{'' if files == 1 else 's'}"
+    )
+
+
+def _unreadable(problem: str) -> TreeError:
+    return TreeError(
+        f"The folder tree cannot be read: {problem}", "Give the whole tree as goldpan draws it"
+    )
+
 
 EXPLAINED = {
     **PAIR_REASONS,

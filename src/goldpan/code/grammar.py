@@ -72,7 +72,7 @@ def read(text: bytes, grammar: Grammar) -> Reading:
     """Parse UTF-8 text. Nothing bounds the time that a hostile text takes."""
     import tree_sitter
 
-    language, query = _load(grammar)
+    language, query = load_grammar(grammar)
     tree = tree_sitter.Parser(language).parse(text)
     captures = tree_sitter.QueryCursor(query).captures(tree.root_node)
     nodes = [
@@ -95,7 +95,11 @@ def read(text: bytes, grammar: Grammar) -> Reading:
 
 
 @cache
-def _load(grammar: Grammar) -> tuple[tree_sitter.Language, tree_sitter.Query]:
+def load_grammar(grammar: Grammar) -> tuple[tree_sitter.Language, tree_sitter.Query]:
+    """Return a grammar's language, and its queries as one.
+
+    Raises `UsageError` where its package is not installed.
+    """
     import tree_sitter
 
     entry = getattr(load(grammar.package, "Reading this programming language"), grammar.entry)

@@ -8,14 +8,161 @@ interpolation holds is code, and so are the paths of imports.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from goldpan.code.difference import changed_tokens, first_change
-from goldpan.code.grammar import read
+from goldpan.code.grammar import Mark, Reading, code_bytes, read
 from goldpan.code.languages import Language, language_of, second_language_of
 from goldpan.code.lexer import CONTINUED, LexicalRules, Stripped, squeeze, strip, tokens
-from goldpan.code.structure import same_structure
+from goldpan.core.sanitize import line
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+# Where two texts differ, and how much; a change is told in one line for people.
+
+_WIDTH = 100
+
+
+def shared_ends(first: bytes, other: bytes) -> tuple[int, int]:
+    """Return how many bytes two texts share at their start, and how many more at their end."""
+    start = _shared_start(first, other)
+    most = min(len(first), len(other)) - start
+    return start, min(most, _shared_start(first[::-1], other[::-1]))
+
+
+def _shared_start(first: bytes, other: bytes) -> int:
+    low, high = 0, min(len(first), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _changed_lines(first: bytes, other: bytes) -> tuple[bytes, bytes]:
+    """Return the lines of each text from the first that changed to the last."""
+    start, tail = shared_ends(first, other)
+    start = first.rfind(b"\n", 0, start) + 1
+    return _lines(first, start, tail), _lines(other, start, tail)
+
+
+def _lines(text: bytes, start: int, tail: int) -> bytes:
+    end = text.find(b"\n", len(text) - tail)
+    return text[start:end] if end >= 0 else text[start:]
+
+
+def changed_tokens(old_code: bytes, new_code: bytes) -> int:
+    """Count the tokens of which one code has more than the other."""
+    old, new = (Counter(lines.split(b"\n")) for lines in _changed_lines(old_code, new_code))
+    change: Counter[bytes] = Counter()
+    for changed, times in (new - old).items():
+        for token in tokens(changed):
+            change[token] += times
+    for changed, times in (old - new).items():
+        for token in tokens(changed):
+            change[token] -= times
+    return sum(map(abs, change.values()))
+
+
+def first_change(old: bytes, new: bytes, old_code: bytes, new_code: bytes) -> str:
+    """Tell the first line that changed, of the code if it did; codes have the lines of texts."""
+    squeezed = squeeze(old_code), squeeze(new_code)
+    if squeezed[0] == squeezed[1]:
+        number = old.count(b"\n", 0, _shared_start(old, new))
+        return f"{_line_text(old, number)} => {_line_text(new, number)}"
+    left = _shared_start(*squeezed)
+    line = old_code.rfind(b"\n", 0, _shared_start(old_code, new_code)) + 1
+    left -= len(squeeze(old_code[:line]))
+    number = old_code.count(b"\n", 0, line)
+    lines = [number + _lines_to(code[line:], left) for code in (old_code, new_code)]
+    return f"{_line_text(old, lines[0])} => {_line_text(new, lines[1])}"
+
+
+def _lines_to(code: bytes, offset: int) -> int:
+    """Return how many lines end before a place in the squeezed code."""
+    number = start = 0
+    while (end := code.find(b"\n", start)) >= 0:
+        offset -= len(squeeze(code[start:end]))
+        if offset < 0:
+            break
+        number, start = number + 1, end + 1
+    return number
+
+
+def _line_text(text: bytes, number: int) -> str:
+    lines = text.split(b"\n", number + 1)
+    if number >= len(lines) or lines[number:] == [b""]:
+        return "the end"
+    shown = lines[number][: 8 * _WIDTH].decode(errors="replace")
+    return f"{number + 1}: {line(shown, _WIDTH)}"
+
+
+# Whether two trees nest the same code alike.
+
+
+def same_structure(before: Reading, after: Reading) -> bool:
+    """Tell whether two versions are the same tree, but for comments and what strings say.
+
+    Both must have the same grammar. Two nodes of one type that cover the same bytes, before or
+    after all that changed, are taken to be the same where they have as many nodes within.
+    """
+    start, tail = shared_ends(before.text, after.text)
+    ends = len(before.text), len(after.text)
+    open_nodes = [([before.tree.root_node], [after.tree.root_node], Mark.CODE)]
+    while open_nodes:
+        left, right, outer = open_nodes.pop()
+        if len(left) != len(right):
+            return False
+        for left_node, other in zip(left, right, strict=True):
+            mark = _mark(left_node, before, outer)
+            if mark is not _mark(other, after, outer):
+                return False
+            if mark is not Mark.STRING and left_node.kind_id != other.kind_id:
+                return False
+            within = left_node.end_byte <= start or left_node.start_byte >= ends[0] - tail
+            if within and _position(left_node, start, ends[0]) == _position(other, start, ends[1]):
+                continue
+            if not (left_node.child_count or other.child_count or mark is Mark.STRING):
+                if _words(left_node, before, mark) != _words(other, after, mark):
+                    return False
+                continue
+            open_nodes.append((_within(left_node, before, mark), _within(other, after, mark), mark))
+    return True
+
+
+def _mark(node: Node, reading: Reading, outer: Mark) -> Mark:
+    mark = reading.marks.get(node.id)
+    return outer if mark is None else mark.within(outer)
+
+
+def _position(node: Node, start: int, end: int) -> tuple[int, int, int]:
+    """Return where a node stands, from the start of its text or else from its end."""
+    origin = 0 if node.end_byte <= start else end
+    return node.start_byte - origin, node.end_byte - origin, node.descendant_count
+
+
+def _words(node: Node, reading: Reading, mark: Mark) -> list[bytes]:
+    return code_bytes(reading.text[node.start_byte : node.end_byte], mark, reading.grammar).split()
+
+
+def _within(node: Node, reading: Reading, outer: Mark) -> list[Node]:
+    """Return the children that are code; those of a string are its interpolations."""
+    nodes: list[Node] = []
+    waiting = node.children[::-1]
+    while waiting:
+        child = waiting.pop()
+        mark = _mark(child, reading, outer)
+        if mark is Mark.STRING and outer is Mark.STRING:
+            waiting.extend(child.children[::-1])
+        elif mark is not Mark.COMMENT:
+            nodes.append(child)
+    return nodes
+
 
 Parsed = Literal["tree", "failed", "tokens", "none"]
 """How a verdict was found.
@@ -24,7 +171,6 @@ tree: both versions parse, and their trees were compared; failed: one does not p
 tokens alone decided; tokens: the tokens decided without a parser, because the language's comments
 and strings can be told without one; none: nothing was read.
 """
-
 Reason = Literal[
     "comments",
     "strings",
@@ -41,7 +187,6 @@ Reason = Literal[
     "timeout",
     "crash",
 ]
-
 LARGEST = 1_000_000
 """Bytes of a version above which a change is left undecided; such files are generated."""
 

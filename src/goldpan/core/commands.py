@@ -46,6 +46,8 @@ class Command:
     """``module:Class`` of a group of commands, a subclass of `Group`."""
     panel: str = PLUGINS
     """Of the program's help, for a command of one word."""
+    is_made: bool = False
+    """Whether what `operation` names returns the operation, given the last of the words."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""
@@ -59,13 +61,14 @@ class Command:
     @property
     def function(self) -> Callable[..., Any]:
         """The operation."""
-        function: Callable[..., Any] = imported(self.operation)
-        return function
+        found: Callable[..., Any] = imported(self.operation)
+        made: Callable[..., Any] = found(self.name.rpartition(" ")[2]) if self.is_made else found
+        return made
 
     @property
     def documented(self) -> Any:
         """What has the docstring that is its help."""
-        return imported(self.group or self.operation)
+        return imported(self.group) if self.group else self.function
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+import mmap
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from itertools import count, islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError
 from goldpan.core.plugins import digests
@@ -29,9 +34,150 @@ from goldpan.datasets.provenance import (
     read_provenance,
     write_provenance,
 )
-from goldpan.datasets.shards import SHARD_BYTES, Shards, write_shards
 from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits, strata
-from goldpan.datasets.spool import spooled
+
+# Writes the Parquet files of a split: the same rows give the same bytes.
+
+_GROUP_ROWS = 1_000
+_GROUP_BYTES = 32 * 2**20
+SHARD_BYTES = 512 * 2**20
+"""How large a Parquet file may get, before compression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """The written files of one split."""
+
+    name: str
+    paths: tuple[Path, ...]
+    rows: int
+    size: int
+    """Bytes of the rows in memory, which the Hub calls num_bytes."""
+
+
+def write_shards(
+    directory: Path,
+    split: str,
+    schema: pa.Schema,
+    tables: Iterable[pa.Table],
+    shard_bytes: int = SHARD_BYTES,
+) -> Shards:
+    """Write small sorted tables as SPLIT-00000-of-0000N.parquet in a directory.
+
+    A row group ends after 1,000 rows or 32 MiB, a file after `shard_bytes`, both counted
+    before compression, so that both depend on the rows alone. Data pages are cut by content:
+    storage that keeps equal chunks once then keeps little for a new version.
+    """
+    parts: list[Path] = []
+    rows = size = filled = 0
+    target: pq.ParquetWriter | None = None
+    try:
+        for group in _row_groups(tables):
+            if target is None or filled >= shard_bytes:
+                if target:
+                    target.close()
+                parts.append(directory / f"{split}-{len(parts):05}.part")
+                target = _writer(parts[-1], schema)
+                filled = 0
+            target.write_table(group, row_group_size=len(group))
+            rows += len(group)
+            size += group.nbytes
+            filled += group.nbytes
+    finally:
+        if target:
+            target.close()
+    paths = []
+    for number, part in enumerate(parts):
+        paths.append(directory / f"{split}-{number:05}-of-{len(parts):05}.parquet")
+        part.rename(paths[-1])
+    return Shards(split, tuple(paths), rows, size)
+
+
+def _row_groups(tables: Iterable[pa.Table]) -> Iterable[pa.Table]:
+    waiting: list[pa.Table] = []
+    rows = size = 0
+    for table in tables:
+        waiting.append(table)
+        rows += len(table)
+        size += table.nbytes
+        if rows >= _GROUP_ROWS or size >= _GROUP_BYTES:
+            yield pa.concat_tables(waiting).combine_chunks()
+            waiting, rows, size = [], 0, 0
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=3,
+        use_content_defined_chunking=True,
+        write_page_index=True,
+        write_page_checksum=True,
+    )
+
+
+# Rows on disk that are read back in another order, a few in memory at a time.
+
+_STEP = 64
+_STEPS_IN_MEMORY = 100
+"""Steps after which what was read of the file no longer counts as this process's memory."""
+
+
+class Spool:
+    """Written rows; `facts` are their light columns, which stay in memory."""
+
+    def __init__(self, mapped: mmap.mmap, sizes: Sequence[int], facts: pa.Table) -> None:
+        self._mapped = mapped
+        self._source = pa.ipc.open_file(pa.py_buffer(mapped))
+        self.facts = facts
+        self._starts = np.cumsum([0, *sizes])
+
+    def read(self, order: Sequence[int]) -> Iterator[pa.Table]:
+        """Yield rows in this order, by their number in the spool, up to 64 at a time."""
+        left = iter(order)
+        for step in count(1):
+            rows = list(islice(left, _STEP))
+            if not rows:
+                return
+            yield self._take(rows)
+            if step % _STEPS_IN_MEMORY == 0:
+                self._mapped.madvise(mmap.MADV_DONTNEED)
+
+    def _take(self, rows: list[int]) -> pa.Table:
+        offsets: dict[int, list[int]] = defaultdict(list)
+        batches = np.searchsorted(self._starts, rows, side="right") - 1
+        for index, batch in enumerate(batches.tolist()):
+            offsets[batch].append(index)
+        parts = [
+            self._source.get_batch(batch).take(
+                pa.array([rows[index] - int(self._starts[batch]) for index in mine], pa.int64())
+            )
+            for batch, mine in offsets.items()
+        ]
+        where = np.argsort([index for mine in offsets.values() for index in mine])
+        return pa.Table.from_batches(parts).combine_chunks().take(pa.array(where))
+
+
+@contextmanager
+def spooled(
+    path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch], facts: Sequence[str]
+) -> Iterator[Spool]:
+    """Write batches to a file and give them back as a spool while the block runs."""
+    sizes: list[int] = []
+    light = [schema.empty_table().select(facts)]
+    with pa.ipc.new_file(path, schema) as sink:
+        for batch in batches:
+            rows = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
+            light.append(rows.select(facts))
+            for part in rows.to_batches(max_chunksize=_STEP):
+                sink.write_batch(part)
+                sizes.append(len(part))
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    yield Spool(mapped, sizes, pa.concat_tables(light).combine_chunks())
 
 
 def write_dataset(

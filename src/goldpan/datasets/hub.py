@@ -11,7 +11,9 @@ import re
 import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from hashlib import sha1
 from pathlib import Path
+from typing import Literal
 
 from huggingface_hub import (
     CommitOperationAdd,
@@ -20,7 +22,8 @@ from huggingface_hub import (
     constants,
     get_token,
 )
-from huggingface_hub.errors import HFValidationError
+from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
+from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from goldpan import __version__
@@ -30,16 +33,81 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.check_texts import FindPrivate
 from goldpan.datasets.hub_client import endpoint, open_hub, quiet
-from goldpan.datasets.hub_compare import KIND, Change, HubState, compare, read_hub_state
 from goldpan.datasets.hub_errors import HubCall, explained
-from goldpan.datasets.provenance import PROVENANCE, read_provenance
+from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
+
+# What a repository on the Hub holds, and how that differs from a dataset.
+
+KIND = "dataset"
+_NOT_OURS = {".gitattributes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What publishing does to one file of the repository."""
+
+    path: str
+    size: int
+    """Bytes to send; 0 for a file that goes."""
+    action: Literal["add", "replace", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class HubState:
+    """A repository on the Hub as it is now."""
+
+    head: str | None
+    files: dict[str, str]
+    """Path to the SHA-256 of a large file or to git's SHA-1 of a small one."""
+    tags: dict[str, str]
+    private: bool
+
+
+def read_hub_state(api: HfApi, call: HubCall) -> HubState | None:
+    """Return the repository as it is, or None where there is none."""
+    with explained(call, "asking what is there"):
+        try:
+            info = api.dataset_info(call.repo_id)
+        except RepositoryNotFoundError:
+            return None
+        refs = api.list_repo_refs(call.repo_id, repo_type=KIND)
+        listing = api.list_repo_tree(
+            call.repo_id, recursive=True, revision=info.sha, repo_type=KIND
+        )
+        files = {
+            file.path: file.lfs.sha256 if file.lfs else file.blob_id
+            for file in listing
+            if isinstance(file, RepoFile) and file.path not in _NOT_OURS
+        }
+    tags = {ref.name: ref.target_commit for ref in refs.tags}
+    return HubState(info.sha, files, tags, bool(info.private))
+
+
+def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[Change, ...]:
+    """Return what has to happen for the repository to hold exactly the local files."""
+    changes = []
+    for name in local:
+        path = directory / name
+        remote_digest = remote.get(name)
+        if remote_digest not in (digest(path), _blob_id(path)):
+            action: Literal["add", "replace"] = "add" if remote_digest is None else "replace"
+            changes.append(Change(name, path.stat().st_size, action))
+    deleted = sorted(remote.keys() - set(local))
+    return (*changes, *(Change(name, 0, "delete") for name in deleted))
+
+
+def _blob_id(path: Path) -> str:
+    blob = sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
+    with path.open("rb") as file:
+        while chunk := file.read(2**20):
+            blob.update(chunk)
+    return blob.hexdigest()
+
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _SHOWN = 5
 _MOST_CHANGES = 30
-
-
 _MOST_CHANGES = 30
 """Files that are listed."""
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-import pkgutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
-from goldpan.datasets import imports
+from goldpan.datasets import table_reader
 from goldpan.datasets.corrections import Corrections, corrected_batches, corrected_family
 from goldpan.datasets.date_neighbors import DateSignal, date_signal
 from goldpan.datasets.family import GROUP
@@ -36,7 +34,7 @@ from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.overlap import Overlap, find_overlap
 from goldpan.datasets.provenance import Provenance, digest
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.table_survey import table_problems
+from goldpan.datasets.table_reader import published, table_problems
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import task_batches
 from goldpan.datasets.task_file import plain_task
@@ -300,12 +298,7 @@ def how_to_get(task: Task) -> tuple[str, str]:
             )
 
 
-def _own_readers() -> dict[str, Reader]:
-    names = sorted(module.name for module in pkgutil.iter_modules(imports.__path__))
-    return {name: import_module(f"{imports.__name__}.{name}").read for name in names}
-
-
-_READERS = Registry("reader", _own_readers, "importer")
+_READERS: Registry[Reader] = Registry("reader", lambda: {"table": table_reader.read}, "importer")
 readers = _READERS.names
 """Returns the names of all readers."""
 
@@ -369,7 +362,10 @@ def _check(task: Task, row: Mapping[str, Any], labels: Sequence[str]) -> None:
     if task.labels and (unknown := set(labels) - set(task.label_names)):
         problem = f"has the label {min(unknown)!r}, which {task.name} has not"
     if problem:
-        raise DatasetError(f"{row['id']} {problem}", f"Give the files from {task.source.url}")
+        raise DatasetError(
+            f"{row['id']} {problem}",
+            f"Give the files as their authors publish them{published(task)}",
+        )
 
 
 def _keys(row: Mapping[str, Any], labels: Sequence[str]) -> Iterator[str]:

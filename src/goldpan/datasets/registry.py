@@ -20,6 +20,7 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import read_path
 
 __all__ = [
+    "added_tasks",
     "find_task",
     "load_tasks",
     "read_path",
@@ -79,6 +80,11 @@ def task_paths(own: Path | None = None) -> list[Path]:
     added = [path for path in registered("task").values() if isinstance(path, Path)]
     mine = sorted(own.glob(f"*{_ENDING}")) if own is not None else []
     return [*_shipped_paths(), *added, *mine]
+
+
+def added_tasks() -> list[Task]:
+    """Return the tasks that papers and plugins registered without a file of their own."""
+    return [task for task in registered("task").values() if not isinstance(task, Path)]
 
 
 def _shipped_paths() -> list[Path]:

@@ -56,7 +56,7 @@ class TaskSource:
     dataset: str
     """A short kebab-case name; tasks that share it share data (CrossCodeBench, III-C)."""
     reader: str = ""
-    """The reader in `datasets/imports/` that knows the form its authors publish."""
+    """What reads the form its authors publish: `table`, or a reader of a paper or a plugin."""
     files: tuple[str, ...] = ()
     """The names of the files that the reader wants."""
     builder: str = ""

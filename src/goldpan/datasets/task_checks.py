@@ -11,10 +11,10 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result
 from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
-from goldpan.datasets.imports.table import SETTINGS, layouts_of
 from goldpan.datasets.licenses import UNKNOWN, spdx
-from goldpan.datasets.registry import read_path, task_paths
+from goldpan.datasets.registry import added_tasks, read_path, task_paths
 from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.table_reader import SETTINGS, layouts_of
 from goldpan.datasets.task import CLASSIFICATION, PLACEHOLDERS, Task
 from goldpan.text.preprocessing import STEPS
 
@@ -64,7 +64,7 @@ class CheckedFiles(Result):
 
 
 def check_files(own: Path | None = None) -> CheckedFiles:
-    """Check every file of the registry and of the directory `own`."""
+    """Check every task of the registry and every file of the directory `own`."""
     problems: list[TaskProblem] = []
     paths = task_paths(own)
     seen: set[str] = set()
@@ -77,7 +77,10 @@ def check_files(own: Path | None = None) -> CheckedFiles:
             problems += check_task(read_path(path))
         except UsageError as error:
             problems.append(TaskProblem(path.stem, "file", error.problem, error.remedy))
-    return CheckedFiles(len(paths), tuple(problems))
+    added = added_tasks()
+    for task in added:
+        problems += check_task(task)
+    return CheckedFiles(len(paths) + len(added), tuple(problems))
 
 
 def check_task(task: Task) -> list[TaskProblem]:

@@ -6,15 +6,19 @@ what `Unlabelled` holds: the texts around them, as a tool that comments code wou
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 
+from goldpan.core.errors import UsageError
 from goldpan.core.plugins import Kind
 from goldpan.core.progress import Reporter
+from goldpan.core.settings_file import unknown_key
 from goldpan.datasets.task import Task
 from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
@@ -127,6 +131,55 @@ class Model:
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return the entry of a model without settings to choose, as a plugin registers it."""
-        from goldpan.evaluation.models.catalogue import fixed_entry
+        about = (inspect.getdoc(self.fit) or "").partition("\n")[0]
+        return Entry(self.name, about, partial(_without_settings, self)).parts()
 
-        return fixed_entry(self).parts()
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A model that can be named on the command line."""
+
+    name: str
+    about: str
+    """One sentence."""
+    make: Callable[[Mapping[str, Any]], Model]
+    """Takes settings that override its own; raises `UsageError` for one that it does not know."""
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it."""
+        return [("model", self.name, self)]
+
+
+def _without_settings(model: Model, settings: Mapping[str, Any]) -> Model:
+    settled(model.name, {}, settings)
+    return model
+
+
+def settled(name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model's settings with what was given, in the types of its defaults.
+
+    Raises `UsageError` for a setting that the model does not know or of another type.
+    """
+    settings = dict(defaults)
+    for key, value in overrides.items():
+        if key not in defaults:
+            cause, remedy = unknown_key(key, list(defaults))
+            raise UsageError(f"The model {name}: {cause}", remedy)
+        kind = type(defaults[key])
+        try:
+            settings[key] = _boolean(value) if kind is bool else kind(value)
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"{key} of the model {name} cannot be {value!r}", f"Give a {kind.__name__}"
+            ) from None
+    return settings
+
+
+def _boolean(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() in ("true", "yes", "1"):
+        return True
+    if str(value).lower() in ("false", "no", "0"):
+        return False
+    raise ValueError(value)

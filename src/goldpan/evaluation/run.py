@@ -25,7 +25,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.errors import EvaluationError
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.locks import hold_lock
 from goldpan.core.parquet import write_table
 from goldpan.core.progress import Reporter
@@ -36,6 +36,7 @@ from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.date_neighbors import date_signal
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.by_column import unasked
+from goldpan.evaluation.columns import NO_VALUE, values_of
 from goldpan.evaluation.dates import CUTOFF, find_dates
 from goldpan.evaluation.environment import read_environment
 from goldpan.evaluation.leaks import overlap_of, read_overlap
@@ -44,7 +45,6 @@ from goldpan.evaluation.predictions import invalid_answers
 from goldpan.evaluation.protocol import Protocol, in_part
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.run_identity import identity, run_directory
-from goldpan.evaluation.run_parts import Part, parts_of
 from goldpan.evaluation.run_shown import run_blocks
 from goldpan.evaluation.stored import (
     PREDICTIONS,
@@ -59,6 +59,64 @@ from goldpan.evaluation.stored import (
 )
 from goldpan.evaluation.training import train_and_ask, training_context, unanswered
 from goldpan.llm.budget import Estimate
+
+# The trainings of one run: a single one, one for each project, or one without each project.
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one model learns from and answers."""
+
+    name: str
+    """The value of the column that parts the rows; empty where one model does all."""
+    splits: Mapping[str, pa.Table]
+
+
+def parts_of(data: TaskData, protocol: Protocol, *, needs_train: bool = True) -> tuple[Part, ...]:
+    """Return the parts that a protocol asks for; every test row is in one of them.
+
+    Raises `UsageError` where rows lack the column, `EvaluationError` where a part has nothing to
+    learn from.
+    """
+    column = protocol.leave_out or protocol.model_per
+    if not column:
+        return (Part("", data.splits),)
+    for name, rows in data.splits.items():
+        if column not in rows.column_names or rows[column].null_count:
+            raise UsageError(
+                f"The protocol {protocol.name} wants a {column} of each row, and the {name} rows "
+                f"of {data.task.name} lack some",
+                "Choose another --protocol, or import the rows with their projects",
+            )
+    values = {name: values_of(rows, column) for name, rows in data.splits.items()}
+    parts = []
+    for value in sorted(set(values["test"]) - {NO_VALUE}):
+        splits = dict(_split(data.splits, values, value, without=bool(protocol.leave_out)))
+        if needs_train and not len(splits.get("train", ())):
+            raise EvaluationError(
+                f"{data.task.name} has no train rows for {column} {value}, and the protocol "
+                f"{protocol.name} trains a model for each",
+                "Choose another --protocol",
+            )
+        parts.append(Part(value, splits))
+    return tuple(parts)
+
+
+def _split(
+    splits: Mapping[str, pa.Table],
+    values: Mapping[str, list[str]],
+    value: str,
+    *,
+    without: bool,
+) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the rows of one part; `without` learns from all other values."""
+    for name, rows in splits.items():
+        same = name == "test" or not without
+        matching = rows.filter(
+            pa.array([(other == value) == same for other in values[name]], pa.bool_())
+        )
+        if len(matching):
+            yield name, matching
 
 
 @dataclass(frozen=True, slots=True)

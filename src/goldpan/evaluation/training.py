@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,15 +16,70 @@ from goldpan.core.progress import Reporter
 from goldpan.core.resources import named
 from goldpan.core.workspace import Workspace, make_directory
 from goldpan.datasets.overlap import Overlap
+from goldpan.datasets.provenance import PROVENANCE
+from goldpan.datasets.registry import load_tasks, tasks_directory
 from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import TaskData, with_validation
+from goldpan.datasets.task_data import TaskData, read_task_data, task_directory, with_validation
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.costs import counting
 from goldpan.evaluation.leaks import with_leaks
 from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
 from goldpan.evaluation.predictions import predictions_of, predictions_schema
 from goldpan.evaluation.protocol import Protocol
-from goldpan.evaluation.shared_task_rows import sibling_rows
+
+# Rows of the tasks that share a task's data, fit to learn from together with it.
+#
+# Sources such as NLBSE'23 ask several questions of the same sentences, each with a partition of
+# its own: a sentence may be train for one and test for another. A model that learns from all
+# questions at once would then have seen answers of test sentences. Only texts that are train in
+# every task that has them may be shared.
+
+
+def sibling_rows(workspace: Workspace, task: Task) -> Mapping[str, pa.Table]:
+    """Return train rows by task, of those in the workspace that share the data and the type.
+
+    The task itself is among them. A text is told apart by its document and its place there.
+    """
+    tables = {}
+    closed: set[str] = set()
+    for name, other in load_tasks(tasks_directory(workspace.root)).items():
+        directory = task_directory(workspace, other)
+        alike = (other.source.dataset, other.type) == (task.source.dataset, task.type)
+        if not alike or not (directory / PROVENANCE).exists():
+            continue
+        splits = read_task_data(directory, other).splits
+        tables[name] = splits["train"]
+        for split, table in splits.items():
+            if split != "train":
+                closed.update(_row_origins(table))
+    return {
+        name: table.filter(pa.array([key not in closed for key in _row_origins(table)], pa.bool_()))
+        for name, table in tables.items()
+    }
+
+
+def _row_origins(table: pa.Table) -> list[str]:
+    columns = (table[name].to_pylist() for name in ("repo", "document", "position", "text"))
+    return [repr(key) for key in zip(*columns, strict=True)]
+
+
+# Counts what a run takes: wall time, processor time of this process and its children.
+
+
+@contextmanager
+def counting(costs: Costs) -> Iterator[None]:
+    """Add the time of the block, also where it fails."""
+    started, before = time.monotonic(), _processor()
+    try:
+        yield
+    finally:
+        costs.wall_seconds += time.monotonic() - started
+        costs.cpu_seconds += _processor() - before
+
+
+def _processor() -> float:
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
 
 TEST = "the test set"
 """What chose, where the test did."""

@@ -22,9 +22,8 @@ from goldpan.execution.records import Instance, Record, Settings, hold_verificat
 from goldpan.execution.submodules import submodules
 from goldpan.execution.trial import Job
 from goldpan.execution.verify import verify_instance
-from goldpan.git.clone import clone, promisor
+from goldpan.git.clone import clone, prefetch, promisor
 from goldpan.git.objects import Objects
-from goldpan.git.prefetch import prefetch
 
 
 @dataclass(frozen=True, slots=True)

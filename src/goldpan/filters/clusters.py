@@ -22,8 +22,8 @@ from goldpan.core.schemas import DUPLICATES
 from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.duplicates.find import find_duplicates
+from goldpan.filters.duplicates.leaks import Name, Task, mark_siblings
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.siblings import Name, Task, mark_siblings
 from goldpan.filters.issue_texts import deal_out
 
 _INPUTS_KEY = b"goldpan.inputs"

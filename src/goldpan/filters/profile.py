@@ -111,6 +111,7 @@ PROFILES: Registry[Path | Traversable] = Registry(
     "profile",
     partial(files_in, files("goldpan.filters") / "profiles"),
     "profile",
+    lambda item: item[0],
     remedy="Choose {names}, or give a path that ends in .toml",
 )
 """Those that come with Goldpan, and plugins'."""

@@ -10,18 +10,144 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import PIPE
+from typing import IO
 
 from goldpan.core.errors import GitError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace, publish
-from goldpan.git.fetch import fetch
-from goldpan.git.process import git
-from goldpan.git.redirects import follow, was_redirected
+from goldpan.git.objects import Objects
+from goldpan.git.process import Reach, failure, git, start
 from goldpan.git.refs import read_refs, restore_refs, write_refs_record
-from goldpan.git.remote import Remote, find_remote
+from goldpan.git.remote import NAME, Remote, find_remote, follow, was_redirected
+
+_OPTIONS = (
+    "--progress",
+    "--stdin",
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--no-auto-gc",
+    "--no-recurse-submodules",
+)
+_PROGRESS = re.compile(rb"Receiving objects: +(\d{1,3})%")
+_ENDS = re.compile(rb"[\r\n]")
+# Nothing, a ref that was written, or how far something is.
+_CHATTER = re.compile(rb"\s|\Z|From |remote: +\Z|[^%]{1,80}: +\d{1,3}% ")
+_MOST_LINES = 200
+_LONGEST_LINE = 2_000
+NO_FILTER = b"filtering not recognized by server"
+
+
+def fetch(
+    clone: Path,
+    remote: Remote,
+    ids: Iterable[str],
+    reporter: Reporter,
+    title: str,
+    settings: tuple[tuple[str, str], ...] = (),
+) -> bool:
+    """Fetch refspecs or object ids, and tell whether files stayed behind on the server.
+
+    Raises `GitError`; refs that were written before a cut are whole, the others as they were.
+    """
+    reach = remote.reach
+    reach = Reach(reach.protocols, (*reach.settings, *settings))
+    options = (*_OPTIONS, *(("--filter=blob:none",) if remote.is_partial else ()))
+    with tempfile.TemporaryFile() as wanted_file, reporter.task(title, 100) as task:
+        wanted_file.writelines(f"{id_}\n".encode() for id_ in ids)
+        wanted_file.seek(0)
+        lines: list[bytes] = []
+        process = start(
+            "fetch", *options, NAME, clone=clone, stdin=wanted_file, stderr=PIPE, reach=reach
+        )
+        with process:
+            try:
+                for line in _lines(process.stderr):
+                    if match := _PROGRESS.search(line):
+                        task.advance(max(0, int(match[1]) - task.done))
+                    elif len(lines) < _MOST_LINES and not _CHATTER.match(line):
+                        lines.append(line)
+            except BaseException:  # Ctrl-C too: git must not go on fetching for nobody
+                process.terminate()
+                raise
+        complaint = b"\n".join(lines)
+        if process.returncode:
+            raise failure(remote.url, complaint, process.returncode)
+    return remote.is_partial and NO_FILTER not in complaint
+
+
+def _lines(source: IO[bytes] | None) -> Iterator[bytes]:
+    """Yield what git says as it says it: progress lines end with a carriage return."""
+    if source is None:
+        raise RuntimeError("git was started without a pipe for what it says")
+    rest = b""
+    while block := source.read1(1 << 16):  # type: ignore[attr-defined]
+        *lines, rest = _ENDS.split(rest + block)
+        yield from lines
+        rest = rest[-_LONGEST_LINE:]
+    yield rest
+
+
+_NOT_THERE = re.compile(r"not our ref ([0-9a-f]{40})")
+# What we have says nothing about which files the server should leave out.
+_SETTINGS = (("fetch.negotiationAlgorithm", "noop"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetched:
+    """What came of fetching missing objects."""
+
+    fetched: int
+    missing: int
+    """Objects that the source does not have either."""
+    requests: int
+
+
+def prefetch(
+    clone: Path,
+    ids: Iterable[str],
+    reporter: Reporter,
+    *,
+    token: str | None = None,
+    host: str = "github.com",
+) -> Prefetched:
+    """Fetch those of these blobs that a partial clone lacks; a whole clone is left as it is.
+
+    A server rejects a whole request for one object that it does not have. So the ids must be of
+    blobs (a submodule's is a commit of another repository), and what is rejected all the same
+    is told apart by halving. Raises `GitError` where the source cannot be reached.
+    """
+    address = promisor(clone)
+    if address is None:
+        return Prefetched(0, 0, 0)
+    ordered = sorted(set(ids))
+    with Objects(clone) as objects:
+        absent = [id_ for id_, info in zip(ordered, objects.info(ordered), strict=True) if not info]
+    if not absent:
+        return Prefetched(0, 0, 0)
+    remote = find_remote(clone.stem, address, token, host)
+    title = f"Fetching {len(absent):,} files"
+    waiting = [absent]
+    missing = requests = 0
+    while waiting:
+        batch = waiting.pop()
+        requests += 1
+        try:
+            fetch(clone, remote, batch, reporter, title, _SETTINGS)
+        except GitError as error:
+            refused = _NOT_THERE.search(error.problem)
+            if refused is None or refused[1] not in batch:
+                raise
+            missing += 1
+            rest = [id_ for id_ in batch if id_ != refused[1]]
+            half = len(rest) // 2
+            waiting += [part for part in (rest[half:], rest[:half]) if part]
+    return Prefetched(len(absent) - missing, missing, requests)
+
 
 _BRANCHES = "refs/heads/"
 _KEPT = "refs/goldpan/kept/"

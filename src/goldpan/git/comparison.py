@@ -13,8 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import IO, cast
 
-from goldpan.git.process import stream
-from goldpan.git.retry_process import results_in_order
+from goldpan.git.process import results_in_order, stream
 
 MOST_FILES = 50_000
 """A change of more files is not read: GitHub itself lists 3,000."""

@@ -1,19 +1,151 @@
-"""Reads objects out of a clone through one git, and no tree twice."""
+"""Reads objects out of a clone through one git, and no tree twice.
+
+Git looks at an object's checksum as it unpacks it, and what it cannot unpack looks as if it were
+missing: tables would differ, and nothing would say why.
+"""
 
 from __future__ import annotations
 
+import codecs
+import hashlib
 import re
 import subprocess
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self, cast
+from typing import BinaryIO, Literal, Self, cast
 
 from goldpan.core.errors import GitError
 from goldpan.git.process import MOST_BYTES, git, start
 from goldpan.git.trees import FOLDER, Listings, TreeEntry, TreeFile, parse_tree
+
+_PACKED = (".pack", ".idx", ".rev")
+_LOOSE = "[0-9a-f][0-9a-f]/*"
+_SHA1 = 20
+_BYTES_AT_ONCE = 1 << 20
+_SMALL = 1 << 16  # unpacked, a thousand times as much
+
+
+def object_files(clone: Path) -> Iterator[Path]:
+    """Yield the files of a clone that hold objects: packs and their indexes, and single objects."""
+    for path in sorted((clone / "objects" / "pack").glob("*")):
+        if path.suffix in _PACKED:
+            yield path
+    yield from sorted((clone / "objects").glob(_LOOSE))
+
+
+def is_damaged(path: Path) -> bool:
+    """Whether a file has another checksum than it ends in, or an object than it is named after."""
+    status = path.stat()
+    return _is_damaged(path, status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def verify_objects(clone: Path) -> None:
+    """Raise `GitError` where a file of objects is not as git wrote it; each is read once."""
+    for path in object_files(clone):
+        if is_damaged(path):
+            name = f"{clone.parent.name}/{clone.name.removesuffix('.git')}"
+            raise GitError(
+                f"{path} is damaged: git's checksum is another",
+                f"Delete {clone} and run goldpan clone --repo {name}",
+            )
+
+
+@lru_cache(maxsize=4_096)
+def _is_damaged(path: Path, size: int, _changed: int, _inode: int) -> bool:
+    whole = hashlib.sha1(usedforsecurity=False)
+    left = size - _SHA1
+    with path.open("rb") as file:
+        if path.suffix not in _PACKED:
+            unpacker = zlib.decompressobj()
+            try:
+                while block := file.read(_SMALL):
+                    whole.update(unpacker.decompress(block))
+            except zlib.error:
+                return True
+            named = whole.hexdigest() == path.parent.name + path.name
+            return not (named and unpacker.eof and not unpacker.unused_data)
+        while left > 0 and (block := file.read(min(left, _BYTES_AT_ONCE))):
+            whole.update(block)
+            left -= len(block)
+        return left != 0 or file.read() != whole.digest()
+
+
+Encoding = Literal["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "latin-1"]
+LineEnds = Literal["lf", "crlf", "cr", "mixed", "none"]
+_POINTER = re.compile(rb"version https://(?:git-lfs|hawser)\.github\.com/spec/v\d")
+_LONGEST_POINTER = 1_024
+_MARKS: tuple[tuple[bytes, Encoding], ...] = (
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def is_pointer(data: bytes) -> bool:
+    """Tell a file that Git LFS put in the place of a large one."""
+    return len(data) < _LONGEST_POINTER and _POINTER.match(data) is not None
+
+
+def encodings(data: bytes) -> tuple[Encoding, ...]:
+    """Return the encodings that give the bytes back exactly, the best one first.
+
+    A file with a NUL is binary and has none, unless it is UTF-16 and says so by its mark, which
+    then is the text's first character. Latin-1 gives back everything else.
+    """
+    for mark, name in _MARKS:
+        if data.startswith(mark) and _decodes(data, name):
+            return (name,)
+    if b"\0" in data:
+        return ()
+    if not _decodes(data, "utf-8"):
+        return ("latin-1",)
+    if data.startswith(codecs.BOM_UTF8):
+        return ("utf-8-sig", "utf-8", "latin-1")
+    return ("utf-8", "latin-1")
+
+
+def shared_encoding(*versions: bytes) -> Encoding | None:
+    """Return the best encoding that gives all versions of a file back exactly, if there is one."""
+    candidates = [encodings(data) for data in versions]
+    return next(
+        (name for name in candidates[0] if all(name in others for others in candidates)), None
+    )
+
+
+def line_ends(data: bytes, encoding: Encoding) -> LineEnds:
+    """Return how the lines of a text end."""
+    data = _one_byte_signs(data, encoding)
+    if b"\r" not in data:  # most files: a search is many times as fast as counts
+        return "lf" if b"\n" in data else "none"
+    pairs = data.count(b"\r\n")
+    counts = {"crlf": pairs, "lf": data.count(b"\n") - pairs, "cr": data.count(b"\r") - pairs}
+    endings: list[LineEnds] = [name for name in ("crlf", "lf", "cr") if counts[name]]
+    return endings[0] if len(endings) == 1 else "mixed"
+
+
+def ends_its_line(data: bytes, encoding: Encoding) -> bool:
+    """Tell whether the last line of a text has an end; an empty text has no line without one."""
+    if encoding.startswith("utf-16") and data.decode(encoding) == "\ufeff":
+        return True
+    return not data or _one_byte_signs(data, encoding).endswith((b"\n", b"\r"))
+
+
+def _one_byte_signs(data: bytes, encoding: Encoding) -> bytes:
+    """Return a text in which line ends are the bytes that they are in ASCII."""
+    return data.decode(encoding).encode() if encoding.startswith("utf-16") else data
+
+
+def _decodes(data: bytes, encoding: Encoding) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
 
 _MOST_TREE = 64 << 20  # bytes of one tree or commit object
 _MOST_TREES = 200_000  # kept in memory

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from goldpan.git.comparison import RENAMES
-from goldpan.git.process import stream
-from goldpan.git.retry_process import results_in_order
+from goldpan.git.process import results_in_order, stream
 
 _OPTIONS = (
     "--stdin",

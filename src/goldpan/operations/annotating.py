@@ -14,8 +14,8 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
+    from goldpan.annotation.studio.push import Selection
     from goldpan.annotation.studio.shown import Agreements, ProjectStatus, Pulled, Pushed, Written
-    from goldpan.annotation.studio.suspects import Selection
     from goldpan.datasets.task import Task
 
 
@@ -168,7 +168,7 @@ class Annotate(Group):
             project (NAME): A name for this round of annotation.
         """
         from goldpan.annotation.agreement import agree
-        from goldpan.annotation.studio.agreement_input import ratings_beside_dataset, read_ratings
+        from goldpan.annotation.studio.gold import ratings_beside_dataset, read_ratings
         from goldpan.annotation.studio.progress import progress
         from goldpan.annotation.studio.shown import Agreements
 
@@ -190,7 +190,7 @@ class Annotate(Group):
             url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
                 serve runs)
         """
-        from goldpan.annotation.studio.adjudicate import adjudicate
+        from goldpan.annotation.studio.decisions import adjudicate
         from goldpan.annotation.studio.shown import Pushed
 
         server = self._server(url)
@@ -257,10 +257,10 @@ class Annotate(Group):
             dataset (DATASET): Also open a project with the rows of this dataset.
             form (NAME): The form of that project.
         """
+        from goldpan.annotation.studio.client import handed_over, server_directory
         from goldpan.annotation.studio.forms import find_form, read_tasks
         from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.annotation.studio.serve import serve
-        from goldpan.annotation.studio.server_address import handed_over, server_directory
         from goldpan.annotation.studio.shown import Pushed, running_blocks
         from goldpan.core.show import show
         from goldpan.operations.repositories import dataset_directory
@@ -282,7 +282,7 @@ class Annotate(Group):
             running.process.wait()
 
     def _server(self, url: str | None) -> Server:
-        from goldpan.annotation.studio.server_address import choose_server
+        from goldpan.annotation.studio.client import choose_server
 
         return choose_server(self.lab.layout, url, os.environ)
 
@@ -300,7 +300,7 @@ def _select(
     task: Task, rows: Path, suspects: int, controls: int, folds: int, seed: int
 ) -> Selection:
     """Return the rows whose labels are most suspect, and controls."""
-    from goldpan.annotation.studio.suspects import choose
+    from goldpan.annotation.studio.push import choose
     from goldpan.evaluation.label_errors import find_label_errors
     from goldpan.evaluation.task_input import read_task_input
 

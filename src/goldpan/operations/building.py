@@ -229,16 +229,21 @@ class Build(Group):
 
 
 def family_function(family: str) -> Callable[..., Dataset]:
-    """Return the operation that builds a family; raises `UsageError` that lists those there are.
-
-    That of a plugin's recipe is made as Goldpan's own are.
-    """
+    """Return the operation that builds a family; raises `UsageError` that lists those there are."""
     from goldpan.builders.recipes import find_recipe
 
-    if command := every_command().get(f"build {family}"):
-        return command.function
-    recipe = find_recipe(family, names_of("builder"))
-    return _for_family(_build_rows, family, f"Build a dataset of a plugin: {recipe.family.title}.")
+    if (command := every_command().get(f"build {family}")) is None:
+        find_recipe(family, names_of("builder"))
+        raise KeyError(family)
+    return command.function
+
+
+def recipe_function(family: str) -> Callable[..., Dataset]:
+    """Return the operation that builds a family of a plugin's recipe, made as the own ones are."""
+    from goldpan.builders.recipes import find_recipe
+
+    title = find_recipe(family).family.title
+    return _for_family(_build_rows, family, f"Build a dataset of a plugin: {title}.")
 
 
 def datasets(self: Workspace) -> list[Dataset]:

@@ -56,11 +56,16 @@ def reproduce(
         output: A directory for results. (default: WORKSPACE/reproduce/PAPER)
     """
     from goldpan.evaluation.protocol import find_protocol
-    from goldpan.reproduce.catalogue import find_recipe, find_tables, find_tasks, recipe_names
+    from goldpan.reproduce.catalogue import (
+        find_recipe,
+        find_tables,
+        find_tasks,
+        recipe_names,
+        split_names,
+    )
     from goldpan.reproduce.context import Context, Effort
     from goldpan.reproduce.data import DataFolder
-    from goldpan.reproduce.names import split_names
-    from goldpan.reproduce.overview import RecipeDescription, RecipeSummary
+    from goldpan.reproduce.shown import RecipeDescription, RecipeSummary
 
     if paper is None:
         return Results(RecipeSummary(find_recipe(name)) for name in recipe_names())

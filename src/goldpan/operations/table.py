@@ -165,6 +165,9 @@ def every_command() -> dict[str, Command]:
     Raises `UsageError` for one that stands in a group that there is not.
     """
     commands = Registry("command", lambda: OWN, "command").entries()
+    families = (f"{BUILD_GROUP} {name}" for name in names_of("dataset"))
+    made = _HERE + "building:recipe_function"
+    commands |= {name: Command(name, made, is_made=True) for name in families}
     for name in names_of("command"):
         above = name.rpartition(" ")[0]
         plugin = source_of("command", name)
@@ -194,23 +197,15 @@ def first_words() -> dict[str, str]:
 
 def children(name: str) -> list[str]:
     """Return the commands and groups that a group of commands holds, each by all its words."""
-    families = [f"{BUILD_GROUP} {family}" for family in names_of("dataset")]
-    named = dict.fromkeys((*every_command(), *families))
-    return [other for other in named if other.rpartition(" ")[0] == name]
+    return [other for other in every_command() if other.rpartition(" ")[0] == name]
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    """Return the function of a command; that of a plugin's family is made as Goldpan's own are."""
-    commands = every_command()
-    if name in commands:
-        return commands[name].function
-    from goldpan.operations.building import family_function
-
-    return family_function(name.removeprefix(f"{BUILD_GROUP} "))
+    """Return the function of a command."""
+    return every_command()[name].function
 
 
 def summary_of(name: str) -> str:
     """Return the first line that a command or a group of commands says of itself."""
-    commands = every_command()
-    documented = commands[name].documented if name in commands else function_of(name)
+    documented = every_command()[name].documented
     return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")

@@ -217,7 +217,7 @@ class DatasetStep(OperationStep):
 
 def _commits(layout: Layout, repos: Sequence[str]) -> dict[str, str]:
     """Return the commits of clones, with what was mined of licenses."""
-    from goldpan.git.commits import find_commits
+    from goldpan.git.refs import find_commits
 
     commits = find_commits(layout, repos, None)
     licenses = {f"{commit.repo} license": commit.license or "" for commit in commits}

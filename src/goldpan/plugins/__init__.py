@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from goldpan.datasets.task_rows import target_column
     from goldpan.evaluation.metrics.added import ExampleMetric
     from goldpan.evaluation.model import Answers, Model, TrainingContext
-    from goldpan.evaluation.models.catalogue import Entry as ModelEntry
-    from goldpan.evaluation.models.catalogue import settled as model_settings
+    from goldpan.evaluation.model import Entry as ModelEntry
+    from goldpan.evaluation.model import settled as model_settings
     from goldpan.filters.criterion import Criterion, NoSettings
     from goldpan.filters.repo_view import RepoView
     from goldpan.miners.pairing import SIGNALS, Rules, Signal
@@ -76,7 +76,7 @@ _MODULES = {
     "Family": "datasets.family",
     "Form": "annotation.studio.forms",
     "Model": "evaluation.model",
-    "ModelEntry": "evaluation.models.catalogue:Entry",
+    "ModelEntry": "evaluation.model:Entry",
     "NoSettings": "filters.criterion",
     "Recipe": "builders.recipes",
     "RepoView": "filters.repo_view",
@@ -85,7 +85,7 @@ _MODULES = {
     "Signal": "miners.pairing",
     "Task": "datasets.task",
     "TrainingContext": "evaluation.model",
-    "model_settings": "evaluation.models.catalogue:settled",
+    "model_settings": "evaluation.model:settled",
     "read_task": "datasets.registry:read_path",
     "target_column": "datasets.task_rows",
 }

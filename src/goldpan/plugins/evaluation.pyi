@@ -29,16 +29,16 @@ from goldpan.evaluation.metrics.generation import compare_text as compare_text
 from goldpan.evaluation.model import (
     Answers as Answers,
 )
+from goldpan.evaluation.model import Entry as Entry
 from goldpan.evaluation.model import (
     Model as Model,
 )
 from goldpan.evaluation.model import (
     TrainingContext as TrainingContext,
 )
+from goldpan.evaluation.model import settled as settled
 from goldpan.evaluation.models.cache import cache_directory as cache_directory
 from goldpan.evaluation.models.cache import digest as digest
-from goldpan.evaluation.models.catalogue import Entry as Entry
-from goldpan.evaluation.models.catalogue import settled as settled
 from goldpan.evaluation.models.checks import (
     require_choice as require_choice,
 )

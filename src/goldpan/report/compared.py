@@ -12,7 +12,7 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing_files import FileComparison
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.papers.nlbse.suites import comment_ranking
+from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.leakage import headlines
 from goldpan.report.comparison.ranking import rank_range
 from goldpan.report.comparison.summary import heading, sentences, warnings
@@ -33,7 +33,6 @@ class Compared(Result):
     def plain(self) -> dict[str, Any]:
         """Return the ranking, the decisions behind it and what limits them."""
         result, comparison = self.result, self.result.comparison
-        comments = comment_ranking(result.systems)
         return {
             "metric": result.metric,
             "tasks": [
@@ -54,9 +53,9 @@ class Compared(Result):
             "new_tasks": None if result.new_tasks is None else result.new_tasks.as_json(),
             "not_compared": None if isinstance(comparison, Comparison) else comparison,
             "tasks_alone": [alone.as_json() for alone in result.alone],
-            "nlbse23": None if comments is None else asdict(comments),
+            **{section.name: plain for section in SECTIONS if (plain := section.plain(result))},
             "left_out": [*result.block.left_out, *result.without_value],
-            "summary": sentences(result, comments),
+            "summary": sentences(result),
             "warnings": warnings(result, headlines(result)),
             "files": [asdict(file) for file in self.files],
         }
@@ -68,7 +67,7 @@ class Compared(Result):
         yield from map(Line, headlines(result))
         if isinstance(result.comparison, Comparison):
             yield from _standings(result.comparison)
-        yield from map(Line, sentences(result, comment_ranking(result.systems)))
+        yield from map(Line, sentences(result))
         for reason in (*result.block.left_out, *result.without_value):
             yield Line(f"Left out: {reason}")
         yield from _written(self.files)

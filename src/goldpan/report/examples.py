@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,67 @@ from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 from goldpan.report.tables import file_list, rows
-from goldpan.report.tree import Branch, draw_around
 from goldpan.text.excerpts import Excerpt, excerpt
 from goldpan.text.redaction import redact
 
+# Draws the part of a folder tree that lies around one file.
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One line of a drawn tree."""
+
+    drawn: str
+    """The lines that lead to the name."""
+    name: str
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    folder: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}/" if self.folder else self.name
+
+
+def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Branch]:
+    """Draw the folders that lead to a file, each with at most `others` of its other entries."""
+    above: list[Branch] = []
+    below: list[Branch] = []
+    inside, indent = list(paths), ""
+    way = changed.split("/")
+    for depth, ours in enumerate(way):
+        entries = _entries(inside)
+        at = entries.index(_Entry(ours, depth < len(way) - 1))
+        # Neighbours of the way tell more than the first entries of a long folder.
+        start = max(0, min(at - others // 2, len(entries) - others - 1))
+        end = min(len(entries), start + others + 1)
+        branches = [Branch(f"{indent}├── ", f"… {start:,} more")] if start else []
+        branches += [Branch(f"{indent}├── ", entry.label) for entry in entries[start:end]]
+        if end < len(entries):
+            branches.append(Branch(f"{indent}├── ", f"… {len(entries) - end:,} more"))
+        branches[-1] = replace(branches[-1], drawn=f"{indent}└── ")
+        ours_at = at - start + bool(start)
+        if depth == len(way) - 1:
+            branches[ours_at] = replace(branches[ours_at], changed=True)
+        above += branches[: ours_at + 1]
+        below = branches[ours_at + 1 :] + below
+        inside = [path[len(ours) + 1 :] for path in inside if path.startswith(f"{ours}/")]
+        indent += "│   " if branches[ours_at + 1 :] else "    "
+    return above + below
+
+
+def _entries(paths: Iterable[str]) -> list[_Entry]:
+    """Return what a folder holds, in the order of dataset trees: folders among files."""
+    entries = {_Entry(path.split("/", 1)[0], "/" in path) for path in paths}
+    return sorted(entries, key=lambda entry: (entry.name, entry.folder))
+
+
 _SHARD = re.compile(r"(.+?)-\d{5}-of-\d{5}")
 _MOST_TURNS = 12
-
 _DRAWN = """
 SELECT id FROM shards WHERE id IS NOT NULL ORDER BY md5($seed || ' ' || id), id LIMIT $most
 """

@@ -63,3 +63,9 @@ def find_tasks(recipe: Recipe, names: Sequence[str]) -> tuple[TaskRecipe, ...]:
         if name not in by_name:
             raise unknown_name("task", name, by_name, where=f"The recipe {recipe.name}")
     return tuple(by_name[name] for name in names) if names else recipe.tasks
+
+
+def split_names(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in arguments such as `a,b` and `c`, each once, in order."""
+    names = (name.strip() for argument in arguments for name in argument.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
+
 from goldpan.core.progress import Reporter
+from goldpan.core.settings_file import Source
 from goldpan.core.workspace import Workspace
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError
 from goldpan.reproduce.recipe import Recipe, TableRecipe
 
 C = TypeVar("C", bound=Callable[..., Any])
+Settings = TypeVar("Settings", bound=BaseModel)
+_SIGNS = ("datasets", "runs", "tables")
+"""Folders of which a workspace has one at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +126,27 @@ Compute = Callable[[Context, TableRecipe, Mapping[str, Any]], Iterable[Outcome]]
 
 Raises `GoldpanError` where it can obtain none; the table says so and other computations go on.
 """
+
+
+def parsed(kind: type[Settings], settings: Mapping[str, Any]) -> Settings:
+    """Return a computation's settings; raises `UsageError` that names the keys that are wrong."""
+    return Source("A computation's settings", settings, "docs/papers.md").read(kind)
+
+
+def workspaces(context: Context) -> Iterator[Workspace]:
+    """Yield the folders that are workspaces: of the data, of this paper, and the user's own.
+
+    The first two count with the folders in them, as the plan of a paper makes its workspace beside
+    itself.
+    """
+    folders: list[Path] = []
+    for root in (context.data.root, context.directory):
+        if root.is_dir():
+            folders += [root, *sorted(path for path in root.iterdir() if path.is_dir())]
+    seen: set[Path] = set()
+    for folder in (*folders, context.workspace.root):
+        if (resolved := folder.resolve()) in seen:
+            continue
+        seen.add(resolved)
+        if any((folder / sign).is_dir() for sign in _SIGNS):
+            yield Workspace(folder)

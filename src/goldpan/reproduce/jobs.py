@@ -107,8 +107,9 @@ def plan_jobs(context: Context, names: Sequence[str]) -> JobPlan:
             skipped.append(str(error))
     for recipe in find_tasks(context.recipe, context.effort.tasks):
         name = recipe.task
-        taking = [model for model in models if takes(model, find_task(name))]
         try:
+            task = find_task(name)
+            taking = [model for model in models if takes(model, task)]
             if taking:
                 prepared(context, recipe)
         except (UsageError, DatasetError) as error:

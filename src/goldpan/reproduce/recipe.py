@@ -1,6 +1,6 @@
 """What a recipe is: all that is needed to repeat a paper's tables, as one TOML file.
 
-A recipe ships in `reproduce/recipes/` or is one's own. It holds facts alone: where the authors'
+A recipe comes with a paper or a plugin, or is one's own. It holds facts alone: where the authors'
 files lie, their digests and counts, settings, and the figures that the paper prints. Texts of the
 authors, such as prompts, stay in their files, which the recipe names.
 """
@@ -163,7 +163,7 @@ class Computation(_Part):
     """One way to obtain cells of a table."""
 
     method: str
-    """The name of a function in `reproduce/computations/`."""
+    """The name of a computation: one of `reproduce/computations/`, or of a paper or a plugin."""
     files: tuple[Key, ...] = ()
     """What it reads."""
     settings: Mapping[str, Any] = {}

@@ -7,18 +7,112 @@ any more, so that headings, lists and code run into the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from goldpan.core.registry import unknown_name
-from goldpan.text.jira import jira_to_markdown
 from goldpan.text.markdown import markdown_to_text
 from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.text.white_space import white_space
+
+# Turns the markup of Jira into Markdown, line by line.
+#
+# Only what changes how Markdown reads a text is turned: blocks of code, headings, quotes, lists,
+# links, users, images and bold text. The rest stays as it is. The time grows with the length of
+# the text alone: no expression reaches over the end of a line, and what repeats is possessive.
+
+_BLOCKS = re.compile(r"\{(code|noformat|quote)(?::[^{}\n]*+)?\}")
+_HEADING = re.compile(r"[ \t]*+h([1-6])\.[ \t]++")
+_QUOTE = re.compile(r"[ \t]*+bq\.[ \t]++")
+_ITEM = re.compile(r"[ \t]*+([*#-]{1,6})[ \t]++")
+_RULE = re.compile(r"[ \t]*+-{4,5}[ \t]*+")
+_INLINE = re.compile(
+    r"\{\{(?P<code>[^{}\n]++)\}\}"
+    r"|\[~(?P<user>[^\[\]\s]++)\]"
+    r"|\[(?P<link>[^\[\]|\n]++)(?:\|(?P<to>[^\[\]|\s]++)(?:\|[^\[\]\n]*+)?)?\]"
+    r"|!(?P<image>[^!\s|]++)(?:\|[^!\n]*+)?!"
+    r"|(?P<macro>\{(?:color|panel|anchor)(?::[^{}\n]*+)?\})"
+    r"|(?<![\w*])\*(?=\S)(?P<bold>[^*\n]++)(?<=\S)\*(?![\w*])"
+)
+_TICKS = re.compile(r"`++")
+_ADDRESS = re.compile(r"(?:https?|ftp)://|mailto:|www\.")
+
+
+def jira_to_markdown(text: str) -> str:
+    """Return a text in Jira's markup as Markdown that reads the same."""
+    return "".join(_pieces(text.replace("\r\n", "\n")))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    end = 0
+    opened: re.Match[str] | None = None
+    for mark in _BLOCKS.finditer(text):
+        if opened is None:
+            opened = mark
+        elif mark[1] == opened[1]:
+            yield _lines(text[end : opened.start()])
+            yield _block(opened[1], text[opened.end() : mark.start()])
+            end = mark.end()
+            opened = None
+    yield _lines(text[end:])
+
+
+def _block(kind: str, content: str) -> str:
+    if kind == "quote":
+        quoted = "\n".join(f"> {line}" for line in _lines(content.strip("\n")).split("\n"))
+        return f"\n\n{quoted}\n\n"
+    longest = max((len(run[0]) for run in _TICKS.finditer(content)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join(["", fence, content.strip("\n"), fence, ""])
+
+
+def _lines(text: str) -> str:
+    return "\n".join(_line(line) for line in text.split("\n"))
+
+
+def _line(line: str) -> str:
+    if match := _HEADING.match(line):
+        start = "#" * int(match[1]) + " "
+    elif match := _QUOTE.match(line):
+        start = "> "
+    elif _RULE.fullmatch(line):
+        return "\n---"
+    elif match := _ITEM.match(line):
+        numbered = match[1].endswith("#")
+        start = "    " * (len(match[1]) - 1) + ("1. " if numbered else "- ")
+    else:
+        return _INLINE.sub(_inline, line)
+    return start + _INLINE.sub(_inline, line[match.end() :])
+
+
+def _inline(match: re.Match[str]) -> str:
+    match match.lastgroup:
+        case "code":
+            return f"`{match['code']}`"
+        case "user":
+            return f"@{match['user']}"
+        case "to":
+            return f"[{match['link']}]({match['to']})"
+        case "link":
+            return f"<{match['link']}>" if _ADDRESS.match(match["link"]) else match[0]
+        case "image":
+            return f"![]({match['image']})" if "." in match["image"] else match[0]
+        case "bold":
+            return f"**{match['bold']}**"
+        case _:
+            return ""
+
+
+# White space, collapsed.
+
+
+def white_space(text: str) -> str:
+    """Make every run of white space one blank, and cut it off at both ends."""
+    return " ".join(text.split())
+
 
 StepProfile = Literal["default", "selu-paper", "none"]
 PROFILES: tuple[StepProfile, ...] = ("default", "selu-paper", "none")
-
 STEPS: Mapping[str, Callable[[str], str]] = {
     step.__name__: step
     for step in (

@@ -7,22 +7,137 @@ numbers and words.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.text.addresses import EMAIL_HINT, IP_HINT, find_emails, find_ip_addresses
 from goldpan.text.credentials import SECRET_HINT, find_secrets
 
-EMAIL, IP_ADDRESS, SECRET = "email", "ip-address", "secret"
+# Addresses of people and machines in a text: e-mail and public IP.
+#
+# The two `..._HINT` expressions hold for every text in which something can be found; they are
+# written for both `re` and RE2.
 
+Span = tuple[int, int]
+"""Start and end of a finding, in code points."""
+_LATIN = "A-Za-z0-9À-ɏ"
+EMAIL_HINT = f"[{_LATIN}_%+-]@[{_LATIN}]"
+IP_HINT = r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[23][0-9A-Fa-f]{3}:(?:[0-9A-Fa-f]{0,4}:){1,6}"
+_AT = re.compile(EMAIL_HINT)
+_LOCAL = "".join(map(chr, range(0xC0, 0x250))) + (
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-"
+)
+_DOMAIN = re.compile(
+    rf"(?:[{_LATIN}](?:[{_LATIN}-]{{0,61}}[{_LATIN}])?\.){{1,8}}([A-Za-z]{{2,24}})(?![{_LATIN}_(])"
+)
+# What stands where a top level domain would: suffixes of files, attributes in code, and names
+# that are reserved for tests and local networks (RFC 2606, 6761, 6762).
+_SUFFIXES = """
+png jpg jpeg gif svg webp ico bmp pdf js mjs cjs ts jsx tsx json yml yaml html htm css scss xml
+toml txt log lock so dll exe dylib lib jar whl gz tgz bz xz patch diff service socket
+shape size sum mean dtype transpose reshape
+local localhost localdomain lan internal home corp test example invalid
+"""
+_NO_DOMAINS = frozenset(_SUFFIXES.split())
+_RESERVED = re.compile(r"(?:.*\.)?example\.(?:com|net|org)\Z", re.I)
+_IP4 = re.compile(
+    r"(?<![\w.:-])(?P<ip>[0-9]{1,3}(?:\.[0-9]{1,3}){3})(?![\w-]|\.[\w])(?P<port>:[0-9]{2,5})?"
+)
+_IP6 = re.compile(
+    r"(?<![\w:.])[23][0-9A-Fa-f]{3}:(?:[0-9A-Fa-f]{0,4}:){1,6}[0-9A-Fa-f]{0,4}(?![\w:.])"
+)
+_VERSION_BEFORE = re.compile(
+    r"(?:\b(?:v|ver|version|release|rev|section|sec|oid|identifier|chapter|clause|agent|build)"
+    r"|[§=~^>#/@_-])[\s:=\"'(]{0,3}\Z",
+    re.I,
+)
+_IP_BEFORE = re.compile(
+    r"(?:://|@|\bip|address|host|server|peer|from|to|->)[\s:=\"'(\[]{0,3}\Z", re.I
+)
+_SMALL = 20  # three parts below make a version number, were there no other sign
+
+
+def find_emails(text: str, allowed: tuple[str, ...] = ()) -> Iterator[Span]:
+    """Yield the spans of e-mail addresses, but for those that match an `allowed` pattern.
+
+    Patterns are of the shell's kind (`*@example.org`). Names of users in URLs and in remote
+    addresses (`git@github.com:owner/name` where `git@*` is allowed) are no e-mail addresses.
+    """
+    for anchor in _AT.finditer(text):
+        at = anchor.start() + 1
+        domain = _DOMAIN.match(text, at + 1)
+        if not domain or domain[1].lower() in _NO_DOMAINS or _RESERVED.match(domain[0]):
+            continue
+        before = text[max(0, at - 64) : at]
+        local = before[len(before.rstrip(_LOCAL)) :].lstrip(".-+%")
+        start = at - len(local)
+        if not local or _in_url(text, start):
+            continue
+        if not _allowed(allowed).match(f"{local}@{domain[0]}".lower()):
+            yield start, domain.end()
+
+
+def _in_url(text: str, start: int) -> bool:
+    scheme = text.rfind("://", max(0, start - 100), start)
+    return scheme >= 0 and not re.search(r"[\s/@]", text[scheme + 3 : start])
+
+
+@lru_cache(maxsize=16)
+def _allowed(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(pattern.lower()) for pattern in patterns) or r"(?!)")
+
+
+def find_ip_addresses(text: str) -> Iterator[Span]:
+    """Yield the spans of public IPv4 and IPv6 addresses that do not look like version numbers.
+
+    Private, local, reserved and documentation ranges are left out, and so are `PUBLIC_SERVICES`.
+    """
+    for match in _IP4.finditer(text):
+        if _is_public(match["ip"]) and not _is_version(text, match):
+            yield match.span("ip")
+    for match in _IP6.finditer(text):
+        if _is_public(match[0]):
+            yield match.span()
+
+
+_SERVERS = """
+1.1.1.1 1.0.0.1 8.8.8.8 8.8.4.4 9.9.9.9 149.112.112.112 208.67.222.222 208.67.220.220
+114.114.114.114 223.5.5.5 2001:4860:4860::8888 2606:4700:4700::1111
+"""
+PUBLIC_SERVICES = frozenset(_SERVERS.split())
+"""Addresses of name servers that everyone knows and nobody lives at."""
+
+
+def _is_public(written: str) -> bool:
+    try:
+        address = ipaddress.ip_address(written)
+    except ValueError:
+        return False
+    return address.is_global and not address.is_multicast and str(address) not in PUBLIC_SERVICES
+
+
+def _is_version(text: str, match: re.Match[str]) -> bool:
+    before = text[max(0, match.start() - 24) : match.start()]
+    if match["port"] or _IP_BEFORE.search(before):
+        return False
+    parts = [int(part) for part in match["ip"].split(".")]
+    return (
+        sum(part < _SMALL for part in parts) >= 3
+        or parts[2:] == [0, 0]
+        or _VERSION_BEFORE.search(before) is not None
+    )
+
+
+EMAIL, IP_ADDRESS, SECRET = "email", "ip-address", "secret"
 _ASSIGNED = f"{SECRET}:assigned"
 _MOST_ROUNDS = 4  # real texts take one; each costs as much as the first
-
 ALLOWED_EMAILS = (
     "*@users.noreply.github.com",
     "noreply@*",

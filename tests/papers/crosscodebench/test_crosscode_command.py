@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,9 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.predictions import predictions_schema
-from goldpan.papers.crosscodebench.budget import find_counter
-from goldpan.papers.crosscodebench.shortcuts import find_shortcut
+from goldpan.papers.crosscodebench.importing import task_toml
+from goldpan.papers.crosscodebench.prompts import find_counter
+from goldpan.papers.crosscodebench.shortcuts import find_shortcut, percentages
 from tests.console import run, sentence
 from tests.crosscode_tasks import sample_rows, write_public, write_rows
 from tests.invoking import Invoked, invoke
@@ -146,9 +146,8 @@ def test_numbers_stay(workspace: Workspace, tmp_path: Path) -> None:
     own = workspace.root / "tasks"
     own.mkdir()
     shipped = find_task("issue_type")
-    source = files("goldpan.papers.nlbse") / "tasks" / "issue_type.toml"
     for name in ("zebra", "apple"):
-        (own / f"{name}.toml").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+        (own / f"{name}.toml").write_text(task_toml(shipped), encoding="utf-8")
         task = find_task(name, own)
         assert task.labels == shipped.labels
         write_rows(workspace, task, {"train": sample_rows(task)})
@@ -197,3 +196,18 @@ def test_names_that_there_are_not_list_those_there_are(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         find()
+
+
+def test_scores_are_percentages() -> None:
+    inputs = ["def add ( a , b ) : return a - b", "def two ( ) : return 3"]
+    fixed = ["def add ( a , b ) : return a + b", "def two ( ) : return 2"]
+    copied = percentages(fixed, inputs)
+    assert copied["exact_match"] == 0
+    assert 60 < copied["bleu"] < 100
+    perfect = percentages(fixed, list(fixed))
+    assert perfect == pytest.approx({"exact_match": 100, "bleu": 100, "rouge_l": 100})
+    labels = ["buggy", "correct"]
+    example_output = percentages(labels, ["buggy", "buggy"])
+    assert example_output["exact_match"] == 50  # as Table V's 50.00 for two balanced classes
+    assert percentages(labels, [None, None])["exact_match"] == 0
+    assert percentages([], []) == {}

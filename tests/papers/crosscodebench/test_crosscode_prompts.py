@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.prompt_methods import METHODS, Side, find_method
-from goldpan.papers.crosscodebench.budget import Budget, count_words, longest_fitting
 from goldpan.papers.crosscodebench.kinds import Kind
 from goldpan.papers.crosscodebench.meta import Example, Meta
-from goldpan.papers.crosscodebench.prompt import Prompter
+from goldpan.papers.crosscodebench.prompts import Budget, Prompter, count_words, longest_fitting
 from goldpan.papers.crosscodebench.shortcuts import copied_example
 from goldpan.text.markers import escaped, unescaped
 from tests.drawing import daily

@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.papers.crosscodebench import json_stream
+from goldpan.papers.crosscodebench import json_files
 from goldpan.papers.crosscodebench.check import Checked, check_task_files
 from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
 from goldpan.papers.crosscodebench.importing import import_task
-from goldpan.papers.crosscodebench.instance import Instance, read_instances, write_instances
-from goldpan.papers.crosscodebench.json_stream import read_array
+from goldpan.papers.crosscodebench.instances import Instance, read_instances, write_instances
+from goldpan.papers.crosscodebench.json_files import FieldError, read_array
 from goldpan.papers.crosscodebench.kinds import kind_of_category
-from goldpan.papers.crosscodebench.problems import FieldError
-from goldpan.papers.crosscodebench.read_meta import read_meta
+from goldpan.papers.crosscodebench.meta import read_meta
 from tests.crosscode_tasks import make_task, sample_rows, write_public, write_rows
 
 QUIET = Reporter(quiet=True)
@@ -203,12 +202,12 @@ def test_arrays_are_read_as_they_were_written(
     path = tmp_path_factory.mktemp("json") / "x.json"
     content = {**others, "Instances": values, "last": 1}
     path.write_text(json.dumps(content, indent=indent), encoding="utf-8")
-    chunk = json_stream._CHUNK
-    json_stream._CHUNK = 3
+    chunk = json_files._CHUNK
+    json_files._CHUNK = 3
     try:
         assert list(read_array(path, "Instances")) == values
     finally:
-        json_stream._CHUNK = chunk
+        json_files._CHUNK = chunk
 
 
 def test_a_value_without_end_is_refused_in_linear_time(tmp_path: Path) -> None:

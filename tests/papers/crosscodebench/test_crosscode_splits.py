@@ -20,13 +20,13 @@ from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.provenance import read_provenance
 from goldpan.papers.crosscodebench.build import CrossCodeResult, build_split, find_tasks
 from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
-from goldpan.papers.crosscodebench.instance import Instance
+from goldpan.papers.crosscodebench.instances import Instance
 from goldpan.papers.crosscodebench.kinds import find_kind
 from goldpan.papers.crosscodebench.meta import Meta
-from goldpan.papers.crosscodebench.prompt_table import CrossSettings
-from goldpan.papers.crosscodebench.sampling import draw_instances
+from goldpan.papers.crosscodebench.prompts import CrossSettings
 from goldpan.papers.crosscodebench.splits import (
     assign_tasks,
+    draw_instances,
     find_split,
     load_splits,
     shipped_splits,

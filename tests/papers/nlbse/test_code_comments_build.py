@@ -23,10 +23,13 @@ from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.git.clone import clone
-from goldpan.git.commits import cloned_repositories, find_commits
+from goldpan.git.refs import cloned_repositories, find_commits
 from goldpan.papers.nlbse.comments.build import Annotations, CommentsResult, build_code_comments
-from goldpan.papers.nlbse.comments.files import LANGUAGES, find_languages
-from goldpan.papers.nlbse.comments.reading import Reading
+from goldpan.papers.nlbse.comments.extract import LANGUAGES
+from goldpan.papers.nlbse.comments.reading import (
+    Reading,
+    find_languages,
+)
 from tests.git_repositories import Odd, Repository
 from tests.git_server import GitServer
 from tests.invoking import invoke

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.papers.nlbse.comments.extract import CommentFound, Source, read_file
-from goldpan.papers.nlbse.comments.files import LANGUAGES, written_in
+from goldpan.papers.nlbse.comments.extract import (
+    LANGUAGES,
+    CommentFound,
+    Source,
+    read_file,
+    written_in,
+)
 
 
-def comments(path: str, text: str) -> tuple[CommentFound, ...]:
+def comments(path: str, text: str) -> list[CommentFound]:
     return read_file(Source(path, text.encode())).comments
 
 

@@ -57,8 +57,8 @@ class Late:
 
 
 def names(text: str, kinds: frozenset[str] = ALL) -> list[tuple[str, str, str]]:
-    classes = read_docstrings(text.encode(), "bowls", kinds)
-    return [(comment.name, comment.kind, comment.text.text.strip()) for comment in classes.comments]
+    comments, _ = read_docstrings(text.encode(), "bowls", kinds)
+    return [(comment.name, comment.kind, comment.text.text.strip()) for comment in comments]
 
 
 def docstring(literal: str) -> str | None:
@@ -80,6 +80,10 @@ def test_modules_and_functions() -> None:
     assert ("bowls", "module", "Bowls.\n\nThey hold water.") in docstrings
     assert ("Bowl.pour", "function", "Pour it.") in docstrings
     assert len(docstrings) == 5
+
+
+def test_a_module_that_is_one_class_has_no_docstring_of_its_own() -> None:
+    assert names('class A:\n    "Holds."') == [("A", "class", "Holds.")]
 
 
 def test_the_code_is_the_class_without_its_docstring() -> None:
@@ -139,6 +143,6 @@ def test_a_docstring_is_what_python_takes_for_one(prefix: str, quote: str, words
     body = tree.body[0]  # words may end the class and begin a statement after it
     assert isinstance(body, ast.ClassDef)
     expected = ast.get_docstring(body, clean=False)
-    comments = read_docstrings(text.encode(), "a", frozenset({"class"})).comments
+    comments, _ = read_docstrings(text.encode(), "a", frozenset({"class"}))
     read = comments[0].text.text if comments else None
     assert (read or "") == (expected or "")

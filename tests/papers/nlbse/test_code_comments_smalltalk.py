@@ -8,7 +8,7 @@ import pytest
 
 from goldpan.git.trees import TreeFile
 from goldpan.papers.nlbse.comments.extract import CommentFound, Source, read_file
-from goldpan.papers.nlbse.comments.files import wanted_files
+from goldpan.papers.nlbse.comments.reading import wanted_files
 
 TONEL = """\
 "

@@ -12,10 +12,9 @@ import pytest
 
 from goldpan.core.engine import open_engine
 from goldpan.filters.duplicates.find import find_duplicates
-from goldpan.filters.duplicates.kept import sketch_file
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.sketch import sketches
-from goldpan.papers.nlbse.issues.near_duplicates import KeptSketches, group_rows
+from goldpan.filters.duplicates.sketches import sketch_file, sketches
+from goldpan.papers.nlbse.issues.selection import KeptSketches, group_rows
 
 SETTINGS = DuplicateSettings()
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.papers.nlbse.issues.balance import Balance
+from goldpan.papers.nlbse.issues.profile import Balance
 from tests.issue_hours import START, closing, write_hours
 from tests.papers.nlbse.test_issue_type_build import build, rows
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.papers.nlbse.comments.arff import read_arff
-from goldpan.papers.nlbse.comments.comment_forests import forest
+from goldpan.papers.nlbse.comment_competition import forest, read_arff
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import SourceFile
 from tests.invoking import invoke

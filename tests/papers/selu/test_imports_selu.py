@@ -66,7 +66,7 @@ def test_a_row_of_the_other_class_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "gh_civil.csv", "quotation,quotation_code\nWhat a mess.,uncivil\n")
     with pytest.raises(DatasetError, match="row 1, is uncivil, and the file's name says civil"):
         rows_of("incivility", path)
-    with pytest.raises(UsageError, match=r"mails\.csv has not the name of .*lkml_civil\.csv"):
+    with pytest.raises(UsageError, match=r"mails\.csv does not have the name of .*lkml_civil\.csv"):
         rows_of("incivility", written(tmp_path / "mails.csv", "quotation\nx\n"))
     with pytest.raises(DatasetError, match="has no column 'quotation'"):
         rows_of("incivility", written(tmp_path / "lkml_civil.csv", "sentence\nx\n"))
@@ -231,7 +231,9 @@ def test_story_points_come_project_by_project(tmp_path: Path) -> None:
     ]
     with pytest.raises(UsageError, match="second file with rows such as story_points:mesos:1"):
         rows_of("story_points", paths[0], paths[0])
-    with pytest.raises(UsageError, match=r"other\.csv has not the name of .*aptanastudio\.csv"):
+    with pytest.raises(
+        UsageError, match=r"other\.csv does not have the name of .*aptanastudio\.csv"
+    ):
         rows_of("story_points", written(tmp_path / "other.csv", header))
 
 

@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError
-from goldpan.text.jira import jira_to_markdown
 from goldpan.text.markdown import markdown_to_text
 from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.text.preprocessing import STEPS, ordered_steps, prepared
-from goldpan.text.white_space import white_space
+from goldpan.text.preprocessing import STEPS, jira_to_markdown, ordered_steps, prepared, white_space
 
 HASH = "0123456789abcdef0123456789ABCDEF01234567"
 

@@ -12,8 +12,8 @@ from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.effects import cohen_d, magnitude
 from goldpan.evaluation.statistics.intervals import mean_interval
+from goldpan.evaluation.statistics.ranking import agreement
 from goldpan.evaluation.statistics.scores import Floats
-from goldpan.evaluation.statistics.tiers import agreement
 from goldpan.report.comparison.plots import decision_plot, interval_plot, posterior_plot
 from tests.papers.selu.selu_tables import (
     KIT_DECISIONS,

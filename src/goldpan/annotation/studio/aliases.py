@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from goldpan.annotation.studio.annotations import author_of
+from goldpan.annotation.studio.fetch import History, RawExports
 from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.project import Project
 from goldpan.annotation.studio.pull import read_table
-from goldpan.annotation.studio.raw import History, RawExports
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 

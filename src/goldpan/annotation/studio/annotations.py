@@ -30,8 +30,8 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.annotation.studio.configuration import Configuration, check
+from goldpan.annotation.studio.fetch import KEYS
 from goldpan.annotation.studio.people import People
-from goldpan.annotation.studio.raw import KEYS
 from goldpan.core.schemas import ANNOTATIONS
 
 _KINDS: tuple[Any, ...] = (str, str, str, int | None, str | None, int | None, int | None)

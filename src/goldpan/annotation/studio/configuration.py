@@ -67,7 +67,7 @@ class Configuration:
 
 def _files() -> dict[str, Path | Traversable]:
     added = {name: form.file for name, form in registered("annotation form").items() if form.file}
-    return {**files_in(_FOLDER, ".xml"), **added}
+    return dict(sorted({**files_in(_FOLDER, ".xml"), **added}.items()))
 
 
 CONFIGURATIONS: Registry[Path | Traversable] = Registry("configuration", _files)

@@ -10,12 +10,12 @@ from typing import Any
 import orjson
 
 from goldpan.annotation.agreement import agree
-from goldpan.annotation.studio.agreement_input import read_ratings
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.forms import OF_TASK, Form, choice_of
+from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.project import Project, open_project
-from goldpan.annotation.studio.suspects import Selection, read_selection
+from goldpan.annotation.studio.push import Selection, read_selection
 from goldpan.annotation.studio.task_forms import form_of
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate

@@ -1,4 +1,4 @@
-"""Makes a gold set of what people decided: `goldpan annotate export --gold`.
+"""Gold sets and agreement, from what annotators answered.
 
 A row is a reply or a pair with its label, in the columns that `goldpan evaluate labels --gold`
 reads. What people have not decided yet is left out.
@@ -13,13 +13,49 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldpan.annotation.studio.agreement_input import read_ratings
+from goldpan.annotation.agreement import Rating
 from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.forms import FORMS, Form, find_form
 from goldpan.annotation.studio.project import open_project
+from goldpan.annotation.studio.pull import read_table
+from goldpan.annotation.studio.reference_labels import GivenLabels
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace, write_whole
 from goldpan.datasets.gold import KINDS, Item, half_of
+
+
+def read_ratings(workspace: Workspace, name: str) -> dict[str, list[Rating]]:
+    """Return the answers that count, by field, for each field that everybody has to answer.
+
+    Raises `WorkspaceError` before the first pull.
+    """
+    project = open_project(workspace, name)
+    ratings: dict[str, list[Rating]] = {
+        field.name: [] for field in project.configuration.fields if field.required
+    }
+    for row in read_table(workspace, name).to_pylist():
+        if row["counts"] and row["field"] in ratings:
+            rating = Rating(row["subject_id"], row["annotator"], tuple(row["values"]))
+            ratings[row["field"]].append(rating)
+    return ratings
+
+
+def ratings_beside_dataset(workspace: Workspace, name: str) -> list[Rating]:
+    """Return what people decided beside the labels that the dataset gives the same subjects.
+
+    The raters are `dataset` and `people`; empty where the dataset gives no labels of the form.
+    """
+    reference = GivenLabels(open_project(workspace, name)).labels
+    ratings = []
+    for decision in decide(workspace, name) if reference else []:
+        subject = decision.key["subject_id"]
+        if decision.how in ("agreed", "adjudicated") and subject in reference:
+            ratings += [
+                Rating(subject, "dataset", reference[subject]),
+                Rating(subject, "people", decision.values),
+            ]
+    return ratings
+
 
 _READERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 _UNDECIDED = ("conflict", "unfinished")

@@ -9,18 +9,53 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
-from goldpan.annotation.studio.inline_html import inline
+from markdown_it import MarkdownIt
+
 from goldpan.code.unified_diff import Line, Row, side_by_side
 from goldpan.core.sanitize import line, visible
 from goldpan.text.excerpts import excerpt
+
+# Draws inline Markdown of GitHub's texts: code, emphasis and escapes; all else is shown as text.
+#
+# Links, images, HTML and entities stay as they are written, so a reader sees each address, and no
+# character appears that was not in the text.
+
+_PARSER = MarkdownIt("zero").enable(["backticks", "emphasis", "escape"])
+_TAGS = {
+    "strong_open": "<b>",
+    "strong_close": "</b>",
+    "em_open": "<i>",
+    "em_close": "</i>",
+    "softbreak": "\n",
+    "hardbreak": "\n",
+}
+
+
+def inline(text: str) -> str:
+    """Return a text as HTML; indented lines, code to Markdown, are left as they are."""
+    parts = []
+    for indented, lines in groupby(text.split("\n"), lambda row: row.startswith(("    ", "\t"))):
+        stretch = "\n".join(lines)
+        parts.append(escape(stretch) if indented else _drawn(stretch))
+    return "\n".join(parts)
+
+
+def _drawn(text: str) -> str:
+    (token,) = _PARSER.parseInline(text)
+    return "".join(
+        f"<code>{escape(child.content)}</code>"
+        if child.type == "code_inline"
+        else _TAGS.get(child.type, escape(child.content))
+        for child in token.children or ()
+    )
+
 
 MOST_CHARACTERS = 20_000
 """Of one text; a longer one is cut, and says so."""
 MOST_ROWS = 600
 """Of one diff."""
-
-
 _ANSWERS = '<div class="gp-answers">'
 
 

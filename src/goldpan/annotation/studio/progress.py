@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
+from goldpan.annotation.studio.fetch import History, RawExports, Task
 from goldpan.annotation.studio.project import Journal, Project, open_project
 from goldpan.annotation.studio.pull import read_table
-from goldpan.annotation.studio.raw import History, RawExports, Task
 from goldpan.core.workspace import Workspace
 
 _LATELY = timedelta(days=7)

@@ -25,9 +25,8 @@ from typing import Any
 
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio
+from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.configuration import Configuration, parse
-from goldpan.annotation.studio.errors import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
 from goldpan.core.secrets import mask

@@ -21,7 +21,7 @@ from goldpan.annotation.studio.annotations import (
 )
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import digest, parse
-from goldpan.annotation.studio.fetch import Fetcher
+from goldpan.annotation.studio.fetch import Fetcher, History
 from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.project import (
     Journal,
@@ -31,7 +31,6 @@ from goldpan.annotation.studio.project import (
     open_project,
 )
 from goldpan.annotation.studio.push import reconcile
-from goldpan.annotation.studio.raw import History
 from goldpan.core import parquet
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer

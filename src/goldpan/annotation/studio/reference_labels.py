@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.client import StudioError
 from goldpan.annotation.studio.project import Project
 
 

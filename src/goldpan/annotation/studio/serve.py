@@ -1,4 +1,8 @@
-"""Runs a Label Studio server on this machine: `goldpan annotate serve`.
+"""Runs Label Studio on this machine, and hears from it when annotators answer.
+
+A call tells nothing but that there is something to pull, is given up after a second and never
+repeated. So it only saves waiting: whoever is called runs `goldpan annotate pull`, which fetches
+whatever is new, however many calls were lost.
 
 It listens on 127.0.0.1 alone, sends nothing home, lets nobody sign up, and keeps all that it
 knows in one directory. Label Studio itself would listen everywhere, and would take the next port
@@ -19,12 +23,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import orjson
 
-from goldpan.annotation.studio.client import Server
-from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.client import Server, Studio, StudioError
+from goldpan.annotation.studio.project import Project
 from goldpan.core.errors import UsageError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.progress import Reporter
@@ -32,6 +37,34 @@ from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, without_secrets
 from goldpan.core.tls import shared_context
 from goldpan.core.workspace import make_directory, write_whole
+
+_ACTIONS = (
+    "ANNOTATION_CREATED",
+    "ANNOTATIONS_CREATED",
+    "ANNOTATION_UPDATED",
+    "ANNOTATIONS_DELETED",
+)
+
+
+def check_address(url: str) -> None:
+    """Raise `UsageError` for what is no address that a server could call."""
+    try:
+        parts = urlsplit(url)
+        fine = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # such as a port that is no number
+        fine = False
+    if not fine:
+        raise UsageError(
+            f"{url!r} is not an address that Label Studio could call",
+            "Give --webhook https://HOST/PATH",
+        )
+
+
+def add_webhook(project: Project, studio: Studio, url: str) -> None:
+    """Have the server call an address after each answer of a project, once only."""
+    if url not in studio.webhooks(project.number):
+        studio.add_webhook(project.number, url, _ACTIONS)
+
 
 SERVER = IsolatedEnv(
     name="Label Studio",

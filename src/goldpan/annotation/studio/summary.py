@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from goldpan.annotation.agreement import Agreement, agree
-from goldpan.annotation.studio.agreement_input import read_ratings
 from goldpan.annotation.studio.aliases import read_aliases
 from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.forms import find_form
+from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.guideline import Guideline, read_guideline
 from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import Project, adjudications, open_project

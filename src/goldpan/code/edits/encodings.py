@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from goldpan.code.edits.edit import FileError
-from goldpan.git.texts import Encoding, encodings
+from goldpan.git.objects import Encoding, encodings
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from goldpan.code.edits.parse import parse_edits
 from goldpan.code.edits.unified import apply_hunks, is_unified, parse_unified, refuse_binary
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result
-from goldpan.git.paths import path_text
+from goldpan.git.trees import path_text
 from goldpan.git.unified import FileDiff
 
 Action = Literal["created", "modified", "removed"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.filters.duplicates.sketch import WordHashes
+from goldpan.filters.duplicates.sketches import WordHashes
 
 Hashes = NDArray[np.uint64]
 

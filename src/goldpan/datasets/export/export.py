@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
+import pyarrow.parquet as pq
+
 from goldpan.code.edits.edit import EditError
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.resources import check_folder
+from goldpan.core.sanitize import for_json
+from goldpan.core.secrets import mask
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.export.harbor import harbor_task
 from goldpan.datasets.export.harnesses import (
@@ -26,17 +37,170 @@ from goldpan.datasets.export.harnesses import (
 from goldpan.datasets.export.labels import Labelling, find_labelling
 from goldpan.datasets.export.result import ExportResult
 from goldpan.datasets.export.samples import Sample, labelled_sample, require_family, sample_of
-from goldpan.datasets.export.swe_bench import swe_bench_row, why_not
-from goldpan.datasets.export.text_to_text import TEXT_TO_TEXT
-from goldpan.datasets.export.writing import Writer, read_rows, replacing
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+from goldpan.datasets.provenance import shard_paths
 
+# Writes the files of an export: all or none, and the same bytes for the same rows.
+
+MARK = "goldpan-export.json"
+"""Says what a directory is, so that a later export may take its place."""
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """The directory in which an export comes to be."""
+
+    directory: Path
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def text(self, name: str, content: str, *, executable: bool = False) -> None:
+        """Write a file; `name` is ours or was checked."""
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(mask(content).encode())
+        path.chmod(0o755 if executable else 0o644)
+
+    def lines(self, name: str, values: Iterator[Mapping[str, Any]]) -> int:
+        """Write JSON lines; return how many there are.
+
+        Each value is one line for every reader: characters at which some of them break lines, as
+        U+2028, are escaped.
+        """
+        count = 0
+        with (self.directory / name).open("w", encoding="utf-8", newline="\n") as file:
+            for value in values:
+                file.write(for_json(mask(orjson.dumps(value).decode())) + "\n")
+                count += 1
+        return count
+
+
+def read_rows(dataset: Path, split: str, convert: Callable[[dict[str, Any]], Any]) -> Iterator[Any]:
+    """Yield what `convert` makes of each row of a split; rows of which it makes None are skipped.
+
+    Memory follows a batch of rows. Raises `DatasetError` for a damaged file.
+    """
+    for path in shard_paths(dataset, split):
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(_BATCH):
+                for row in batch.to_pylist():
+                    if (sample := convert(row)) is not None:
+                        yield sample
+
+
+@contextmanager
+def replacing(directory: Path, to: str) -> Iterator[Writer]:
+    """Give a writer whose files take the place of `directory` when the block ends well.
+
+    Raises `DatasetError` where the directory holds something else than an export, or where it
+    cannot be written, and `UsageError` where it would lie in a folder that is not there.
+    """
+    _refuse_foreign(directory)
+    check_folder(directory)
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=".goldpan-export-", dir=directory.parent))
+    except OSError as error:
+        raise _unwritable(directory, error) from None
+    try:
+        building = scratch / "new"
+        building.mkdir()
+        writer = Writer(building)
+        yield writer
+        writer.text(MARK, f'{{"goldpan_export": "{to}"}}\n')
+        if directory.exists():
+            directory.rename(scratch / "old")
+        building.rename(directory)
+    except OSError as error:
+        if (scratch / "old").exists() and not directory.exists():
+            (scratch / "old").rename(directory)
+        raise _unwritable(directory, error) from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _unwritable(directory: Path, error: OSError) -> DatasetError:
+    return DatasetError(
+        f"{directory} cannot be written: {error.strerror}", "Choose another --output"
+    )
+
+
+def _refuse_foreign(directory: Path) -> None:
+    remedy = "Choose another --output, or empty this one"
+    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
+        raise DatasetError(f"{directory} is not a directory", remedy)
+    if directory.exists() and any(directory.iterdir()) and not (directory / MARK).is_file():
+        raise DatasetError(f"{directory} is not replaced, as it is not an export", remedy)
+
+
+# Rows in SWE-bench's columns and types, as its package loads them.
+
+VERIFIED = "verified"
+NOT_RUN = "not-run"
+"""The reason of rows whose tests were not run when the dataset was built."""
+_TEXTS = (
+    "instance_id",
+    "repo",
+    "base_commit",
+    "patch",
+    "test_patch",
+    "problem_statement",
+    "hints_text",
+)
+
+
+def why_not(row: Mapping[str, Any]) -> str | None:
+    """Return why a row is not proved by its tests, None where it is."""
+    verdict = row["verification"] or NOT_RUN
+    if verdict != VERIFIED:
+        return str(verdict)
+    return None if row["FAIL_TO_PASS"] else "no-test-fails-before"
+
+
+def swe_bench_row(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return a row of issue-resolution as SWE-bench publishes its own (section 2, Table 5)."""
+    return {
+        **{name: row[name] or "" for name in _TEXTS},
+        "created_at": _moment(row["created_at"]),
+        "version": row["version"] or "",
+        "FAIL_TO_PASS": _tests(row["FAIL_TO_PASS"]),
+        "PASS_TO_PASS": _tests(row["PASS_TO_PASS"]),
+        "environment_setup_commit": row["environment_setup_commit"] or "",
+    }
+
+
+def _moment(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _tests(names: list[str] | None) -> str:
+    return orjson.dumps(names or []).decode()
+
+
+# JSON lines for programs that fine-tune models: Alpaca's columns, or chat messages.
+
+
+def alpaca(sample: Sample) -> dict[str, Any]:
+    """Return a sample in the columns of Stanford Alpaca: instruction, input and output."""
+    return {"instruction": sample.instruction, "input": sample.input, "output": sample.target}
+
+
+def chat(sample: Sample) -> dict[str, Any]:
+    """Return a sample as the messages of a chat: system, user, assistant."""
+    turns = (
+        ("system", sample.instruction),
+        ("user", sample.input),
+        ("assistant", sample.target),
+    )
+    return {"messages": [{"role": role, "content": content} for role, content in turns]}
+
+
+TEXT_TO_TEXT: Mapping[str, Callable[[Sample], dict[str, Any]]] = {"alpaca": alpaca, "chat": chat}
+"""The forms by name."""
 _PROVED = ("swe-bench", "harbor")
 """The forms of `issue-resolution`, whose rows running their tests has to have proved."""
 _SPLIT = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _SCORED = ("test", "validation", "train")
 """The split that a harness scores is the first of these that there is."""
-
 Row = dict[str, Any]
 
 

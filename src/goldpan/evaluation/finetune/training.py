@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import write_whole
+from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.batches import Part, parts_of, rows_at_once, steps_of_epoch
 from goldpan.evaluation.finetune.checkpoints import State, resume, save
@@ -28,14 +30,60 @@ from goldpan.evaluation.finetune.heads import Batch, Example, out_of_memory
 from goldpan.evaluation.finetune.job import WORD_TASKS, Job
 from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, quiet
 from goldpan.evaluation.finetune.runtime import ProcessGroup
-from goldpan.evaluation.finetune.validation import validate
+from goldpan.evaluation.model import Answer
+from goldpan.evaluation.predictions import predictions_schema
+from goldpan.evaluation.score import score
+
+# How good a model is on the validation split, by the metric that ranks its task.
+
+
+def validate(
+    job: Job, loaded: Loaded, group: ProcessGroup, batch: int
+) -> tuple[float | None, float]:
+    """Return the score, and the same such that higher is better; processes share the rows."""
+    assert job.validation is not None
+    mine = job.validation.take(list(range(group.rank, len(job.validation), group.world)))
+    values: Sequence[Answer] = []
+    if len(mine):
+        values = loaded.head.answers(loaded.asker(batch), loaded.words, mine).values
+    shares = group.gather(list(values))
+    every = [shares[row % group.world][row // group.world] for row in range(len(job.validation))]
+    metric = score(job.task, _table(job, job.validation, every), resamples=0).metric(
+        job.task.metric
+    )
+    if metric.value is None:
+        return None, -math.inf
+    return metric.value, metric.value if metric.higher_is_better else -metric.value
+
+
+def _table(job: Job, rows: pa.Table, values: Sequence[Answer]) -> pa.Table:
+    nothing: list[Any] = [None] * len(rows)
+    columns = {
+        "id": rows["id"],
+        "repo": rows["repo"],
+        "document": rows["document"],
+        "truth": _truth(job, rows),
+        "answer": list(values),
+        "scores": nothing,
+        "raw": nothing,
+    }
+    return pa.table(columns, schema=predictions_schema(job.task.type))
+
+
+def _truth(job: Job, rows: pa.Table) -> Any:
+    target = rows[target_column(job.task.type).name]
+    if job.task.type != "mlm":
+        return target
+    return [
+        [text[span["start"] : span["end"]] for span in spans]
+        for text, spans in zip(rows["text"].to_pylist(), target.to_pylist(), strict=True)
+    ]
+
 
 LEARNED = "learned.pt"
 """The weights that training changed, at their best."""
 TRAINED = "trained.json"
 """What happened; its presence is the end."""
-
-
 _PENDING = 50
 """Steps after which their losses are fetched."""
 _BETWEEN = 600.0

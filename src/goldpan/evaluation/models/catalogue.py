@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from goldpan.core.errors import UsageError
-from goldpan.core.plugins import Kind, blamed
+from goldpan.core.plugins import blamed
 from goldpan.core.registry import Registry
-from goldpan.core.settings_file import unknown_key
 from goldpan.evaluation.dates import CUTOFF, read_cutoff
-from goldpan.evaluation.model import Model
+from goldpan.evaluation.model import Entry, Model
 
 _FAMILIES = (
     "boosted",
@@ -29,21 +25,6 @@ _FAMILIES = (
     "tokens",
 )
 """Modules of this folder, each with `MODELS`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A model that can be named on the command line."""
-
-    name: str
-    about: str
-    """One sentence."""
-    make: Callable[[Mapping[str, Any]], Model]
-    """Takes settings that override its own; raises `UsageError` for one that it does not know."""
-
-    def parts(self) -> Iterable[tuple[Kind, str, object]]:
-        """Return itself, as a plugin registers it."""
-        return [("model", self.name, self)]
 
 
 def _own() -> dict[str, Entry]:
@@ -66,44 +47,3 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
     if CUTOFF not in settings:
         return model
     return replace(model, settings={**model.settings, CUTOFF: read_cutoff(settings[CUTOFF])})
-
-
-def fixed_entry(model: Model) -> Entry:
-    """Return the entry of a model that has no settings to choose."""
-    about = (inspect.getdoc(model.fit) or "").partition("\n")[0]
-    return Entry(model.name, about, partial(_without_settings, model))
-
-
-def _without_settings(model: Model, settings: Mapping[str, Any]) -> Model:
-    settled(model.name, {}, settings)
-    return model
-
-
-def settled(name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model's settings with what was given, in the types of its defaults.
-
-    Raises `UsageError` for a setting that the model does not know or of another type.
-    """
-    settings = dict(defaults)
-    for key, value in overrides.items():
-        if key not in defaults:
-            cause, remedy = unknown_key(key, list(defaults))
-            raise UsageError(f"The model {name}: {cause}", remedy)
-        kind = type(defaults[key])
-        try:
-            settings[key] = _boolean(value) if kind is bool else kind(value)
-        except (TypeError, ValueError):
-            raise UsageError(
-                f"{key} of the model {name} cannot be {value!r}", f"Give a {kind.__name__}"
-            ) from None
-    return settings
-
-
-def _boolean(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if str(value).lower() in ("true", "yes", "1"):
-        return True
-    if str(value).lower() in ("false", "no", "0"):
-        return False
-    raise ValueError(value)

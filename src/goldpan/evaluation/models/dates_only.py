@@ -13,8 +13,7 @@ from goldpan.core.errors import EvaluationError
 from goldpan.datasets.date_neighbors import DateNeighbors, Numbers
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
 
 _NAME = "dates"
 

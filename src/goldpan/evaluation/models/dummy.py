@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.model import Answer, Answers, Model, TrainingContext
-from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Fitted, Model, TrainingContext
+from goldpan.evaluation.model import Entry, Fitted, Model, TrainingContext, settled
 from goldpan.evaluation.models.cache import cache_directory, digest
-from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.encoder import load_encoder
 from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, place_facts

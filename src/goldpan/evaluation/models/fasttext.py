@@ -24,9 +24,8 @@ from goldpan.core.isolated_env import LOCKS, IsolatedEnv, interpreter
 from goldpan.core.resources import write_file
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.model import Answers, Fitted, Model, TrainingContext
+from goldpan.evaluation.model import Answers, Entry, Fitted, Model, TrainingContext, settled
 from goldpan.evaluation.models import fasttext_worker
-from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.heads import fit_ridge
 from goldpan.evaluation.models.model_selection import value_of

@@ -25,8 +25,7 @@ from goldpan.evaluation.finetune.settings import (
 )
 from goldpan.evaluation.finetune.training import LEARNED
 from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Answers, Costs, Model, TrainingContext
-from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.model import Answers, Costs, Entry, Model, TrainingContext, settled
 from goldpan.evaluation.models.minilm import encoder_weights
 
 NAME = "finetuned"

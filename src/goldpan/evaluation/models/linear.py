@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from goldpan.evaluation.model import Fitted, Model, TrainingContext
-from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.model import Entry, Fitted, Model, TrainingContext, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.features import CONTEXTS, Features
 from goldpan.evaluation.models.heads import LOGISTIC, SVM, Kind, fit_heads

@@ -14,8 +14,7 @@ from goldpan.core.errors import UsageError
 from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.task import Task
 from goldpan.datasets.wording import wording_of
-from goldpan.evaluation.model import Answer, Answers, Model, TrainingContext
-from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled
 from goldpan.evaluation.prompting.asking import Reply, ask_rows, estimate_rows
 from goldpan.evaluation.prompting.digest import prompt_digest
 from goldpan.evaluation.prompting.examples import Example, own_examples, train_examples

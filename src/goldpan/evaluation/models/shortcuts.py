@@ -17,8 +17,7 @@ from goldpan.core.errors import EvaluationError
 from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.datasets.wording import Wording, WordingError, read_texts, wording_of
-from goldpan.evaluation.model import Answer, Answers, Model, TrainingContext
-from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled
 
 _Copy = Callable[[TrainingContext, Mapping[str, Any]], str]
 """Returns what is copied for a row."""

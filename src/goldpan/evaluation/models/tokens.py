@@ -13,8 +13,7 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task_rows import input_column, target_column
 from goldpan.evaluation.extras import load
-from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
 from goldpan.evaluation.models.checks import require_least
 
 _NAME = "token-svm"

@@ -1,25 +1,132 @@
-"""Finds which texts of one collection stand in another, exactly or nearly."""
+"""Near duplicates that two splits share, and the siblings of a repository.
+
+"Update to version 1.2" and "Update to version 1.3" over the same check list are two tasks, and so
+are "Tracking issue for `foo`" and "Tracking issue for `bar`", however alike their texts. They stay
+in one cluster, so that no split parts them, but none is a copy of another.
+"""
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from goldpan.core.engine import open_engine
-from goldpan.filters.duplicates.kept import NO_TEXT, Ids, sketch_file
-from goldpan.filters.duplicates.nearest import Best
-from goldpan.filters.duplicates.neighbours import search_band
-from goldpan.filters.duplicates.numbering import number_texts
+from goldpan.filters.duplicates.near import Best, bring_together, search_band
+from goldpan.filters.duplicates.normalize import fold
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.shingles import Portions
-from goldpan.filters.duplicates.shuffle import bring_together
-from goldpan.filters.duplicates.sketch import sketches
+from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, sketch_file, sketches
+from goldpan.filters.duplicates.texts import number_texts
+
+SIBLING = "sibling"
+"""The relation of a text that shares no more than a template with those before it."""
+Name = tuple[str, int]
+_TOKEN = re.compile(r"\w+(?:[.:/+-]+\w+)*")
+_NAME = re.compile(r"[0-9_./]|::")
+_PLATFORMS = re.compile(
+    "windows|linux|macos|osx|mac|ubuntu|debian|fedora|alpine|android|ios|wasm|bsd|freebsd|netbsd|"
+    "openbsd|solaris|illumos|arm|mips|riscv|sparc|powerpc|intel|amd|nvidia|cuda|cpu|gpu|msvc|gcc|"
+    "clang|chrome|firefox|safari|edge"
+)
+_SHORTEST = 3
+_WINDOW = 32
+"""How many of those before it a text is compared with, beside the most likely ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An issue as it is compared: the words of its title, and its text, folded."""
+
+    title: frozenset[str]
+    body: str
+
+    @classmethod
+    def of(cls, title: str, body: str) -> Task:
+        """Read an issue."""
+        return cls(frozenset(_TOKEN.findall(fold(title))), fold(body))
+
+
+def are_told_apart(task: Task, other: Task) -> bool:
+    """Say whether the titles of two near duplicates name different things.
+
+    They do where they share their words but for numbers, identifiers or platforms, or where
+    each has a word that stands in its own text and not in the other's.
+    """
+    mine, theirs = task.title - other.title, other.title - task.title
+    shared = len(task.title & other.title)
+    alike = 2 * shared >= min(len(task.title), len(other.title)) > 0
+    if alike and any(map(_is_name, mine)) and any(map(_is_name, theirs)):
+        return True
+    return _stands_alone(mine, task, other) and _stands_alone(theirs, other, task)
+
+
+def mark_siblings(duplicates: pa.Table, tasks: Mapping[Name, Task]) -> pa.Table:
+    """Return `DUPLICATES` with the relation `sibling` where a near one is told apart from others.
+
+    `tasks` has every near one and its representative, in the order in which they came.
+    """
+    near = duplicates.filter(pc.equal(duplicates["relation"], "near"))
+    columns = ("repo", "number", "cluster", "representative_repo", "representative_number")
+    nearest = {
+        (row["repo"], row["number"]): (row["nearest_repo"], row["nearest_number"])
+        for row in near.select(["repo", "number", "nearest_repo", "nearest_number"]).to_pylist()
+    }
+    clusters: dict[Name, set[Name]] = {}
+    for row in near.select(columns).to_pylist():
+        first = (row["representative_repo"], row["representative_number"])
+        clusters.setdefault(first, set()).add((row["repo"], row["number"]))
+    order = {name: position for position, name in enumerate(tasks)}
+    siblings: set[Name] = set()
+    for first, members in clusters.items():
+        siblings |= _siblings(first, sorted(members, key=order.__getitem__), tasks, nearest)
+    names = zip(duplicates["repo"].to_pylist(), duplicates["number"].to_pylist(), strict=True)
+    related = zip(names, duplicates["relation"].to_pylist(), strict=True)
+    relations = [SIBLING if name in siblings else relation for name, relation in related]
+    position = duplicates.schema.get_field_index("relation")
+    return duplicates.set_column(position, "relation", pa.array(relations, pa.string()))
+
+
+def _siblings(
+    first: Name,
+    members: Iterable[Name],
+    tasks: Mapping[Name, Task],
+    nearest: Mapping[Name, Name],
+) -> set[Name]:
+    """Return the members of a cluster that are told apart from all before them that stay."""
+    seen, group = {first}, [first]
+    by_title = {tasks[first].title: first}
+    for name in members:
+        task = tasks[name]
+        likely = [first, *group[-_WINDOW:]]
+        if task.title in by_title:
+            likely.append(by_title[task.title])
+        if nearest[name] in seen:
+            likely.append(nearest[name])
+        seen.add(name)
+        if all(are_told_apart(task, tasks[likeness]) for likeness in dict.fromkeys(likely)):
+            group.append(name)
+            by_title.setdefault(task.title, name)
+    return set(group[1:])
+
+
+def _is_name(word: str) -> bool:
+    return _PLATFORMS.fullmatch(word) is not None or _NAME.search(word) is not None
+
+
+def _stands_alone(words: Iterable[str], mine: Task, other: Task) -> bool:
+    return any(
+        len(word) >= _SHORTEST and word in mine.body and word not in other.body for word in words
+    )
+
 
 _TEXTS = 20_000
 """Distinct texts after which another file is begun."""

@@ -13,8 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.filters.duplicates.kept import Ids, SketchFile
-from goldpan.filters.duplicates.sketch import HASH_BITS, Hashes
+from goldpan.filters.duplicates.sketches import HASH_BITS, Hashes, Ids, SketchFile
 
 _AT_ONCE = 2**21
 """Shingles that are compared at once, as far as one pair allows."""

@@ -8,21 +8,232 @@ else is done, and then recorded as failed: no entry ends a run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from goldpan.core.progress import Reporter
-from goldpan.miners.github.batches import together
+from goldpan.core.archive import Record
+from goldpan.core.progress import Reporter, Task
+from goldpan.miners.github import queries
+from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_entries import KINDS, EntryFetcher, by_kind, key_of
-from goldpan.miners.github.graphql_pages import PageFetcher
+from goldpan.miners.github.graphql_lists import PART_OF, More, list_flaw, open_lists, read_problems
 from goldpan.miners.github.graphql_run import GraphQLRun
-from goldpan.miners.github.hidden import Hidden, choose_hidden
-from goldpan.miners.github.limits import Pace
+from goldpan.miners.github.limits import Pace, TokenPool
 from goldpan.miners.github.queries import Kind
+from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.github.sample import Sample, graphql_requests
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
+from goldpan.miners.replies import Reply
+
+# Fetches the pages of entries' lists that did not fit into the reply with the entry.
+
+_CONTINUATIONS = 100
+_LONGEST_PAGE = 100
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """The pages of a batch, by what their reply is good for."""
+
+    good: list[tuple[int, More]] = field(default_factory=list)
+    """With their index in the reply."""
+    retries: list[More] = field(default_factory=list)
+    following: list[More] = field(default_factory=list)
+    """The pages that come after the good ones."""
+    unseen: list[tuple[More, str]] = field(default_factory=list)
+    """Pages with parts that the token may not see, and why."""
+    flawed: dict[More, str] = field(default_factory=dict)
+    """What is wrong with pages that are not asked for again."""
+
+
+class PageFetcher:
+    """Fetches further pages into the journal."""
+
+    def __init__(self, run: GraphQLRun) -> None:
+        self._run = run
+
+    async def fetch(self, listed: Container[int]) -> None:
+        """Fetch what lacks of the newest fetch of each listed entry, to the end of its lists."""
+        run = self._run
+        owners = run.owners()
+        missing = [
+            more
+            for record in run.journal.archive.records
+            if record.meta["part"] in ("entries", "more")
+            for more in (More(*row) for row in record.meta["more"])
+            if more.number in listed
+            and owners.get(more.number) == more.owner
+            and not run.journal.find(more.key)
+        ]
+        if not missing:
+            return
+        size = BatchSize(_CONTINUATIONS, run.last_batch_size("more", None))
+        lengths: dict[More, int] = {}
+
+        async def fetch(batch: list[More]) -> list[More]:
+            first = lengths.get(batch[0], _LONGEST_PAGE) if len(batch) == 1 else _LONGEST_PAGE
+            document, variables = self._query(batch, first)
+            try:
+                reply = await run.github.graphql(document, variables)
+            except NoAnswerError:
+                if len(batch) == 1:
+                    lengths[batch[0]] = max(1, first // 8)
+                raise
+            pages = self._sort(batch, reply)
+            if pages.good:
+                self._archive(document, variables, reply, pages, size)
+            for more, reason in pages.flawed.items():
+                self._fail(more, reason, None, task)
+            for more, reason in pages.unseen:
+                run.record_hidden(more.number, PART_OF[more.parent, more.connection], reason, reply)
+            drain.add(pages.following)
+            task.extend(len(pages.following))
+            task.advance(len(batch) - len(pages.retries) - len(pages.flawed))
+            return pages.retries
+
+        with run.reporter.task("Further pages", len(missing)) as task:
+            drain = Drain(
+                missing,
+                size,
+                fetch,
+                lambda more, error: self._fail(more, error.reason, error.status, task),
+                tries=run.github.retries,
+                pace=run.pace,
+            )
+            await drain.run(run.workers)
+
+    def _query(self, batch: list[More], first: int) -> tuple[str, dict[str, object]]:
+        document = queries.continuations_document(
+            [CONNECTIONS[more.parent, more.connection] for more in batch],
+            self._run.dialect,
+            first=first,
+        )
+        variables: dict[str, object] = {}
+        for index, more in enumerate(batch):
+            variables |= {f"i{index}": more.node, f"a{index}": more.cursor}
+        return document, variables
+
+    def _sort(self, batch: list[More], reply: Reply) -> _Sorted:
+        pages = _Sorted()
+        problems = read_problems(
+            reply,
+            len(batch),
+            lambda path: int(str(path[0])[1:]) if str(path[0])[1:].isdecimal() else None,
+        )
+        for index, more in enumerate(batch):
+            node: dict[str, Any] | None = reply.data["data"].get(f"n{index}")
+            page = node.get(more.connection) if node else None
+            hidden = problems.hidden.get(index, ())
+            reason = (
+                problems.nodes.get(index)
+                or (problems.loose if not hidden else "")
+                or list_flaw(page, more.cursor, len(hidden))
+            )
+            if reason and self._run.may_retry(more, alone=len(batch) == 1):
+                pages.retries.append(more)
+                continue
+            if reason:
+                pages.flawed[more] = reason
+            pages.unseen += [(more, text) for _, text in hidden]
+            if page or hidden:
+                pages.good.append((index, more))
+            if node:
+                pages.following += open_lists(more.number, more.owner, node, after=more)
+        return pages
+
+    def _archive(
+        self,
+        document: str,
+        variables: dict[str, object],
+        reply: Reply,
+        pages: _Sorted,
+        size: BatchSize,
+    ) -> None:
+        journal = self._run.journal
+        journal.keep(
+            "more",
+            [more.key for _, more in pages.good if more not in pages.flawed],
+            {"document": journal.document(document), "variables": variables},
+            reply,
+            batch=size.current,
+            nodes=[
+                [index, more.number, more.owner, more.parent, more.connection]
+                for index, more in pages.good
+            ],
+            more=[more.row for more in pages.following],
+        )
+
+    def _fail(self, more: More, reason: str, status: int | None, task: Task) -> None:
+        task.advance()
+        if self._run.is_last:
+            part = PART_OF[more.parent, more.connection]
+            self._run.journal.fail(more.number, part, reason, status)
+        else:
+            self._run.forget_tries(more)
+
+
+# Which entries with parts that a token may not see are to be asked for again.
+#
+# A person who reads that a token lacks access may give it some, or take another token. Both show
+# only by asking: for all such entries with another token, for a few with the same one.
+
+TRIED = 10  # a request or two
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Entries with hidden parts."""
+
+    of_others: tuple[Target, ...] = ()
+    """Those that were hidden from tokens that are no longer there."""
+    tried: tuple[Target, ...] = ()
+    """Those by which a run finds out whether the same token sees more now."""
+    rest: tuple[Target, ...] = ()
+    """Those to ask for if it does."""
+
+    @property
+    def chosen(self) -> tuple[Target, ...]:
+        """Return what is asked for in any case."""
+        return (*self.of_others, *self.tried)
+
+    def is_seen(self, journal: Journal) -> bool:
+        """Tell whether an entry that was tried is hidden no longer."""
+        hidden = hidden_entries(journal)
+        return any(target.number not in hidden for target in self.tried)
+
+
+def hidden_entries(journal: Journal) -> dict[int, Record]:
+    """Return what was hidden of entries when they were read last, the oldest first."""
+    hidden: dict[int, Record] = {}
+    for record in journal.archive.records:
+        meta = record.meta
+        if meta["part"] == "entries":
+            for _, number, _ in meta["nodes"]:
+                hidden.pop(number, None)
+        elif meta["part"] == "failed" and meta.get("token") is not None:
+            hidden[meta["number"]] = record
+    return hidden
+
+
+def choose_hidden(
+    journal: Journal, pool: TokenPool, listed: Mapping[int, Target], fresh: Collection[int]
+) -> Hidden:
+    """Choose among listed entries, but `fresh` ones, which are asked for anyway.
+
+    Those that were asked for longest ago come first, so that each gets its turn.
+    """
+    of_others: list[Target] = []
+    same: list[Target] = []
+    for number, record in hidden_entries(journal).items():
+        if number in listed and number not in fresh and record.run != journal.run:
+            owned = pool.owns(record.meta["token"])
+            (same if owned else of_others).append(listed[number])
+    return Hidden(tuple(of_others), tuple(same[:TRIED]), tuple(same[TRIED:]))
 
 
 class GraphQLMiner:

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from goldpan.git.comparison import Touched
-from goldpan.git.objects import Object, Objects
-from goldpan.git.paths import path_text
-from goldpan.git.texts import (
+from goldpan.git.objects import (
     Encoding,
     LineEnds,
+    Object,
+    Objects,
     ends_its_line,
     is_pointer,
     line_ends,
     shared_encoding,
 )
-from goldpan.git.trees import SUBMODULE, SYMLINK
+from goldpan.git.trees import SUBMODULE, SYMLINK, path_text
 
 ChangeKind = Literal["text", "binary", "submodule", "symlink", "lfs", "large", "missing"]
 

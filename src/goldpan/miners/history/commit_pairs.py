@@ -8,10 +8,9 @@ from pathlib import Path
 
 from goldpan.core.progress import Reporter
 from goldpan.git.ancestry import Ancestry
-from goldpan.git.clone import promisor
+from goldpan.git.clone import prefetch, promisor
 from goldpan.git.comparison import Depth, Pair, Touched, compare
 from goldpan.git.objects import Objects
-from goldpan.git.prefetch import prefetch
 from goldpan.git.trees import SUBMODULE
 from goldpan.miners.history.candidates import Candidate, Refs, find_candidates
 from goldpan.miners.history.pulls import Counts, Pull

@@ -19,8 +19,8 @@ from goldpan.core.workspace import Workspace, publish
 from goldpan.git.ancestry import Ancestry, read_ancestry
 from goldpan.git.comparison import Touched
 from goldpan.git.objects import Objects
-from goldpan.git.paths import path_text
 from goldpan.git.refs import read_refs, verify_clone
+from goldpan.git.trees import path_text
 from goldpan.miners.history.base_resolution import Revision, Settler
 from goldpan.miners.history.candidates import Refs
 from goldpan.miners.history.changes import Change, describe

@@ -8,7 +8,7 @@ from typing import Literal
 
 from goldpan.git.comparison import Touched
 from goldpan.git.objects import Objects
-from goldpan.git.paths import is_unsafe, path_text
+from goldpan.git.trees import is_unsafe, path_text
 from goldpan.miners.history.candidates import Candidate
 from goldpan.miners.history.pulls import Counts
 

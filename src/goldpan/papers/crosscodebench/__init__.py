@@ -23,10 +23,11 @@ register(
         Part(
             "computation",
             f"crosscode-{name}",
-            f"goldpan.papers.crosscodebench.table_{name}:compute",
+            f"goldpan.papers.crosscodebench.tables:{name}",
         )
         for name in _COMPUTATIONS
     ),
+    Part("report section", "shortcuts", "goldpan.papers.crosscodebench.shortcuts_section:SECTION"),
     Builder(
         "crosscode",
         f"{_OPERATIONS}.__call__",

@@ -4,39 +4,47 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan import __version__
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
-from goldpan.datasets.manifest import Extras
+from goldpan.datasets.manifest import CardInputs, Extras, Origin, TaskLine
 from goldpan.datasets.prompt_methods import Side
+from goldpan.datasets.provenance import Provenance, digest, shard_paths
 from goldpan.datasets.splits import SplitPlan
-from goldpan.papers.crosscodebench.described import (
-    Sides,
-    describe_card,
-    describe_provenance,
-    describe_split,
-)
-from goldpan.papers.crosscodebench.directory import stored_provenance
-from goldpan.papers.crosscodebench.family import CROSSCODE
-from goldpan.papers.crosscodebench.leaks import leaking_places
-from goldpan.papers.crosscodebench.meta import DATA, META, Meta, meta_json
-from goldpan.papers.crosscodebench.prompt_table import CrossSettings, prompt_rows
-from goldpan.papers.crosscodebench.read_meta import list_metas, read_meta
-from goldpan.papers.crosscodebench.splits import Assigned
-from goldpan.papers.crosscodebench.spool import TaskCount, TaskFiles, spool_side
+from goldpan.filters.duplicates.leaks import find_leaks_of_batches
+from goldpan.papers.crosscodebench.export import stored_provenance
+from goldpan.papers.crosscodebench.meta import DATA, META, Meta, list_metas, meta_json, read_meta
+from goldpan.papers.crosscodebench.prompts import CROSSCODE, SHARDS, CrossSettings, prompt_rows
+from goldpan.papers.crosscodebench.splits import Assigned, TaskCount, TaskFiles, spool_side
 
 FAMILY = CROSSCODE.name
 """The family of a built split, in its provenance."""
-TASKS = "tasks"
+_TASKS = "tasks"
 """The folder of the tasks' meta information."""
+_BATCH = 256
+_EXPLAINED = {
+    "leaking_exact": "training instances whose input stands in the evaluation",
+    "leaking_near": "training instances whose input has a near duplicate in the evaluation",
+    "examples_cut": "prompts that lack examples, for their length",
+    "inputs_cut": "prompts that lack the end of the input, for their length",
+}
+_APART = (
+    "Training and evaluation have other tasks, of other datasets. Training instances whose input "
+    "stands in the evaluation, exactly or nearly, were left out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ class CrossCodeResult(Result):
     assigned: Assigned
     train: tuple[TaskCount, ...]
     evaluation: tuple[TaskCount, ...]
-    leaks: dict[str, int]
+    leaks: Mapping[str, int]
     """Training instances that stand in the evaluation, by relation: exact, near."""
     examples_cut: int
     """Prompts that show fewer examples than the method wants, to keep to their length."""
@@ -63,7 +71,7 @@ class CrossCodeResult(Result):
             "train": [asdict(task_count) for task_count in self.train],
             "evaluation": [asdict(task_count) for task_count in self.evaluation],
             "left_out": [asdict(left_out) for left_out in self.assigned.left_out],
-            "leaking": self.leaks,
+            "leaking": dict(self.leaks),
             "examples_cut": self.examples_cut,
             "inputs_cut": self.inputs_cut,
             "seconds": round(self.seconds, 3),
@@ -74,12 +82,10 @@ class CrossCodeResult(Result):
         cells = []
         for side, counts in (("train", self.train), ("evaluation", self.evaluation)):
             prompts = sum(count.drawn - count.leaking for count in counts)
-            available = sum(count.available for count in counts)
-            cells.append((side, len(counts), prompts, available))
-        training, evaluating = (prompts for _, _, prompts, _ in cells)
+            cells.append((side, len(counts), prompts, sum(count.available for count in counts)))
         yield Title(
             self.assigned.name,
-            f": {training:,} prompts to train on, {evaluating:,} to evaluate on"
+            f": {cells[0][2]:,} prompts to train on, {cells[1][2]:,} to evaluate on"
             f" in {self.seconds:.1f} s",
         )
         yield Table(("side", "tasks", "prompts", "instances available"), cells)
@@ -120,6 +126,26 @@ def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
     return sorted(read_files, key=lambda task: task.meta.stem)
 
 
+def read_tasks(directory: Path) -> dict[str, Meta]:
+    """Return the tasks of a built split by name."""
+    metas = [read_meta(path) for path in list_metas(directory / _TASKS)]
+    return {meta.name: meta for meta in metas}
+
+
+def side_rows(directory: Path, side: Side, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the prompts of a side of a built split; memory follows a batch.
+
+    Raises `DatasetError` where a file is damaged.
+    """
+    for path in shard_paths(directory, SHARDS[side]):
+        try:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                for batch in file.iter_batches(batch_size=_BATCH, columns=list(columns)):
+                    yield from batch.to_pylist()
+        except (OSError, pa.ArrowException) as error:
+            raise DatasetError(f"{path} cannot be read ({error})", "Build it again") from None
+
+
 def build_split(
     workspace: Workspace,
     tasks: Sequence[TaskFiles],
@@ -131,8 +157,9 @@ def build_split(
     """Write the prompts of a split to a directory, in place of an earlier one there.
 
     Up to 10,000 instances of a training task and 500 of an evaluation task are drawn; training
-    instances whose input stands in the evaluation, exactly or nearly, are dropped. Raises
-    `DatasetError` where one side has no task, or the directory holds something else.
+    instances whose input stands in the evaluation, exactly or nearly, are dropped, as the paper
+    does (section VI). Raises `DatasetError` where one side has no task, or the directory holds
+    something else.
     """
     started = time.monotonic()
     if assigned.empty:
@@ -143,62 +170,141 @@ def build_split(
         )
     stored_provenance(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}
-    tasks_of: dict[Side, list[TaskFiles]] = {
-        "train": [by_stem[meta.stem] for meta in assigned.train],
-        "evaluation": [by_stem[meta.stem] for meta in assigned.evaluation],
-    }
+    trained_on = [by_stem[meta.stem] for meta in assigned.train]
+    evaluated_on = [by_stem[meta.stem] for meta in assigned.evaluation]
     with workspace.scratch() as scratch, reporter.task(assigned.name, 4) as progress:
         evaluation = spool_side(
-            scratch / "evaluation", tasks_of["evaluation"], settings.evaluation_cap, settings.seed
+            scratch / "evaluation", evaluated_on, settings.evaluation_cap, settings.seed
         )
         progress.advance()
-        train = spool_side(scratch / "train", tasks_of["train"], settings.train_cap, settings.seed)
+        train = spool_side(scratch / "train", trained_on, settings.train_cap, settings.seed)
         progress.advance()
-        leaks: Counter[str] = Counter()
-        dropped = leaking_places(
-            train.inputs(), evaluation.inputs, settings.duplicates, leaks, scratch=scratch
+        leaks = find_leaks_of_batches(
+            evaluation.inputs(), train.inputs(), settings.duplicates, scratch=scratch
         )
+        dropped = {leak.query for leak in leaks}
+        counts = Counter(leaking_exact=0, leaking_near=0, examples_cut=0, inputs_cut=0)
+        counts.update(f"leaking_{leak.relation}" for leak in leaks)
         progress.advance()
-        sides = Sides(
-            assigned,
-            tasks_of,
-            {"train": train.counts_without(dropped), "evaluation": evaluation.counts},
-        )
-        counts = Counter(
-            leaking_exact=leaks["exact"], leaking_near=leaks["near"], examples_cut=0, inputs_cut=0
-        )
-        rows = chain(
-            prompt_rows("train", tasks_of["train"], train, dropped, settings, counts),
-            prompt_rows("evaluation", tasks_of["evaluation"], evaluation, (), settings, counts),
-        )
+        train = replace(train, counts=train.counts_without(dropped))
+        members = [
+            *map(_Member, repeat("train"), trained_on, train.counts),
+            *map(_Member, repeat("evaluation"), evaluated_on, evaluation.counts),
+        ]
         write_dataset(
             workspace,
             directory,
             CROSSCODE,
-            CROSSCODE.batches(rows),
-            SplitPlan("given", seed=settings.seed),
-            describe_provenance(sides, settings, counts),
-            describe_card(sides, settings),
-            extras=Extras(
-                {f"{TASKS}/{meta.stem}{META}": meta_json(meta) for meta in sides.metas},
-                describe_split(sides),
-                (*train.quoted, *evaluation.quoted),
+            CROSSCODE.batches(
+                chain(
+                    prompt_rows("train", trained_on, train, dropped, settings, counts),
+                    prompt_rows("evaluation", evaluated_on, evaluation, (), settings, counts),
+                )
             ),
+            SplitPlan("given", seed=settings.seed),
+            _provenance(members, settings, counts),
+            _card(assigned, members, settings),
+            extras=_extras(assigned, members, (*train.quoted, *evaluation.quoted)),
         )
         progress.advance()
     return CrossCodeResult(
         directory,
         assigned,
-        sides.counts["train"],
-        sides.counts["evaluation"],
-        {relation: leaks[relation] for relation in ("exact", "near")},
+        train.counts,
+        evaluation.counts,
+        {relation: counts[f"leaking_{relation}"] for relation in ("exact", "near")},
         counts["examples_cut"],
         counts["inputs_cut"],
         time.monotonic() - started,
     )
 
 
-def read_tasks(directory: Path) -> dict[str, Meta]:
-    """Return the tasks of a built split by name."""
-    metas = [read_meta(path) for path in list_metas(directory / TASKS)]
-    return {meta.name: meta for meta in metas}
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A task of one side of a split, and what became of its instances."""
+
+    side: Side
+    task: TaskFiles
+    count: TaskCount
+
+    @property
+    def meta(self) -> Meta:
+        return self.task.meta
+
+
+def _provenance(
+    members: Sequence[_Member], settings: CrossSettings, counts: Mapping[str, int]
+) -> Provenance:
+    """Return where the prompts come from; `counts` fills while they are made."""
+    budget = settings.budget
+    return Provenance(
+        settings={
+            "method": settings.method.name,
+            "seed": settings.seed,
+            "budget": {"most": budget.most, "unit": budget.unit} if budget else None,
+            "train_cap": settings.train_cap,
+            "evaluation_cap": settings.evaluation_cap,
+            "duplicates": asdict(settings.duplicates),
+            "layout": settings.layout,
+            "tasks": [_described_task(member.meta) for member in members],
+        },
+        versions={"rensa": version("rensa")},
+        counts=counts,
+    )
+
+
+def _described_task(meta: Meta) -> dict[str, Any]:
+    source = {"title": meta.work, "url": meta.url, "license": meta.license}
+    access = {"access": meta.task.source.access} if meta.task else {}
+    return {"name": meta.name, "source": {**source, **access}}
+
+
+def _extras(assigned: Assigned, members: Sequence[_Member], quoted: tuple[Origin, ...]) -> Extras:
+    """Return the files of the tasks, and what the provenance says of the split itself."""
+    about = {
+        "split": {"name": assigned.name, **asdict(assigned.split)},
+        **{side: [asdict(one.count) for one in members if one.side == side] for side in SHARDS},
+        "left_out": [asdict(left_out) for left_out in assigned.left_out],
+        "inputs": {path.name: digest(path) for one in members for path in one.task.paths},
+    }
+    files = {f"{_TASKS}/{one.meta.stem}{META}": meta_json(one.meta) for one in members}
+    return Extras(files, about, quoted)
+
+
+def _card(assigned: Assigned, members: Sequence[_Member], settings: CrossSettings) -> CardInputs:
+    """Return what people are told of the prompts."""
+    name, method = assigned.name, settings.method.name
+    return CardInputs(
+        title=f"{name} of CrossCodeBench, {method}",
+        summary=(
+            f"The split {name} evaluates on {assigned.split.evaluate}. The prompts are made "
+            f"by the method {method}, seed {settings.seed}."
+        ),
+        subjects="count",
+        explained=_EXPLAINED,
+        tasks=tuple(map(_task_line, members)),
+        citations=tuple(dict.fromkeys(member.meta.bibtex for member in members)),
+        near_duplicates=_APART,
+        made=(
+            f"Goldpan {__version__} drew up to {settings.train_cap:,} instances of each training "
+            f"task and {settings.evaluation_cap:,} of each evaluation task, by hash, and made a "
+            "prompt of each. The folder tasks has descriptions, definitions and examples of all "
+            "tasks."
+        ),
+    )
+
+
+def _task_line(member: _Member) -> TaskLine:
+    meta, count = member.meta, member.count
+    # What Goldpan builds has the license of each repository.
+    built = meta.task is not None and meta.task.source.access == "built"
+    return TaskLine(
+        meta.name,
+        SHARDS[member.side],
+        str(meta.kind),
+        meta.work,
+        "of each repository" if built else meta.license or "not known",
+        count.available,
+        count.drawn,
+        count.drawn - count.leaking,
+    )

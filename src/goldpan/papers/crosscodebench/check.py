@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
-from goldpan.papers.crosscodebench.importing import count_problem
-from goldpan.papers.crosscodebench.instance import INSTANCES, instance_of
-from goldpan.papers.crosscodebench.json_stream import read_array
-from goldpan.papers.crosscodebench.meta import DATA, META, Meta
-from goldpan.papers.crosscodebench.problems import FieldError, Problem
-from goldpan.papers.crosscodebench.read_meta import examine_meta, list_metas, meta_warnings
-from goldpan.papers.crosscodebench.task_instances import RowReader
+from goldpan.papers.crosscodebench.instances import INSTANCES, RowReader, instance_of
+from goldpan.papers.crosscodebench.json_files import FieldError, Problem, read_array
+from goldpan.papers.crosscodebench.meta import (
+    DATA,
+    META,
+    Meta,
+    count_problem,
+    examine_meta,
+    list_metas,
+    meta_warnings,
+)
 
 _MOST = 20
 """Problems of one file that are listed; further ones are counted."""
@@ -69,63 +73,53 @@ def check_task_files(directory: Path, reporter: Reporter) -> Checked:
     paths = list_metas(directory)
     problems: list[Problem] = []
     metas: list[Meta] = []
-    instances = unlisted = 0
+    counts: Counter[str] = Counter()
     with reporter.task("tasks", len(paths)) as progress:
         for path in paths:
             meta = examine_meta(path)
-            if isinstance(meta, list):
-                problems += meta[:_MOST]
-                unlisted += len(meta[_MOST:])
-            else:
+            found: Iterable[Problem]
+            if isinstance(meta, Meta):
                 metas.append(meta)
                 problems += meta_warnings(meta)
-                data_check = _DataCheck(meta, path.with_name(f"{meta.stem}{DATA}"))
-                for index, problem in enumerate(data_check.problems()):
-                    if index < _MOST:
-                        problems.append(problem)
-                    else:
-                        unlisted += 1
-                instances += data_check.instances
+                found = _data_problems(meta, path.with_name(f"{meta.stem}{DATA}"), counts)
+            else:
+                found = meta
+            for number, problem in enumerate(found):
+                if number < _MOST:
+                    problems.append(problem)
+                else:
+                    counts["unlisted"] += 1
             progress.advance()
-    problems += _data_without_meta(directory)
-    problems += _twins(metas)
-    return Checked(len(paths), instances, tuple(problems), unlisted)
+    problems += [*_data_without_meta(directory), *_twins(metas)]
+    return Checked(len(paths), counts["instances"], tuple(problems), counts["unlisted"])
 
 
-class _DataCheck:
-    """Goes through one data file once."""
-
-    def __init__(self, meta: Meta, path: Path) -> None:
-        self._meta = meta
-        self._path = path
-        self._reader = RowReader(meta.task) if meta.task else None
-        self.instances = 0
-
-    def problems(self) -> Iterator[Problem]:
-        """Yield what is wrong, an instance after the other."""
-        counts: Counter[str] = Counter()
-        try:
-            for index, value in enumerate(read_array(self._path, INSTANCES)):
-                self.instances += 1
-                try:
-                    instance = instance_of(value, index)
-                    counts[instance.split] += 1
-                    if self._reader:
-                        self._reader.row(instance, index)
-                except FieldError as error:
-                    yield error.problem(self._path.name)
-        except FieldError as error:
-            yield error.problem(self._path.name)
-            return
-        except OSError as error:
-            yield Problem(self._path.name, "", f"cannot be read: {error.strerror}")
-            return
-        if not self.instances:
-            yield Problem(self._path.name, INSTANCES, "is empty")
-        if sum(counts.values()) == self.instances:
-            problem = count_problem(self._meta, counts)
-            if problem:
-                yield problem
+def _data_problems(meta: Meta, path: Path, totals: Counter[str]) -> Iterator[Problem]:
+    """Yield what is wrong, an instance after the other; `totals` gains the instances."""
+    reader = RowReader(meta.task) if meta.task else None
+    counts: Counter[str] = Counter()
+    index = -1
+    try:
+        for index, value in enumerate(read_array(path, INSTANCES)):
+            totals["instances"] += 1
+            try:
+                instance = instance_of(value, index)
+                counts[instance.split] += 1
+                if reader:
+                    reader.row(instance, index)
+            except FieldError as error:
+                yield error.problem(path.name)
+    except FieldError as error:
+        yield error.problem(path.name)
+        return
+    except OSError as error:
+        yield Problem(path.name, "", f"cannot be read: {error.strerror}")
+        return
+    if index < 0:
+        yield Problem(path.name, INSTANCES, "is empty")
+    problem = count_problem(meta, counts)
+    if problem and sum(counts.values()) == index + 1:
+        yield problem
 
 
 def _data_without_meta(directory: Path) -> Iterator[Problem]:

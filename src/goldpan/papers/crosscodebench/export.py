@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,23 +11,38 @@ from typing import Any
 
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
+from goldpan.core.resources import unwritable
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.provenance import PROVENANCE, Provenance, digest, write_provenance
+from goldpan.datasets.hash_sampling import draw_number
+from goldpan.datasets.provenance import (
+    PROVENANCE,
+    Provenance,
+    digest,
+    read_provenance,
+    write_provenance,
+)
 from goldpan.datasets.task import Task
 from goldpan.datasets.wording import answer_form
-from goldpan.papers.crosscodebench.directory import files_of, replacing, stored_provenance
-from goldpan.papers.crosscodebench.examples import choose_examples
-from goldpan.papers.crosscodebench.instance import Instance, write_instances
-from goldpan.papers.crosscodebench.kinds import kind_of_task
-from goldpan.papers.crosscodebench.meta import DATA, META, Meta, meta_json, stem_of
-from goldpan.papers.crosscodebench.numbering import number_tasks
-from goldpan.papers.crosscodebench.task_instances import task_instances
-from goldpan.papers.crosscodebench.task_settings import task_settings
+from goldpan.papers.crosscodebench.instances import Instance, task_instances, write_instances
+from goldpan.papers.crosscodebench.kinds import kind_of_task, number_tasks, task_settings
+from goldpan.papers.crosscodebench.meta import (
+    DATA,
+    EXAMPLES,
+    META,
+    Example,
+    Meta,
+    meta_json,
+    stem_of,
+)
 
 TASK_FILES = "crosscode-tasks"
 """The family of a directory of task files, in its provenance."""
 _LANGUAGES = {"en": "English"}
+_SHORT = 400
+"""Characters of input and output together up to which an instance is no worse for its length."""
+_OUTPUTS = 64
+"""Different outputs that are told apart; further ones share a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +107,45 @@ def export_tasks(
     numbers = number_tasks([dataset.task for dataset in datasets], stored)
     metas = []
     inputs: dict[str, str] = {}
-    with replacing(workspace, directory, TASK_FILES) as building:
-        with reporter.task("tasks", len(datasets)) as progress:
-            for dataset in sorted(datasets, key=lambda dataset: dataset.task.name):
-                metas.append(_export(dataset, building, numbers[dataset.task.name], seed))
-                inputs[dataset.task.name] = digest(dataset.directory / PROVENANCE)
-                progress.advance()
-        settings: dict[str, Any] = {"seed": seed, "numbers": dict(sorted(numbers.items()))}
-        about = {
-            "family": TASK_FILES,
-            "examples": sum(meta.counts["total"] for meta in metas),
-            "inputs": inputs,
-        }
-        write_provenance(building, Provenance(settings=settings), about, files_of(building))
+    try:
+        with workspace.replacing(directory) as building:
+            with reporter.task("tasks", len(datasets)) as progress:
+                for dataset in sorted(datasets, key=lambda dataset: dataset.task.name):
+                    metas.append(_export(dataset, building, numbers[dataset.task.name], seed))
+                    inputs[dataset.task.name] = digest(dataset.directory / PROVENANCE)
+                    progress.advance()
+            total = sum(meta.counts["total"] for meta in metas)
+            about = {"family": TASK_FILES, "examples": total, "inputs": inputs}
+            settings = {"seed": seed, "numbers": dict(sorted(numbers.items()))}
+            write_provenance(building, Provenance(settings=settings), about, _files_of(building))
+    except OSError as error:
+        raise unwritable(directory, error, DatasetError) from None
     return Exported(directory, tuple(metas))
+
+
+def stored_provenance(directory: Path, family: str) -> dict[str, Any]:
+    """Return the provenance of an earlier directory of that family; empty where there is none.
+
+    Raises `DatasetError` where the directory holds something else.
+    """
+    remedy = "Choose another --output, or empty this one"
+    try:
+        if not directory.exists() or not any(directory.iterdir()):
+            return {}
+    except OSError as error:
+        raise DatasetError(f"{directory} cannot be read: {error.strerror}", remedy) from None
+    try:
+        provenance = read_provenance(directory)
+    except DatasetError as error:
+        raise DatasetError(f"{directory} is not replaced: {error.problem}", remedy) from None
+    if provenance.get("family") != family:
+        raise DatasetError(f"{directory} is not replaced: it holds something else", remedy)
+    return provenance
+
+
+def _files_of(building: Path) -> dict[str, Any]:
+    paths = sorted(building.iterdir())
+    return {path.name: {"sha256": digest(path), "bytes": path.stat().st_size} for path in paths}
 
 
 def meta_of(task: Task, number: int) -> Meta:
@@ -138,21 +179,70 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
         )
     positive, negative = choose_examples(task, task_instances(dataset.directory, task), seed)
     counts: Counter[str] = Counter()
-    instances = _counted(task_instances(dataset.directory, task), counts)
-    total = write_instances(building / f"{meta.stem}{DATA}", instances)
+
+    def counted() -> Iterator[Instance]:
+        for instance in task_instances(dataset.directory, task):
+            counts[instance.split] += 1
+            yield instance
+
+    total = write_instances(building / f"{meta.stem}{DATA}", counted())
     if not total:
         raise DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
-    whole = replace(
-        meta,
-        positive=positive,
-        negative=negative,
-        counts={**dict(sorted(counts.items())), "total": total},
-    )
+    said = {**dict(sorted(counts.items())), "total": total}
+    whole = replace(meta, positive=positive, negative=negative, counts=said)
     (building / f"{meta.stem}{META}").write_bytes(meta_json(whole))
     return whole
 
 
-def _counted(instances: Iterable[Instance], counts: Counter[str]) -> Iterator[Instance]:
-    for instance in instances:
-        counts[instance.split] += 1
-        yield instance
+def choose_examples(
+    task: Task, instances: Iterable[Instance], seed: int
+) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+    """Return positive and negative examples, the task's own first, four of each where possible.
+
+    The paper's coders chose four of each among short instances (section III-B2). Where the
+    registry has fewer, `instances`, gone through once, make up for them: short ones, each output
+    in turn, and those for training before others, so that tests stay unseen. A negative example is
+    an input with the output of another, and says what would be right.
+    """
+    positive = [Example(*fields) for fields in task.prompt.examples]
+    negative = [Example(*fields) for fields in task.prompt.negative_examples]
+    needed = max(0, EXAMPLES - len(positive))
+    if not needed and len(negative) >= EXAMPLES:
+        return tuple(positive), tuple(negative)
+    inputs = {example.input for example in (*positive, *negative)}
+    candidates = _candidates(task, instances, seed, inputs)
+    positive += [Example(instance.input, instance.output) for instance in candidates[:needed]]
+    outputs = [instance.output for instance in candidates]
+    outputs += [example.output for example in positive]
+    for instance in candidates[needed:] + candidates[:needed]:
+        others = list(dict.fromkeys(output for output in outputs if output != instance.output))
+        if len(negative) < EXAMPLES and others:
+            wrong = others[len(negative) % len(others)]
+            reason = f"The right output is: {instance.output}"
+            negative.append(Example(instance.input, wrong, reason))
+    return tuple(positive), tuple(negative)
+
+
+def _candidates(
+    task: Task, instances: Iterable[Instance], seed: int, taken_inputs: set[str]
+) -> list[Instance]:
+    """Return short instances with different inputs, each output in turn."""
+    most = 2 * EXAMPLES
+    best: dict[str, list[tuple[tuple[int, int, int], int, Instance]]] = {}
+    for index, instance in enumerate(instances):
+        if instance.input in taken_inputs or not instance.input.strip():
+            continue
+        length = max(_SHORT, len(instance.input) + len(instance.output))
+        drawn = draw_number(seed, task.name, instance.split, instance.idx, "example")
+        rank = (-(instance.split != "train"), -length, -drawn)
+        output = instance.output if instance.output in best or len(best) < _OUTPUTS else ""
+        heap = best.setdefault(output, [])
+        heapq.heappush(heap, (rank, -index, instance))  # no two indexes are the same
+        if len(heap) > most:
+            heapq.heappop(heap)
+    groups = sorted((sorted(heap, reverse=True) for heap in best.values()), reverse=True)
+    candidates: dict[str, Instance] = {}
+    for turn in range(most):
+        for _, _, instance in (group[turn] for group in groups if turn < len(group)):
+            candidates.setdefault(instance.input, instance)
+    return list(candidates.values())[:most]

@@ -1,14 +1,15 @@
-"""Brings task files back as datasets of the workspace: the reverse of `export.py`."""
+"""Brings task files, and the prompts of built splits, back as datasets of the workspace."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 
 from goldpan.core.errors import DatasetError, UsageError
@@ -17,20 +18,28 @@ from goldpan.core.workspace import Workspace, make_directory
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
-from goldpan.datasets.provenance import Provenance, digest
+from goldpan.datasets.provenance import PROVENANCE, Provenance, digest, read_provenance
 from goldpan.datasets.registry import load_tasks, tasks_directory
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Task
+from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource, TaskType
+from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import task_family
-from goldpan.papers.crosscodebench.instance import read_instances
-from goldpan.papers.crosscodebench.meta import DATA, META, Meta
-from goldpan.papers.crosscodebench.problems import FieldError, Problem, refused
-from goldpan.papers.crosscodebench.public_task import named_instances, public_task
-from goldpan.papers.crosscodebench.read_meta import read_meta
-from goldpan.papers.crosscodebench.task_instances import task_rows
-from goldpan.papers.crosscodebench.task_toml import task_toml
+from goldpan.papers.crosscodebench.build import FAMILY, side_rows
+from goldpan.papers.crosscodebench.instances import (
+    INSTANCES,
+    Instance,
+    read_instances,
+    task_rows,
+)
+from goldpan.papers.crosscodebench.json_files import FieldError, Problem, refused
+from goldpan.papers.crosscodebench.meta import DATA, Example, Meta, count_problem, read_meta, slug
+from goldpan.papers.crosscodebench.prompts import SHARDS, TRAIN_CAP
 
 _BATCH = 256
+_MOST_LABELS = 1_000
+_UNKNOWN = "unknown"
+_NEGATIVE = ("no", "correct", "false", "0", "negative")
+"""Outputs that say that what is looked for is not there: not the positive class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ class ImportedTasks(Result):
                 yield Line(f"  a new task, which {imported.task_file} describes")
 
 
-def import_task(workspace: Workspace, meta_path: Path, directory: Path | None = None) -> Imported:
+def import_task(workspace: Workspace, meta_path: Path) -> Imported:
     """Read a task's two files into a dataset, and make the registry know the task.
 
     A task that Goldpan wrote comes back row by row as it was. One of the public benchmark becomes
@@ -83,34 +92,37 @@ def import_task(workspace: Workspace, meta_path: Path, directory: Path | None = 
     meta = read_meta(meta_path)
     data_path = meta_path.with_name(f"{meta.stem}{DATA}")
     task = meta.task or public_task(meta, read_instances(data_path))
-    task_file = new_task_file(workspace, task)
-    counts: Counter[str] = Counter()
-    batches = read_rows(meta, task, data_path, counts)
-    first = next(batches, None)
-    if first is None:
-        raise DatasetError(f"{data_path} holds no instances", "Write the task files again")
-    provenance = Provenance(
-        settings={
-            "crosscode": meta.stem,
-            "inputs": {path.name: digest(path) for path in (meta_path, data_path)},
-        }
+    instances = read_instances(data_path)
+    if not meta.task:
+        instances = _named_instances(meta, task, instances)
+    return _store(
+        workspace,
+        task,
+        _read_rows(meta, task, instances),
+        data_path.name,
+        {"crosscode": meta.stem, "inputs": {at.name: digest(at) for at in (meta_path, data_path)}},
+        f"The task {task.name}, read from files of CrossCodeBench.",
+        DatasetError(f"{data_path} holds no instances", "Write the task files again"),
     )
-    where = directory or workspace.dataset(task.name)
-    card = CardInputs(
-        title=task.title,
-        summary=f"The task {task.name}, read from files of CrossCodeBench.",
-        languages=(task.language,),
-        subjects="rows",
+
+
+def import_split(workspace: Workspace, directory: Path) -> Imported:
+    """Make a task of free text of a split: its prompts are the texts, its outputs the answers.
+
+    Training prompts are the train rows, those of evaluation the test rows, each with its task of
+    origin as `document`. Memory follows a batch. Raises `DatasetError` where a file is damaged.
+    """
+    task = _split_task(directory)
+    provenance = {PROVENANCE: digest(directory / PROVENANCE)}
+    return _store(
+        workspace,
+        task,
+        task_rows(task, _prompt_instances(directory, task)),
+        directory.name,
+        {"crosscode": directory.name, "inputs": provenance},
+        f"The prompts of {directory.name}, a split of CrossCodeBench.",
+        DatasetError(f"{directory} holds no prompts", "Build the split again"),
     )
-    family = split_by_group(task)
-    rows = chain([first], batches)
-    write_dataset(workspace, where, family, rows, SplitPlan("given"), provenance, card)
-    if task_file:
-        make_directory(task_file.parent)
-        unfinished = task_file.with_suffix(".part")
-        unfinished.write_text(task_toml(task), encoding="utf-8")
-        unfinished.replace(task_file)
-    return Imported(task, where, dict(counts), task_file)
 
 
 def split_by_group(task: Task) -> Family:
@@ -121,56 +133,84 @@ def split_by_group(task: Task) -> Family:
     return replace(task_family(task), partition=GROUP)
 
 
-def read_rows(
-    meta: Meta, task: Task, data_path: Path, counts: Counter[str]
+def _store(
+    workspace: Workspace,
+    task: Task,
+    rows: Iterator[tuple[str, dict[str, Any]]],
+    file: str,
+    settings: Mapping[str, Any],
+    summary: str,
+    empty: DatasetError,
+) -> Imported:
+    """Write rows as the dataset of a task, and the task's file if the registry lacks it."""
+    task_file = _new_task_file(workspace, task)
+    counts: Counter[str] = Counter()
+    batches = _batches(task, rows, file, counts)
+    first = next(batches, None)
+    if first is None:
+        raise empty
+    where = workspace.dataset(task.name)
+    card = CardInputs(
+        title=task.title, summary=summary, languages=(task.language,), subjects="rows"
+    )
+    write_dataset(
+        workspace,
+        where,
+        split_by_group(task),
+        chain([first], batches),
+        SplitPlan("given"),
+        Provenance(settings=settings),
+        card,
+    )
+    if task_file:
+        make_directory(task_file.parent)
+        unfinished = task_file.with_suffix(".part")
+        unfinished.write_text(task_toml(task), encoding="utf-8")
+        unfinished.replace(task_file)
+    return Imported(task, where, dict(counts), task_file)
+
+
+def _batches(
+    task: Task, rows: Iterator[tuple[str, dict[str, Any]]], file: str, counts: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a data file in batches, their splits in `group`; `counts` fill by split.
+    """Yield rows with their splits in `group`; `counts` fill by split."""
+    schema = task_family(task).schema.append(pa.field(GROUP, pa.string()))
+    while batch := [{**row, GROUP: split} for split, row in islice(rows, _BATCH)]:
+        yield _packed(batch, schema, file, counts.total())
+        counts.update(row[GROUP] for row in batch)
+
+
+def _packed(rows: list[dict[str, Any]], schema: pa.Schema, file: str, start: int) -> pa.RecordBatch:
+    """Return rows as a batch; raises `DatasetError` that names the instance that does not fit."""
+    try:
+        return pa.RecordBatch.from_pylist(rows, schema=schema)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        for number, row in enumerate(rows if len(rows) > 1 else (), start):
+            _packed([row], schema, file, number)
+        problem = Problem(file, f"{INSTANCES}[{start}]", f"a column does not fit: {error}")
+        raise refused(problem) from None
+
+
+def _read_rows(
+    meta: Meta, task: Task, instances: Iterable[Instance]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield split and row of the instances of a data file.
 
     Raises `DatasetError` for an instance that does not fit its task, or where the file has other
     counts than its meta information says.
     """
-    schema = task_family(task).schema.append(pa.field(GROUP, pa.string()))
-    instances = read_instances(data_path)
-    if meta.task is None:
-        instances = named_instances(meta, task, instances)
-    rows = task_rows(task, instances)
-    while True:
-        try:
-            batch = [{**row, GROUP: split} for split, row in islice(rows, _BATCH)]
-        except FieldError as error:
-            raise refused(error.problem(data_path.name)) from None
-        if not batch:
-            break
-        yield _packed(batch, schema, data_path.name, sum(counts.values()))
-        counts.update(row[GROUP] for row in batch)
+    counts: Counter[str] = Counter()
+    try:
+        for split, row in task_rows(task, instances):
+            counts[split] += 1
+            yield split, row
+    except FieldError as error:
+        raise refused(error.problem(f"{meta.stem}{DATA}")) from None
     if problem := count_problem(meta, counts):
         raise refused(problem)
 
 
-def count_problem(meta: Meta, counts: Mapping[str, int]) -> Problem | None:
-    """Return what is wrong where a data file has not as many instances as announced."""
-    announced = meta.counts.get("total")
-    count = sum(counts.values())
-    if announced is None or announced == count:
-        return None
-    text = f"{count:,} instances, but {meta.stem}{META} announces {announced:,}"
-    return Problem(f"{meta.stem}{DATA}", "", text)
-
-
-def _packed(rows: list[dict[str, Any]], schema: pa.Schema, file: str, start: int) -> pa.RecordBatch:
-    try:
-        return pa.RecordBatch.from_pylist(rows, schema=schema)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as whole:
-        for number, row in enumerate(rows, start):
-            try:
-                pa.RecordBatch.from_pylist([row], schema=schema)
-            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-                problem = Problem(file, f"Instances[{number}]", f"a column does not fit: {error}")
-                raise refused(problem) from None
-        raise DatasetError(f"{file} does not fit its task: {whole}", "Correct the file") from None
-
-
-def new_task_file(workspace: Workspace, task: Task) -> Path | None:
+def _new_task_file(workspace: Workspace, task: Task) -> Path | None:
     """Return where to write a task that the registry lacks; None where it knows the same one."""
     own = tasks_directory(workspace.root)
     existing = load_tasks(own).get(task.name)
@@ -182,3 +222,173 @@ def new_task_file(workspace: Workspace, task: Task) -> Path | None:
             f"Remove {own / task.name}.toml if it is your own, or use another --workspace",
         )
     return None
+
+
+def public_task(meta: Meta, instances: Iterable[Instance]) -> Task:
+    """Return the task of a file that Goldpan did not write, whose labels are its outputs.
+
+    A classification has two labels, or more; with over 1,000 outputs, and for all other types,
+    the task is one of free text. `instances` are gone through once. `settings.crosscode` keeps what
+    the registry has no field for, so that writing it again gives the same type and number.
+    """
+    outputs: set[str] = set()
+    total = 0
+    for instance in instances:
+        total += 1
+        if len(outputs) <= _MOST_LABELS:
+            outputs.add(instance.output)
+    labels = _labels(outputs) if meta.kind.type == "Classification" else []
+    kind: TaskType = "text-generation"
+    if labels:
+        kind = "binary" if len(labels) == 2 else "multi-class"
+    return Task(
+        name=slug(meta.stem),
+        title=f"{meta.description} ({meta.source})",
+        type=kind,
+        description=meta.description,
+        definition=meta.definition,
+        category=meta.category or _UNKNOWN,
+        activity="development",
+        source=TaskSource(
+            title=meta.source,
+            url=meta.url,
+            license=_UNKNOWN,
+            citation=meta.bibtex,
+            access="built",
+            dataset=slug(meta.source).replace("_", "-"),
+            builder="crosscode",
+            note="It came as a file of CrossCodeBench.",
+        ),
+        prompt=TaskPrompt(
+            context="software engineering",
+            instruction=meta.description.replace("{", "").replace("}", ""),
+            answer="Answer only with the output",
+            entity="INPUT",
+            examples=_plain(meta.positive),
+            negative_examples=_plain(meta.negative),
+        ),
+        labels=tuple(Label(text, "", text) for text in labels),
+        metric="macro_f1" if labels else "rouge_l",
+        split="given",
+        counts={"total": total},
+        columns=TaskColumns(("input",), ("output",)),
+        settings={
+            "crosscode": {
+                "number": meta.number,
+                "type": meta.kind.names,
+                "categories": list(meta.categories),
+                "input_language": meta.input_language,
+                "output_language": meta.output_language,
+                "definition_is_whole": True,
+            }
+        },
+    )
+
+
+def _labels(outputs: set[str]) -> list[str]:
+    if not 2 <= len(outputs) <= _MOST_LABELS:
+        return []
+    return sorted(outputs, key=lambda text: (text.casefold() in _NEGATIVE, text))
+
+
+def _plain(examples: Iterable[Example]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((example.input, example.output, example.reason) for example in examples)
+
+
+def _named_instances(meta: Meta, task: Task, instances: Iterable[Instance]) -> Iterator[Instance]:
+    """Yield the instances under names that are unique in the task, with their place of origin."""
+    for index, instance in enumerate(instances):
+        source = f"{meta.stem}{DATA}#{instance.split}/{instance.idx}"
+        facts = {"license": _UNKNOWN, "source": source}
+        yield replace(instance, idx=f"{task.name}:{index:08}", facts=facts, exact={})
+
+
+def is_split(directory: Path) -> bool:
+    """Say whether a directory holds what `goldpan build crosscode split` wrote."""
+    if not (directory / PROVENANCE).is_file():
+        return False
+    return read_provenance(directory).get("family") == FAMILY
+
+
+def split_folder(split: str, method: str, layout: str = "lines", train_cap: int = TRAIN_CAP) -> str:
+    """Return what the directory of a built split is called by default."""
+    name = f"{split}-{method}".lower().replace("/", "-")
+    if layout != "lines":
+        name += f"-{layout}"
+    return name if train_cap == TRAIN_CAP else f"{name}-{train_cap}"
+
+
+def split_task_name(folder: str) -> str:
+    """Return what the task of such a directory is called."""
+    return f"crosscode_{slug(folder)}"
+
+
+def _split_task(directory: Path) -> Task:
+    title = f"CrossCodeBench {directory.name}"
+    return Task(
+        name=split_task_name(directory.name),
+        title=title,
+        type="text-generation",
+        description="Complete the example",
+        definition="The input shows a task, perhaps with examples. The output is the answer.",
+        category="Cross-task generalization",
+        activity="development",
+        source=TaskSource(
+            title=title,
+            url="https://doi.org/10.5281/zenodo.7321934",
+            license=_UNKNOWN,
+            citation="",
+            access="built",
+            dataset="crosscodebench",
+            builder="crosscode",
+            note="Prompts of goldpan build crosscode split.",
+        ),
+        prompt=TaskPrompt(
+            context="software engineering",
+            instruction="complete the last example",
+            answer="Answer only with the output",
+            entity="INPUT",
+        ),
+        metric="rouge_l",
+        split="given",
+        columns=TaskColumns(("prompt",), ("output",)),
+    )
+
+
+def _prompt_instances(directory: Path, task: Task) -> Iterator[Instance]:
+    columns = ("id", "task", "repo", "license", "created_at", "prompt", "output")
+    for side, split in SHARDS.items():
+        for row in side_rows(directory, side, columns):
+            moment = row["created_at"]
+            facts = {
+                "repo": row["repo"],
+                "license": row["license"],
+                "document": row["task"],
+                "created_at": None if moment is None else moment.isoformat(),
+            }
+            yield Instance(row["prompt"], row["output"], split, f"{task.name}:{row['id']}", facts)
+
+
+def task_toml(task: Task) -> str:
+    """Return the text of a task's file; its name is left out, as the file's name says it."""
+    plain = {name: value for name, value in plain_task(task).items() if name != "name"}
+    flat = {name: value for name, value in plain.items() if not isinstance(value, Mapping)}
+    lines = _toml_lines(flat)
+    for name, value in plain.items():
+        if isinstance(value, Mapping):
+            lines += ["", f"[{_toml(name)}]", *_toml_lines(value)]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_lines(values: Mapping[str, Any]) -> list[str]:
+    return [f"{_toml(name)} = {_toml(value)}" for name, value in values.items()]
+
+
+def _toml(value: Any) -> str:
+    match value:
+        case Mapping():
+            return f"{{{', '.join(_toml_lines(value))}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(_toml, value))}]"
+        case _:  # TOML reads what JSON writes, but for one character
+            return orjson.dumps(value).decode().replace("\x7f", "\\u007f")

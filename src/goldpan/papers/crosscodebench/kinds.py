@@ -1,15 +1,25 @@
-"""The types and sub-types of tasks (CrossCodeBench, section III-B3), from `types.toml`."""
+"""The types and the numbers of tasks (CrossCodeBench, section III-B3).
+
+Types are in `types.toml`. Shipped tasks have their numbers in `numbering.toml`; any other keeps
+the number that it has in the directory it is written to, and gets the next free one at first.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Annotated
+
+from pydantic import Field
 
 from goldpan.core.errors import UsageError
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings_file import Source, read_toml
 from goldpan.datasets.task import Task
-from goldpan.papers.crosscodebench.task_settings import task_settings
+
+_FREE = 100
+"""How many numbers after the shipped ones are left to tasks that ship later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +39,46 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskSettings:
+    """Where the files of a task differ from what follows from the registry."""
+
+    number: Annotated[int, Field(ge=1, le=999_999)] | None = None
+    """The number of the task; None for the one that numbering gives."""
+    type: tuple[str, ...] = ()
+    """The type and its sub-type; empty for those that follow from type and category."""
+    categories: tuple[str, ...] = ()
+    input_language: str = ""
+    output_language: str = ""
+    definition_is_whole: bool = False
+    """Whether the definition tells the form of the output already."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Entry:
-    kind: Kind
-    task_types: frozenset[str]
-    categories: frozenset[str]
+    """A kind as `types.toml` has it, with what of the registry and the benchmark belongs to it."""
+
+    type: str
+    subtype: str = ""
+    task_types: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        return Kind(self.type, self.subtype)
 
 
 @cache
 def _entries() -> tuple[_Entry, ...]:
-    return tuple(
-        _Entry(
-            Kind(entry["type"], entry.get("subtype", "")),
-            frozenset(entry.get("task_types", ())),
-            frozenset(map(plain_name, entry.get("categories", ()))),
-        )
-        for entry in read_toml(files(__package__) / "types.toml").values["kind"]
-    )
+    return read_toml(files(__package__) / "types.toml").read(dict[str, tuple[_Entry, ...]])["kind"]
+
+
+def task_settings(task: Task) -> TaskSettings:
+    """Return what a task says for CrossCodeBench alone, under `settings.crosscode`.
+
+    Raises `UsageError` where it makes no sense.
+    """
+    source = Source(task.name, task.settings.get("crosscode", {}), "docs/crosscode.md")
+    return source.read(TaskSettings, at=("settings", "crosscode"))
 
 
 def plain_name(name: str) -> str:
@@ -56,6 +90,11 @@ def plain_name(name: str) -> str:
     return " > ".join(" ".join(part.split()) for part in parts)
 
 
+def same_name(name: str, other: str) -> bool:
+    """Say whether two names are one."""
+    return plain_name(name) == plain_name(other)
+
+
 def same_category(name: str, other: str) -> bool:
     """Say whether two categories are one, where one may be written without its path."""
     left, right = plain_name(name), plain_name(other)
@@ -64,29 +103,20 @@ def same_category(name: str, other: str) -> bool:
 
 def known_types() -> tuple[str, ...]:
     """Return the names of all types, the paper's seven first."""
-    return tuple(dict.fromkeys(entry.kind.type for entry in _entries()))
+    return tuple(dict.fromkeys(entry.type for entry in _entries()))
 
 
 def known_subtypes(type_name: str) -> tuple[str, ...]:
     """Return the names of a type's sub-types."""
-    kinds = (entry.kind for entry in _entries())
-    return tuple(kind.subtype for kind in kinds if kind.type == type_name and kind.subtype)
+    entries = (entry for entry in _entries() if entry.type == type_name)
+    return tuple(entry.subtype for entry in entries if entry.subtype)
 
 
 def find_kind(names: list[str]) -> Kind | None:
     """Return the kind that the field Type names, however it is written; None for no such kind."""
-    if not 1 <= len(names) <= 2:
-        return None
-    plain_names = [plain_name(name) for name in names]
-    for type_name in known_types():
-        if plain_name(type_name) != plain_names[0]:
-            continue
-        if len(plain_names) == 1:
-            return Kind(type_name)
-        for subtype in known_subtypes(type_name):
-            if plain_name(subtype) == plain_names[1]:
-                return Kind(type_name, subtype)
-    return None
+    plain = [plain_name(name) for name in names]
+    kinds = [*map(Kind, known_types()), *(entry.kind for entry in _entries())]
+    return next((kind for kind in kinds if [*map(plain_name, kind.names)] == plain), None)
 
 
 def kind_of_category(category: str) -> Kind | None:
@@ -94,13 +124,10 @@ def kind_of_category(category: str) -> Kind | None:
 
     A category that is not known belongs to the type with which its path begins, if any.
     """
-    name = plain_name(category)
-    for entry in _entries():
-        if name in entry.categories:
-            return entry.kind
-    for entry in _entries():
-        if any(same_category(category, path) for path in entry.categories):
-            return entry.kind
+    for is_same in (same_name, same_category):
+        for entry in _entries():
+            if any(is_same(category, known) for known in entry.categories):
+                return entry.kind
     return find_kind([category.partition("->")[0]])
 
 
@@ -110,8 +137,7 @@ def kind_of_task(task: Task) -> Kind:
     It follows from the task's type; for free text from its category, where that is known. A
     task may say it itself: `settings.crosscode.type`. Raises `UsageError` where that is no type.
     """
-    stated = list(task_settings(task).type)
-    if stated:
+    if stated := list(task_settings(task).type):
         kind = find_kind(stated)
         if kind is None:
             raise UsageError(
@@ -122,3 +148,26 @@ def kind_of_task(task: Task) -> Kind:
     if task.type == "text-generation" and (by_category := kind_of_category(task.category)):
         return by_category
     return next(entry.kind for entry in _entries() if task.type in entry.task_types)
+
+
+@cache
+def _shipped_numbers() -> Mapping[str, int]:
+    values = read_toml(files(__package__) / "numbering.toml").values
+    return {name: number for number, name in enumerate(values["tasks"], values["first"])}
+
+
+def number_tasks(tasks: Iterable[Task], stored: Mapping[str, int]) -> dict[str, int]:
+    """Return the number of each task by name, and of all others that have one stored.
+
+    A task that came out of the public benchmark keeps its number there.
+    """
+    shipped = _shipped_numbers()
+    numbers, new = dict(stored), []
+    for task in sorted(tasks, key=lambda task: task.name):
+        own_number = shipped.get(task.name) or task_settings(task).number
+        if own_number is not None:
+            numbers[task.name] = own_number
+        elif task.name not in numbers:
+            new.append(task.name)
+    last = max([max(shipped.values()) + _FREE, *numbers.values()])
+    return {**numbers, **{name: number for number, name in enumerate(new, last + 1)}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -110,9 +110,13 @@ class Crosscode(Group):
             directory: A directory of task files.
             task (NAME): A task's name; may be given several times. (default: all)
         """
-        from goldpan.papers.crosscodebench.import_split import import_split, is_split
-        from goldpan.papers.crosscodebench.importing import ImportedTasks, import_task
-        from goldpan.papers.crosscodebench.read_meta import list_metas, read_meta
+        from goldpan.papers.crosscodebench.importing import (
+            ImportedTasks,
+            import_split,
+            import_task,
+            is_split,
+        )
+        from goldpan.papers.crosscodebench.meta import list_metas, read_meta
 
         folder, named = Path(directory), several(task)
         if not named and is_split(folder):
@@ -205,11 +209,14 @@ class Crosscode(Group):
         """
         from goldpan.datasets.prompt_methods import find_method
         from goldpan.operations.dataset import Dataset
-        from goldpan.papers.crosscodebench.budget import Budget, find_counter
         from goldpan.papers.crosscodebench.build import build_split, find_tasks
-        from goldpan.papers.crosscodebench.import_split import split_folder
-        from goldpan.papers.crosscodebench.layouts import find_layout
-        from goldpan.papers.crosscodebench.prompt_table import CrossSettings
+        from goldpan.papers.crosscodebench.importing import split_folder
+        from goldpan.papers.crosscodebench.prompts import (
+            Budget,
+            CrossSettings,
+            find_counter,
+            find_layout,
+        )
         from goldpan.papers.crosscodebench.splits import assign_tasks, find_split, load_splits
 
         task_splits = load_splits(None if splits is None else Path(splits))
@@ -243,22 +250,10 @@ class Crosscode(Group):
             seed: Seed of all random draws.
             output: A Parquet file for the predictions. (default: none)
         """
-        from goldpan.evaluation.predictions import predictions_schema
-        from goldpan.papers.crosscodebench.percentages import percentages
-        from goldpan.papers.crosscodebench.shortcuts import (
-            ShortcutScores,
-            find_shortcut,
-            shortcut_answers,
-            write_answers,
-        )
+        from goldpan.papers.crosscodebench.shortcuts import find_shortcut, score_shortcut
 
-        answers = list(shortcut_answers(Path(directory), find_shortcut(method), seed))
-        scores = percentages(
-            [answer.truth for answer in answers], [answer.answer for answer in answers]
-        )
-        if output:
-            write_answers(Path(output), answers, predictions_schema("text-generation"))
-        return ShortcutScores(method, seed, len(answers), **asdict(scores))
+        shortcut = find_shortcut(method)
+        return score_shortcut(Path(directory), shortcut, seed, Path(output) if output else None)
 
     @property
     def _files(self) -> Path:

@@ -6,11 +6,13 @@ each instance; Copy Ins-input answers with the input of the instance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -18,10 +20,12 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result
 from goldpan.datasets.hash_sampling import draw_number
-from goldpan.datasets.provenance import read_provenance, shard_paths
-from goldpan.papers.crosscodebench.build import FAMILY, read_tasks
+from goldpan.datasets.provenance import read_provenance
+from goldpan.evaluation.metrics.bleu import bleu_of_counts
+from goldpan.evaluation.metrics.generation import compare_text
+from goldpan.evaluation.predictions import predictions_schema
+from goldpan.papers.crosscodebench.build import FAMILY, read_tasks, side_rows
 from goldpan.papers.crosscodebench.meta import Meta
-from goldpan.papers.crosscodebench.prompt_table import SHARDS
 
 Shortcut = Literal["copy-ex-output", "copy-ins-input"]
 SHORTCUTS: Mapping[str, Shortcut] = {
@@ -29,17 +33,8 @@ SHORTCUTS: Mapping[str, Shortcut] = {
     "copy-ins-input": "copy-ins-input",
 }
 """Both by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShortcutAnswer:
-    """What a shortcut answers to one instance."""
-
-    id: str
-    task: str
-    truth: str
-    answer: str | None
-    """None where the task has no positive example to copy from."""
+METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
+"""The scores as the paper's tables call them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +44,35 @@ class ShortcutScores(Result):
     shortcut: str
     seed: int
     instances: int
-    exact_match: float | None
-    bleu: float | None
-    rouge_l: float | None
+    exact_match: float | None = None
+    bleu: float | None = None
+    rouge_l: float | None = None
 
     def blocks(self) -> Iterator[Block]:
         """Yield each score."""
         yield Line(f"{self.shortcut} on {self.instances:,} instances")
-        for name in ("exact_match", "bleu", "rouge_l"):
+        for name in METRICS.values():
             score = getattr(self, name)
             yield Line(f"  {name}: " + ("none" if score is None else f"{score:.2f}"))
 
 
 find_shortcut = Registry("shortcut", lambda: SHORTCUTS).find
+
+
+def percentages(references: Sequence[str], answers: Sequence[str | None]) -> dict[str, float]:
+    """Score answers, where None is one that is not valid (section IV-C); nothing scores nothing.
+
+    Exact match is for tasks with short, fixed outputs, BLEU and ROUGE-L for the others. The paper
+    does not say which ones; these are the corpus BLEU and the mean ROUGE-L of Goldpan's metrics.
+    """
+    agreements = [compare_text(*pair) for pair in zip(references, answers, strict=True)]
+    if not agreements:
+        return {}
+    counts = np.array([agreement.bleu_counts for agreement in agreements], dtype=np.float64)
+    bleu = float(bleu_of_counts(counts.sum(axis=0, keepdims=True))[0])
+    exact = math.fsum(agreement.exact_match for agreement in agreements) / len(agreements)
+    rouge = math.fsum(agreement.rouge_l for agreement in agreements) / len(agreements)
+    return {"exact_match": 100 * exact, "bleu": 100 * bleu, "rouge_l": 100 * rouge}
 
 
 def copied_example(meta: Meta, name: str, seed: int) -> str | None:
@@ -71,47 +82,45 @@ def copied_example(meta: Meta, name: str, seed: int) -> str | None:
     return meta.positive[draw_number(seed, meta.stem, name, "shortcut") % len(meta.positive)].output
 
 
-def shortcut_answers(
-    directory: Path, shortcut: Shortcut, seed: int = 0
-) -> Iterator[ShortcutAnswer]:
-    """Yield what a shortcut answers to the evaluation instances of a built split, in their order.
+def score_shortcut(
+    directory: Path, shortcut: Shortcut, seed: int = 0, output: Path | None = None
+) -> ShortcutScores:
+    """Score what a shortcut answers to the evaluation instances of a built split.
 
-    Memory follows a batch. Raises `DatasetError` where the directory holds no such split.
+    Its answers are written to `output`, if that is given. Raises `DatasetError` where the
+    directory holds no such split, or the file cannot be written.
     """
     if read_provenance(directory).get("family") != FAMILY:
         raise DatasetError(
             f"{directory} holds no split of CrossCodeBench",
             "Give the directory that goldpan build crosscode split wrote",
         )
+    answers = list(_answers(directory, shortcut, seed))
+    if output:
+        _write_answers(output, answers)
+    scores = percentages([one["truth"] for one in answers], [one["answer"] for one in answers])
+    return ShortcutScores(shortcut, seed, len(answers), **scores)
+
+
+def _answers(directory: Path, shortcut: Shortcut, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield id, truth and answer; None where the task has no positive example to copy from."""
     tasks = read_tasks(directory)
-    columns = ["id", "task", "input", "output"]
-    for path in shard_paths(directory, SHARDS["evaluation"]):
-        try:
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                for batch in file.iter_batches(batch_size=256, columns=columns):
-                    for row in batch.to_pylist():
-                        answer = (
-                            row["input"]
-                            if shortcut == "copy-ins-input"
-                            else copied_example(tasks[row["task"]], row["id"], seed)
-                        )
-                        yield ShortcutAnswer(row["id"], row["task"], row["output"], answer)
-        except (OSError, pa.ArrowException) as error:
-            raise DatasetError(f"{path} cannot be read ({error})", "Build it again") from None
+    for row in side_rows(directory, "evaluation", ("id", "task", "input", "output")):
+        answer = row["input"]
+        if shortcut == "copy-ex-output":
+            answer = copied_example(tasks[row["task"]], row["id"], seed)
+        yield {"id": row["id"], "truth": row["output"], "answer": answer}
 
 
-def write_answers(path: Path, answers: Sequence[ShortcutAnswer], schema: pa.Schema) -> None:
-    """Write answers as the predictions table of free text, whose schema the caller brings.
-
-    The file appears by a rename. Raises `DatasetError` where it cannot be written.
-    """
-    rows = [{"id": answer.id, "truth": answer.truth, "answer": answer.answer} for answer in answers]
-    filled = [{**dict.fromkeys(schema.names), **row} for row in rows]
+def _write_answers(path: Path, answers: Sequence[Mapping[str, Any]]) -> None:
+    """Write answers as the predictions table of free text; the file appears by a rename."""
+    schema = predictions_schema("text-generation")
+    rows = [{**dict.fromkeys(schema.names), **answer} for answer in answers]
     unfinished = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(
-            pa.Table.from_pylist(filled, schema=schema),
+            pa.Table.from_pylist(rows, schema=schema),
             unfinished,
             compression="zstd",
             write_page_checksum=True,

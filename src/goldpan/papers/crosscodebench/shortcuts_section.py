@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.task import Task
 from goldpan.datasets.wording import Wording, WordingError, output_text, wording_of
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.runs import Run
-from goldpan.papers.crosscodebench.percentages import Percentages, percentages
-from goldpan.report.comparison.materials import Material, Row
+from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
+from goldpan.report.comparison.added import Materials, ReportSection
+from goldpan.report.comparison.materials import Row
 from goldpan.report.document import Cell, Content, Section, Table, Text
 
 PROTOCOL = "crosscodebench"
@@ -34,7 +35,7 @@ def wanted_rows(compared: ComparisonResult, task: Task) -> list[str]:
 
 
 def shortcuts_section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Mapping[str, Material | str]
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
 ) -> Section | None:
     """Return scores beside those of copying; None where no task generates text."""
     content: list[Content] = []
@@ -71,28 +72,24 @@ def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, Row]) -> T
         :_MOST_MODELS
     ]:
         answered = _answers(system.runs[task.name][0], wording, rows)
-        scored.append((system.name, *_cells(_scored(right, answered))))
+        scored.append((system.name, *_cells(right, answered)))
     answered = {id_: rows[id_].text for id_ in right}
-    scored.append(("shortcut: copy the input", *_cells(_scored(right, answered))))
+    scored.append(("shortcut: copy the input", *_cells(right, answered)))
     examples = task.prompt.examples
     if examples:
         copied = {
             id_: examples[draw_number(0, task.name, id_, "shortcut") % len(examples)][1]
             for id_ in right
         }
-        scored.append(("shortcut: copy an example's output", *_cells(_scored(right, copied))))
+        scored.append(("shortcut: copy an example's output", *_cells(right, copied)))
     columns = ("model", "exact match", "BLEU", "ROUGE-L")
     note = f"On {len(right):,} test rows, the first by id."
     return Table(task.name, columns, tuple(scored), note)
 
 
-def _scored(right: Mapping[str, str], answered: Mapping[str, str | None]) -> Percentages:
-    return percentages(list(right.values()), [answered.get(id_) for id_ in right])
-
-
-def _cells(scores: Percentages) -> Iterator[float | None]:
-    for value in (scores.exact_match, scores.bleu, scores.rouge_l):
-        yield None if value is None else round(value, 2)
+def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list[float | None]:
+    scores = percentages(list(right.values()), [answered.get(id_) for id_ in right])
+    return [round(scores[name], 2) if name in scores else None for name in METRICS.values()]
 
 
 def _answers(run: Run, wording: Wording, rows: Mapping[str, Row]) -> dict[str, str | None]:
@@ -113,3 +110,6 @@ def _text(wording: Wording, row: Row, answer: object) -> str | None:
         return output_text(wording, row.row_value, answer)
     except WordingError:
         return None
+
+
+SECTION = ReportSection("shortcuts", shortcuts_section, rows=wanted_rows)

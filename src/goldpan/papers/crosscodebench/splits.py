@@ -1,30 +1,52 @@
-"""Which tasks are for training and which for evaluation (CrossCodeBench, section III-C)."""
+"""Which tasks and instances are for training and which for evaluation (CrossCodeBench, III-C).
+
+Instances are drawn by hash, and put aside on disk to be gone through again.
+"""
 
 from __future__ import annotations
 
+import heapq
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
 from goldpan.core.errors import UsageError
 from goldpan.core.registry import unknown_name
+from goldpan.core.resources import named
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.settings_file import read_toml
+from goldpan.datasets.hash_sampling import draw_number
+from goldpan.datasets.manifest import Origin
+from goldpan.papers.crosscodebench.instances import (
+    INSTANCES,
+    Instance,
+    moment_of,
+    read_instances,
+)
+from goldpan.papers.crosscodebench.json_files import FieldError, refused, text_of
 from goldpan.papers.crosscodebench.kinds import (
+    Kind,
     find_kind,
     kind_of_category,
     known_types,
     plain_name,
     same_category,
 )
-from goldpan.papers.crosscodebench.meta import Meta
+from goldpan.papers.crosscodebench.meta import META, Meta
 
 Level = Literal["category", "subtype", "type"]
 Scope = Literal["intra", "inter"]
+_BATCH = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +61,13 @@ class TaskSplit:
     """The category, sub-type (as Type -> Sub-type) or type of the evaluation tasks."""
     paper: tuple[int, int] | None = None
     """Tasks that the paper counts for training and evaluation."""
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of what it evaluates; None where that is not known."""
+        if self.level == "category":
+            return kind_of_category(self.evaluate)
+        return find_kind([name.strip() for name in self.evaluate.split("->")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +171,8 @@ def assign_tasks(name: str, split: TaskSplit, metas: Iterable[Meta]) -> Assigned
     for meta in sorted(metas, key=lambda meta: meta.stem):
         (evaluation if _evaluates(split, meta) else train).append(meta)
     if split.scope == "intra":
-        types = {meta.kind.type for meta in evaluation} | {_own_type(split)}
+        kinds = [split.kind, *(meta.kind for meta in evaluation)]
+        types = {kind.type for kind in kinds if kind}
         train = [meta for meta in train if meta.kind.type in types]
     owners = {plain_name(meta.source): meta.stem for meta in reversed(evaluation)}
     left_out = tuple(
@@ -159,20 +189,9 @@ def _evaluates(split: TaskSplit, meta: Meta) -> bool:
         case "category":
             return bool(meta.category) and same_category(meta.category, split.evaluate)
         case "subtype":
-            return meta.kind == find_kind(_names(split.evaluate))
+            return meta.kind == split.kind
         case "type":
-            return plain_name(meta.kind.type) == plain_name(split.evaluate)
-
-
-def _own_type(split: TaskSplit) -> str:
-    """Return the type that a split is about, should no task be there to tell; empty if unknown."""
-    by_category = split.level == "category"
-    kind = kind_of_category(split.evaluate) if by_category else find_kind(_names(split.evaluate))
-    return kind.type if kind else ""
-
-
-def _names(path: str) -> list[str]:
-    return [name.strip() for name in path.split("->")]
+            return Kind(meta.kind.type) == split.kind
 
 
 def _splits_in(path: Path | Traversable) -> Mapping[str, TaskSplit]:
@@ -187,7 +206,7 @@ def _splits_in(path: Path | Traversable) -> Mapping[str, TaskSplit]:
 
 def _unknown(split: TaskSplit) -> str:
     """Return what is wrong with the type that a split evaluates; categories are open."""
-    kind = find_kind(_names(split.evaluate))
+    kind = split.kind
     if split.level == "type" and (kind is None or kind.subtype):
         return f"{split.evaluate!r} is none of {', '.join(known_types())}"
     if split.level == "subtype" and (kind is None or not kind.subtype):
@@ -195,3 +214,150 @@ def _unknown(split: TaskSplit) -> str:
     if split.level == "type" and split.scope == "intra":
         return "training tasks of the type that is evaluated would be none: use scope inter"
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFiles:
+    """A task and its data file."""
+
+    meta: Meta
+    data: Path
+
+    @property
+    def paths(self) -> tuple[Path, Path]:
+        """Both files of the task."""
+        return self.data, self.data.with_name(f"{self.meta.stem}{META}")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCount:
+    """What became of a task's instances."""
+
+    task: str
+    available: int
+    drawn: int
+    shown: int
+    """Instances that could not be drawn, as the task's examples show them."""
+    leaking: int = 0
+    """Drawn instances that were dropped, as they stand in the evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Which instances of a task were drawn."""
+
+    indexes: frozenset[int]
+    """Their numbers in the task's file, from 0."""
+    instances: int
+    """How many the file holds."""
+    shown: int
+    """How many could not be drawn because the task's examples show them."""
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    """An instance that was drawn, with what is known of its origin."""
+
+    task: int
+    """The number of its task on its side."""
+    input: str
+    output: str
+    name: str
+    """Its split in its own task, and its name there."""
+    repo: str | None
+    license: str | None
+    created_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """The drawn instances of one side, by task and place."""
+
+    path: Path
+    counts: tuple[TaskCount, ...]
+    quoted: tuple[Origin, ...]
+    """Where the instances are from that the tasks' examples show."""
+
+    def read(self) -> Iterator[Drawn]:
+        """Yield the instances, by the tasks in the order given."""
+        decoder = msgspec.json.Decoder(Drawn)
+        with self.path.open("rb") as file:
+            yield from map(decoder.decode, file)
+
+    def inputs(self) -> Iterator[list[str]]:
+        """Yield the inputs alone, in batches."""
+        left = (drawn.input for drawn in self.read())
+        while batch := list(islice(left, _BATCH)):
+            yield batch
+
+    def counts_without(self, dropped: Iterable[int]) -> tuple[TaskCount, ...]:
+        """Return the counts with those instances as leaking, by their places."""
+        places = sorted(dropped)
+        bounds = [0, *accumulate(count.drawn for count in self.counts)]
+        return tuple(
+            replace(count, leaking=bisect_left(places, end) - bisect_left(places, start))
+            for count, (start, end) in zip(self.counts, pairwise(bounds), strict=True)
+        )
+
+
+def draw_instances(
+    instances: Iterable[Instance], task: str, cap: int, seed: int, shown: frozenset[str]
+) -> Draw:
+    """Draw up to `cap` instances of a task that its examples do not show.
+
+    Those with the lowest hashes of seed, task, split and number are drawn: a larger file gives
+    the same ones, but for those that new ones with lower hashes push out (CrossCodeBench, IV-D,
+    fixes them too). Memory follows the cap.
+    """
+    counts: Counter[str] = Counter()
+
+    def ranks() -> Iterator[tuple[int, int]]:
+        for index, instance in enumerate(instances):
+            counts["all"] += 1
+            if instance.input in shown:
+                counts["shown"] += 1
+            else:
+                yield draw_number(seed, task, instance.split, instance.idx), index
+
+    drawn = frozenset(index for _, index in heapq.nsmallest(cap, ranks()))
+    return Draw(drawn, counts["all"], counts["shown"])
+
+
+def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> Spooled:
+    """Draw up to `cap` instances of each task and put them aside.
+
+    Each data file is read twice, so that memory follows the numbers of what is drawn. Raises
+    `DatasetError` that names file and instance where a fact of one is not what it should be.
+    """
+    counts = []
+    quoted: set[Origin] = set()
+    with named(path), path.open("wb") as file:
+        for number, task in enumerate(tasks):
+            meta, shown = task.meta, task.meta.shown_inputs
+            draw = draw_instances(read_instances(task.data), meta.name, cap, seed, shown)
+            counts.append(TaskCount(meta.name, draw.instances, len(draw.indexes), draw.shown))
+            for index, instance in enumerate(read_instances(task.data)):
+                if index in draw.indexes:
+                    drawn = _drawn(number, task, instance, index)
+                    file.write(msgspec.json.encode(drawn) + b"\n")
+                elif instance.input in shown:
+                    drawn = _drawn(number, task, instance, index)
+                    quoted.add(Origin(drawn.repo or meta.work, drawn.license, 0))
+    ordered = sorted(quoted, key=lambda origin: (origin.repo, origin.license or ""))
+    return Spooled(path, tuple(counts), tuple(ordered))
+
+
+def _drawn(number: int, task: TaskFiles, instance: Instance, index: int) -> Drawn:
+    field, facts = f"{INSTANCES}[{index}].facts", instance.facts
+    try:
+        repo, license, moment = (
+            None if facts.get(name) is None else text_of(facts[name], field)
+            for name in ("repo", "license", "created_at")
+        )
+        created_at = None if moment is None else moment_of(moment, f"{field}.created_at")
+    except FieldError as error:
+        raise refused(error.problem(task.data.name)) from None
+    if created_at is not None and created_at.tzinfo is None:
+        created_at = created_at.replace(tzinfo=UTC)
+    name = f"{instance.split}/{instance.idx}"
+    origin = (repo, license or task.meta.license, created_at)
+    return Drawn(number, instance.input, instance.output, name, *origin)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
@@ -26,15 +27,14 @@ from goldpan.evaluation.metrics.confusion import BinaryConfusion
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.score_files import Part
+from goldpan.evaluation.statistics.outcomes import label_counts
 from goldpan.evaluation.stored import PREDICTIONS, TRAIN
-from goldpan.papers.ecser.steps import Counted, Study, cells_of
+from goldpan.papers.ecser.steps import Counted, CountTable, cells_of
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context, runs_models
+from goldpan.reproduce.context import Context, parsed, runs_models
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content
-from goldpan.reproduce.models import find_models
+from goldpan.reproduce.models import find_models, run_of
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.recipe_runs import run_of
-from goldpan.reproduce.scores import parsed
 
 _TASKS: Mapping[str, str] = {"isF": "functional", "isQ": "quality"}
 _PARTS: Mapping[str, Part] = {"Training": "train", "Test": "test"}
@@ -151,7 +151,7 @@ def _baselines(
             result = run_of(context, data, model, protocol)
             if result is not None:
                 counted += _counted(result, name, model.title)
-    for (row, column), value in cells_of(Study(tuple(counted)), _PARTS).items():
+    for (row, column), value in cells_of(CountTable(tuple(counted)), _PARTS).items():
         if row in table.own and column in table.columns:
             notes = (
                 train_content
@@ -195,19 +195,9 @@ def _counted(result: RunResult, task: str, model: str) -> Iterator[Counted]:
     """Yield the counts of each set out of the stored predictions."""
     parts: tuple[tuple[Part, str], ...] = (("train", TRAIN), ("test", PREDICTIONS))
     for part, name in parts:
-        rows = pq.read_table(
-            result.directory / name, columns=["repo", "truth", "answer"]
-        ).to_pylist()
-        for project in sorted({row["repo"] for row in rows}):
-            pairs = [
-                (row["truth"] == _TASKS[task], row["answer"] == _TASKS[task])
-                for row in rows
-                if row["repo"] == project
-            ]
-            counts = BinaryConfusion(
-                pairs.count((True, True)),
-                pairs.count((False, True)),
-                pairs.count((False, False)),
-                pairs.count((True, False)),
-            )
+        answers = pq.read_table(result.directory / name, columns=["repo", "truth", "answer"])
+        for project in sorted(set(answers["repo"].to_pylist())):
+            of_set = answers.filter(pc.equal(answers["repo"], project))
+            found = label_counts(of_set, _TASKS[task])
+            counts = BinaryConfusion(found.tp, found.fp, found.tn, found.fn)
             yield Counted(task, model, part, project, counts)

@@ -29,9 +29,8 @@ from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.omnibus import anova, friedman
 from goldpan.evaluation.statistics.scores import Floats
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.scores import parsed
 
 METRICS = ("Precision", "Recall", "F1")
 _PARTS: Mapping[str, Part] = {"Training": "train", "Validation": "validation", "Tests": "test"}
@@ -58,7 +57,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     yield from _tests(context, table, study)
 
 
-def _read(context: Context, settings: _Settings) -> Study:
+def _read(context: Context, settings: _Settings) -> CountTable:
     file = context.file(settings.file)
     held = read_scores(file.path)
     if held.layout != "counts":
@@ -93,10 +92,10 @@ def _read(context: Context, settings: _Settings) -> Study:
             "which are none of the paper's tasks",
             f"Call them {', '.join(tasks)} in the column task",
         )
-    return Study(tuple(counted), settings.undefined)
+    return CountTable(tuple(counted), settings.undefined)
 
 
-def _check_names(path: Path, table: TableRecipe, study: Study) -> None:
+def _check_names(path: Path, table: TableRecipe, study: CountTable) -> None:
     """Raise `EvaluationError` where the table has none of the file's classifiers."""
     words = {word for name in (*table.rows, *table.columns) for word in name.split()}
     models = sorted({row.model for row in study.counted})
@@ -107,7 +106,7 @@ def _check_names(path: Path, table: TableRecipe, study: Study) -> None:
         )
 
 
-def _tests(context: Context, table: TableRecipe, study: Study) -> Iterator[Outcome]:
+def _tests(context: Context, table: TableRecipe, study: CountTable) -> Iterator[Outcome]:
     """Yield S10: the omnibus test that the values allow, and the effects of pairs."""
     pairs = [tuple(name.split(" vs ")) for name in table.columns if name.count(" vs ") == 1]
     pairs = [pair for pair in pairs if not pair[1].endswith(" magnitude")]
@@ -148,7 +147,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Study:
+class CountTable:
     """All counts of one or more tasks and classifiers."""
 
     counted: tuple[Counted, ...]
@@ -172,8 +171,7 @@ class Study:
     def values(self, task: str, model: str, part: Part, metric: str) -> Floats:
         """Return a metric of each data set of a part, by the data sets' names."""
         rows = sorted(self._of(task, model, part), key=lambda row: row.dataset)
-        measured = [getattr(row.counts, metric.lower()) for row in rows]
-        return np.array([self.undefined if value is None else value for value in measured])
+        return np.array([self._metric(row.counts, metric) for row in rows])
 
     def matrix(self, task: str, models: Iterable[str], metric: str) -> Floats:
         """Return a metric on the test sets, models x data sets that all of them answered."""
@@ -181,10 +179,13 @@ class Study:
             {row.dataset: row.counts for row in self._of(task, model, "test")} for model in models
         ]
         shared = sorted(set.intersection(*(set(counts) for counts in by_model)))
-        rows = [[getattr(counts[name], metric.lower()) for name in shared] for counts in by_model]
         return np.array(
-            [[self.undefined if value is None else value for value in row] for row in rows]
+            [[self._metric(counts[name], metric) for name in shared] for counts in by_model]
         )
+
+    def _metric(self, counts: BinaryConfusion, name: str) -> float:
+        value: float | None = getattr(counts, name.lower())
+        return self.undefined if value is None else value
 
     def _of(self, task: str, model: str, part: Part) -> list[Counted]:
         return [
@@ -192,17 +193,12 @@ class Study:
         ]
 
 
-def _spread(values: Floats) -> float | None:
-    """Return the standard deviation over data sets; None with fewer than two."""
-    return float(values.std(ddof=1)) if values.size > 1 else None
-
-
 def named(task: str, rest: str) -> str:
     """Return the name of a row or column of a task; papers with one task leave it out."""
     return f"{task} {rest}" if task else rest
 
 
-def cells_of(study: Study, parts: Mapping[str, Part]) -> dict[tuple[str, str], float | str]:
+def cells_of(study: CountTable, parts: Mapping[str, Part]) -> dict[tuple[str, str], float | str]:
     """Return the steps S6 to S8 as cells, by row and column.
 
     S6: rows are a part's title and the classifier, columns the task and TP, FP, TN or FN. S7 and
@@ -222,12 +218,15 @@ def cells_of(study: Study, parts: Mapping[str, Part]) -> dict[tuple[str, str], f
             for metric in METRICS:
                 row = named(task, model)
                 for column, value in _performance(study, task, model, metric).items():
-                    if value is not None and value != "" and not _nan(value):
+                    undefined = isinstance(value, float) and math.isnan(value)
+                    if value is not None and value != "" and not undefined:
                         cells[row, f"{metric} {column}"] = value
     return cells
 
 
-def _performance(study: Study, task: str, model: str, metric: str) -> dict[str, float | str | None]:
+def _performance(
+    study: CountTable, task: str, model: str, metric: str
+) -> dict[str, float | str | None]:
     train, validation, test = (
         study.values(task, model, part, metric) for part in ("train", "validation", "test")
     )
@@ -235,7 +234,7 @@ def _performance(study: Study, task: str, model: str, metric: str) -> dict[str, 
     for title, values in (("training", train), ("validation", validation), ("test", test)):
         if values.size:
             cells[title] = float(values.mean())
-            cells[f"{title} SD"] = _spread(values)
+            cells[f"{title} SD"] = float(values.std(ddof=1)) if values.size > 1 else None
     if train.size == 1 and test.size:
         over = overfitting(float(train[0]), test.tolist())
         cells["overfitting"], cells["overfitting SD"] = over.mean, over.sd
@@ -245,7 +244,3 @@ def _performance(study: Study, task: str, model: str, metric: str) -> dict[str, 
         cells["degradation eta2"] = worse.eta_squared
         cells["degradation magnitude"] = worse.eta_magnitude
     return cells
-
-
-def _nan(value: float | str) -> bool:
-    return isinstance(value, float) and math.isnan(value)

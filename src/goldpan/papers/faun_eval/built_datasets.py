@@ -18,11 +18,9 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.parquet import count_rows, read_table
 from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
-from goldpan.papers.faun_eval.dataset_gaps import dataset_gaps
 from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, workspaces
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.workspaces import workspaces
 
 _DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
 _PREFIX = "faun-eval-"
@@ -132,3 +130,27 @@ def _written_plan(context: Context) -> Path | None:
         make_directory(path.parent)
         write_whole(path, shipped.read_bytes())
     return path
+
+
+def dataset_gaps(directory: Path, profile: str) -> tuple[str, ...]:
+    """Return what differs, in clauses; none where it is as FAUN-Eval describes (section 3.3).
+
+    `profile` is the paper's. Its semantic check has models review what the filters keep, and then
+    people. A folder without provenance is taken as built by other hands.
+    """
+    if not (directory / PROVENANCE).exists():
+        return ("rows of unknown making",)
+    return tuple(_gaps(read_provenance(directory), profile))
+
+
+def _gaps(provenance: Mapping[str, Any], profile: str) -> Iterator[str]:
+    name = provenance.get("profile", {}).get("name")
+    if name != profile:
+        yield f"filtered by the profile {name}"
+    reviewers = {kind for review in provenance.get("reviews", {}).values() for kind in review}
+    if not reviewers:
+        yield "not reviewed"
+    elif "people" not in reviewers:
+        yield "reviewed by models alone"
+    elif "models" not in reviewers:
+        yield "reviewed by people alone"

@@ -27,13 +27,11 @@ from goldpan.evaluation.lengths import THIRDS, Third, score_by_length
 from goldpan.evaluation.runs import Run, read_runs
 from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.task_input import built_family, input_lengths, scored_input
-from goldpan.papers.faun_eval.dataset_gaps import dataset_gaps
+from goldpan.papers.faun_eval.built_datasets import dataset_gaps
 from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed, workspaces
+from goldpan.reproduce.models import model_of
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.recipe_runs import model_of
-from goldpan.reproduce.scores import parsed
-from goldpan.reproduce.workspaces import workspaces
 
 _TASKS = {"QA": "qa", "FL": "fault_localization", "CE": "code_edit"}
 _METRICS = {

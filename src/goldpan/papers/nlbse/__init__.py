@@ -5,15 +5,35 @@ from pathlib import Path
 from goldpan.plugins import Builder, Files, Part, register
 
 _HERE = Path(__file__).parent
-_COMPUTATIONS = (
-    "by_repository",
-    "comments.comment_competition",
-    "comments.comment_forests",
-    "issue_competition",
-)
+_COMPUTATIONS = {
+    "by-repository": "by_repository:compute",
+    "comment-competition": "comment_competition:score",
+    "comment-forests": "comment_competition:forests",
+    "issue-competition": "issue_competition:compute",
+}
+_CATEGORIES = {
+    "java": ("deprecation", "expand", "ownership", "pointer", "rational", "summary", "usage"),
+    "pharo": (
+        "class_references",
+        "collaborators",
+        "example",
+        "intent",
+        "key_implementation",
+        "key_messages",
+        "responsibilities",
+    ),
+    "python": ("development_notes", "expand", "parameters", "summary", "usage"),
+}
+"""Of code comments, by language."""
+_COMMENT_TASKS = [
+    f"nlbse23_{language}_{category}"
+    for language, categories in _CATEGORIES.items()
+    for category in categories
+]
 
 register(
     Files("task", _HERE / "tasks"),
+    *(Part("task", name, f"goldpan.papers.nlbse.comment_tasks:{name}") for name in _COMMENT_TASKS),
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),
     *(
@@ -22,17 +42,15 @@ register(
         )
         for name in ("java", "pharo", "python")
     ),
+    Part("importer", "nlbse23_comments", "goldpan.papers.nlbse.comment_files:read_2023"),
+    Part("importer", "nlbse25_comments", "goldpan.papers.nlbse.comment_files:read_2025"),
     *(
-        Part("importer", name, f"goldpan.papers.nlbse.comments.{name}:read")
-        for name in ("nlbse23_comments", "nlbse25_comments")
+        Part("computation", name, f"goldpan.papers.nlbse.{place}")
+        for name, place in _COMPUTATIONS.items()
     ),
     *(
-        Part(
-            "computation",
-            name.rpartition(".")[2].replace("_", "-"),
-            f"goldpan.papers.nlbse.{name}:compute",
-        )
-        for name in _COMPUTATIONS
+        Part("report section", name, f"goldpan.papers.nlbse.{name}:SECTION")
+        for name in ("nlbse23", "nlbse24")
     ),
     Part("model", "issue-ensemble", "goldpan.papers.nlbse.issue_ensemble:MODEL"),
     Part("model", "stacked", "goldpan.papers.nlbse.stacked:MODEL"),
@@ -43,7 +61,7 @@ register(
         reads="mined",
         finders={
             "profile": "goldpan.papers.nlbse.issues.profile:load_profile",
-            "balance": "goldpan.papers.nlbse.issues.balance:Balance.parse",
+            "balance": "goldpan.papers.nlbse.issues.profile:Balance.parse",
         },
         fixed={"source": "mined"},  # a plan mines repositories, not GH Archive
         settings="goldpan.papers.nlbse.issues.profile:profile_settings",
@@ -54,7 +72,7 @@ register(
         "goldpan.papers.nlbse.comments.operation:code_comments",
         "--repo numpy/numpy --language python",
         reads="cloned",
-        finders={"language": "goldpan.papers.nlbse.comments.files:find_language"},
+        finders={"language": "goldpan.papers.nlbse.comments.reading:find_language"},
         fetches=True,
     ),
 )

@@ -17,13 +17,11 @@ from pydantic import BaseModel, ConfigDict
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context, runs_models
+from goldpan.reproduce.context import Context, parsed, runs_models
 from goldpan.reproduce.data import MissingFileError, read_text
-from goldpan.reproduce.models import find_models
+from goldpan.reproduce.models import find_models, run_of
 from goldpan.reproduce.prepare import prepared
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.recipe_runs import run_of
-from goldpan.reproduce.scores import parsed
 
 
 class _Settings(BaseModel):

@@ -7,16 +7,16 @@ from the recalls alone; what comes out of printed recalls has their rounding in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.papers.nlbse.nlbse23 import issue_rule
+from goldpan.core.errors import EvaluationError
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.context import Context, parsed
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.scores import parsed
 
 
 class _Settings(BaseModel):
@@ -35,3 +35,17 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
         if len(present) == len(recalls):
             value = issue_rule(present, chosen.support)
             yield Outcome(row, chosen.average, value, "recomputed", "from rounded recalls")
+
+
+def issue_rule(recalls: Mapping[str, float], support: Mapping[str, int]) -> float:
+    """Return the micro-averaged F1 of section II-B from each class's recall and size.
+
+    Every issue has one class and gets one answer, so it is the share of right answers, which is
+    the mean of the recalls weighted by size.
+    """
+    if recalls.keys() != support.keys():
+        raise EvaluationError(
+            "Recalls and sizes are not of the same classes", "Give both for every class"
+        )
+    total = sum(support.values())
+    return math.fsum(recalls[name] * support[name] for name in sorted(support)) / total

@@ -25,9 +25,8 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Answers, Model, TrainingContext
+from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
 from goldpan.evaluation.models.cache import cache_directory
-from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_least
 from goldpan.evaluation.models.dates_only import LabelsByDate, require_dates
 from goldpan.evaluation.models.embedded import LayerMeans

@@ -1,22 +1,30 @@
-"""The ranking rules of the NLBSE'23 tool competition (sections II-B and III-B).
+"""The code-comment competition of NLBSE'23 (section III-B): its rule, and runs ranked by it.
 
-Issue reports: the micro-averaged F1 over the classes. Code comments: 0.75 x mean F1 over the 19
-categories + 0.25 x share of categories in which the F1 is above that of the organizers' random
-forest.
+0.75 x mean F1 over the 19 categories + 0.25 x share of categories in which the F1 is above that of
+the organizers' random forest.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
 
 from goldpan.core.errors import EvaluationError
+from goldpan.datasets.task import Task
+from goldpan.evaluation.comparison_result import ComparisonResult
+from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
-from goldpan.evaluation.statistics.scores import as_decimal
+from goldpan.evaluation.runs import Run
+from goldpan.evaluation.statistics.scores import as_decimal, rank
+from goldpan.report.comparison.added import Materials, ReportSection
+from goldpan.report.document import Content, Section, Table, Text, listed
+from goldpan.report.number_format import formatted
 
-F1_WEIGHT = 0.75
-OUTPERFORMED_WEIGHT = 0.25
+ORGANIZERS = "organizers' random forest"
+_F1_WEIGHT = 0.75
+_OUTPERFORMED_WEIGHT = 0.25
 
 BASELINE: Mapping[str, BinaryConfusion] = {
     f"nlbse23_{category}": BinaryConfusion(*counts)
@@ -55,7 +63,27 @@ class CommentScore:
     categories: int
     score: float
     won: tuple[str, ...] = ()
-    """The categories in which it is above the baseline, where they are known one by one."""
+    """The categories in which it is above the baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentEntry:
+    """A system in the competition's ranking."""
+
+    name: str
+    place: int
+    precision: float
+    recall: float
+    score: CommentScore
+
+
+@dataclass(frozen=True, slots=True)
+class CommentRanking:
+    """All that ran every category on the official test, by place, and who did not."""
+
+    entries: tuple[CommentEntry, ...]
+    incomplete: tuple[str, ...]
+    """A sentence each."""
 
 
 def baseline_f1() -> dict[str, float]:
@@ -63,56 +91,135 @@ def baseline_f1() -> dict[str, float]:
     return {name: confusion.f1 or 0.0 for name, confusion in BASELINE.items()}
 
 
-def comment_score(
-    f1: Mapping[str, float | None], baseline: Mapping[str, float] | None = None
-) -> CommentScore:
-    """Score a model by its F1 in every category of the baseline; an undefined F1 counts 0.
+def comment_score(f1: Mapping[str, float | None]) -> CommentScore:
+    """Score a model by its F1 in every category; an undefined F1 counts 0.
 
-    Without `baseline` the organizers' random forest is the baseline. A category is won by a
-    strictly higher F1. Raises `EvaluationError` where a category is missing or unknown, since a
-    mean over others would not be comparable.
+    A category is won by a strictly higher F1. Raises `EvaluationError` where a category is
+    missing or unknown, since a mean over others would not be comparable.
     """
-    baseline_scores = baseline_f1() if baseline is None else baseline
-    if f1.keys() != baseline_scores.keys():
-        missing, unknown = (
-            sorted(baseline_scores.keys() - f1.keys()),
-            sorted(f1.keys() - baseline_scores.keys()),
-        )
+    baseline = baseline_f1()
+    if f1.keys() != baseline.keys():
+        missing, unknown = sorted(baseline.keys() - f1.keys()), sorted(f1.keys() - baseline.keys())
         raise EvaluationError(
             "The code-comment score takes one F1 for each category: "
             f"missing {', '.join(missing) or 'none'}, unknown {', '.join(unknown) or 'none'}",
             "Run the model on all tasks of the suite nlbse23 that classify comments",
         )
-    values = {name: f1[name] or 0.0 for name in sorted(baseline_scores)}
-    won = tuple(
-        name
-        for name, value in values.items()
-        if as_decimal(value) > as_decimal(baseline_scores[name])
-    )
-    mean = math.fsum(values.values()) / len(values)
-    return CommentScore(
-        mean,
-        len(won),
-        len(baseline_scores),
-        comment_rule(mean, len(won), len(baseline_scores)),
-        won,
-    )
+    values = {name: f1[name] or 0.0 for name in sorted(baseline)}
+    won = tuple(name for name in values if as_decimal(values[name]) > as_decimal(baseline[name]))
+    mean, every = fmean(values.values()), len(values)
+    return CommentScore(mean, len(won), every, comment_rule(mean, len(won), every), won)
 
 
 def comment_rule(mean_f1: float, outperformed: int, categories: int) -> float:
     """Return the formula of section III-B."""
-    return F1_WEIGHT * mean_f1 + OUTPERFORMED_WEIGHT * outperformed / categories
+    return _F1_WEIGHT * mean_f1 + _OUTPERFORMED_WEIGHT * outperformed / categories
 
 
-def issue_rule(recalls: Mapping[str, float], support: Mapping[str, int]) -> float:
-    """Return the micro-averaged F1 of section II-B from each class's recall and size.
+def comment_ranking(systems: Sequence[System]) -> CommentRanking | None:
+    """Rank systems by the rule of section III-B; None where none ran a category.
 
-    Every issue has one class and gets one answer, so it is the share of right answers, which is
-    the mean of the recalls weighted by size.
+    Precision, recall and F1 of a category are means over seeds; one that is undefined counts 0,
+    as in the competition's own table. The organizers' random forest is among the entries.
     """
-    if recalls.keys() != support.keys():
-        raise EvaluationError(
-            "Recalls and sizes are not of the same classes", "Give both for every class"
+    if BASELINE.keys().isdisjoint(task for system in systems for task in system.runs):
+        return None
+    scored = {ORGANIZERS: _organizers()}
+    incomplete = []
+    for system in systems:
+        ran = [task for task in BASELINE if task in system.runs]
+        other = [task for task in ran if not all(map(_is_official, system.runs[task]))]
+        if other:
+            share = f"{len(other)} of {len(BASELINE)} categories"
+            incomplete.append(f"{system.name} ran {share} on other rows than the official test")
+        elif len(ran) == len(BASELINE):
+            scored[system.name] = _scored(system)
+        else:
+            incomplete.append(f"{system.name} ran {len(ran)} of {len(BASELINE)} categories")
+    ranked = rank({name: score.score for name, (_, _, score) in scored.items()})
+    entries = tuple(CommentEntry(entry.name, entry.place, *scored[entry.name]) for entry in ranked)
+    return CommentRanking(entries, tuple(incomplete))
+
+
+def _organizers() -> tuple[float, float, CommentScore]:
+    every = BASELINE.values()
+    precision = fmean(confusion.precision or 0.0 for confusion in every)
+    recall = fmean(confusion.recall or 0.0 for confusion in every)
+    return precision, recall, comment_score(baseline_f1())
+
+
+def _scored(system: System) -> tuple[float, float, CommentScore]:
+    """Return precision and recall, means over categories, and the score."""
+
+    def by_task(metric: str) -> dict[str, float]:
+        return {
+            task: fmean(run.scores.value(metric) or 0.0 for run in system.runs[task])
+            for task in BASELINE
+        }
+
+    precision, recall = (fmean(by_task(metric).values()) for metric in ("precision", "recall"))
+    return precision, recall, comment_score(by_task("f1"))
+
+
+def _is_official(run: Run) -> bool:
+    """Tell whether the test has as many examples and positives as the official one."""
+    base, confusion = BASELINE[run.task], run.scores.label_confusions[0]
+    return (run.scores.examples, confusion.tp + confusion.fn) == (base.size, base.tp + base.fn)
+
+
+def _section(
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+) -> Section | None:
+    ranking = comment_ranking(compared.systems)
+    if ranking is None:
+        return None
+    content: list[Content] = [_table(ranking)]
+    if ranking.incomplete:
+        told_so = "; ".join(ranking.incomplete)
+        content.append(Text(f"Not ranked by the competition's rule: {told_so}."))
+    return Section("nlbse23", "The NLBSE'23 competition", tuple(content))
+
+
+def _table(ranking: CommentRanking) -> Table:
+    rows = tuple(
+        (
+            str(entry.place),
+            entry.name,
+            entry.precision,
+            entry.recall,
+            entry.score.mean_f1,
+            f"{entry.score.outperformed} of {entry.score.categories}",
+            entry.score.score,
         )
-    total = sum(support.values())
-    return math.fsum(recalls[name] * support[name] for name in sorted(support)) / total
+        for entry in ranking.entries
+    )
+    note = (
+        f"Score = {_F1_WEIGHT} x mean F1 + {_OUTPERFORMED_WEIGHT} x share of categories in which"
+        " the F1 is above that of the organizers' random forest (NLBSE'23, section III-B)."
+    )
+    columns = ("place", "model", "precision", "recall", "F1", "categories won", "score")
+    return Table("The rule of the NLBSE'23 competition", columns, rows, note)
+
+
+def _sentence(compared: ComparisonResult) -> str | None:
+    ranking = comment_ranking(compared.systems)
+    if ranking is None or len(ranking.entries) == 1:
+        return None
+    first = ranking.entries[0]
+    level = [entry.name for entry in ranking.entries if entry.place == first.place]
+    start, score = "By the rule of the NLBSE'23 competition", first.score
+    if len(level) > 1:
+        return f"{start} {listed(level)} tie for the first place with {formatted(score.score)}."
+    return (
+        f"{start} {first.name} reaches {formatted(score.score)}: mean F1"
+        f" {formatted(score.mean_f1)}, {score.outperformed} of {score.categories} categories won"
+        " against the organizers' random forest."
+    )
+
+
+def _plain(compared: ComparisonResult) -> dict[str, Any] | None:
+    ranking = comment_ranking(compared.systems)
+    return None if ranking is None else asdict(ranking)
+
+
+SECTION = ReportSection("nlbse23", _section, _sentence, plain=_plain)

@@ -6,16 +6,19 @@ ranked by the mean over the five repositories.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
+from goldpan.datasets.task import Task
+from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.scores import rank
+from goldpan.report.comparison.added import Materials, ReportSection
+from goldpan.report.document import Cell, Section, Table, Text
 
 TASK = "nlbse24_issue_type"
-PROTOCOL = "nlbse24"
 REPOSITORIES = (
     "bitcoin/bitcoin",
     "facebook/react",
@@ -62,14 +65,12 @@ def issue_ranking(systems: Iterable[System]) -> IssueRanking | None:
     scores: dict[str, dict[str, float]] = {}
     incomplete = []
     for system in systems:
-        runs = [run for run in system.runs.get(TASK, ()) if _under_protocol(run)]
-        if not runs:
-            continue
-        if all(map(_official, runs)):
+        runs = [run for run in system.runs.get(TASK, ()) if run.record.protocol.model_per == "repo"]
+        if runs and all(map(_is_official, runs)):
             scores[system.name] = {
-                name: math.fsum(_f1(run, name) for run in runs) / len(runs) for name in REPOSITORIES
+                name: fmean(_f1(run, name) for run in runs) for name in REPOSITORIES
             }
-        else:
+        elif runs:
             incomplete.append(f"{system.name} ran on other rows than the official test")
     if not scores and not incomplete:
         return None
@@ -77,19 +78,14 @@ def issue_ranking(systems: Iterable[System]) -> IssueRanking | None:
         name: dict(zip(REPOSITORIES, values, strict=True)) for name, values in PUBLISHED.items()
     }
     every = {**published, **scores}
-    means = {name: math.fsum(f1.values()) / len(f1) for name, f1 in every.items()}
     entries = tuple(
         IssueEntry(entry.name, entry.place, every[entry.name], entry.score, entry.name in published)
-        for entry in rank(means)
+        for entry in rank({name: fmean(f1.values()) for name, f1 in every.items()})
     )
     return IssueRanking(entries, tuple(incomplete))
 
 
-def _under_protocol(run: Run) -> bool:
-    return run.record.protocol.model_per == "repo"
-
-
-def _official(run: Run) -> bool:
+def _is_official(run: Run) -> bool:
     by = run.record.scores_by.get("repo")
     return by is not None and {part.value: part.examples for part in by.parts} == dict.fromkeys(
         REPOSITORIES, _EXAMPLES
@@ -99,3 +95,33 @@ def _official(run: Run) -> bool:
 def _f1(run: Run, repository: str) -> float:
     parts = run.record.scores_by["repo"].parts
     return next(part.score or 0.0 for part in parts if part.value == repository)
+
+
+def _section(
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+) -> Section | None:
+    ranking = issue_ranking(compared.systems)
+    if ranking is None:
+        return None
+    reading_dates = {system.name for system in compared.systems if system.uses_dates}
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            entry.place,
+            entry.name + " (reads the date)" * (entry.name in reading_dates),
+            entry.mean,
+            *(entry.f1[name] for name in REPOSITORIES),
+            "published" if entry.published else "run here",
+        )
+        for entry in ranking.entries
+    )
+    table = Table(
+        "NLBSE'24 issue reports",
+        ("place", "model", "mean F1", *REPOSITORIES, "figures"),
+        rows,
+        "One model for each repository; ranked by the mean of the five repositories' F1.",
+    )
+    sentences = [Text(f"{sentence}.") for sentence in ranking.incomplete]
+    return Section("nlbse24", "The NLBSE'24 competition", (table, *sentences))
+
+
+SECTION = ReportSection("nlbse24", _section)

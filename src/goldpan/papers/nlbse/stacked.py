@@ -22,9 +22,8 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Answers, Model, TrainingContext
+from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
 from goldpan.evaluation.models.cache import cache_directory
-from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.embedded import Frozen
 from goldpan.evaluation.models.features import Features
@@ -45,7 +44,7 @@ from goldpan.evaluation.models.thresholds import best_threshold
 from goldpan.evaluation.models.vectors import Pair
 from goldpan.papers.nlbse.kernels import Meanings, Similarities, Words
 from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
-from goldpan.papers.nlbse.trunk import Training, Trunk, fast_in_half, find_trunk
+from goldpan.papers.nlbse.trunk import Lesson, Training, Trunk, fast_in_half, find_trunk
 
 _NAME = "stacked"
 _CONTEXTS = ("none", "neighbours", "places")
@@ -217,16 +216,11 @@ def _trunks(
     if not settings["epochs"]:
         return _Trunks(context, documents, (), frozenset())
     shared = shared_rows(context, _SPARE)
-    training = Training(
-        settings["epochs"],
-        settings["rate"],
-        settings["tokens"],
-        settings["precision"] == "bfloat16",
-    )
-    cache = cache_directory(context, "trunks")
-    pairs = pairs_of(shared.texts, documents)
+    how = {name: settings[name] for name in ("epochs", "rate", "tokens")}
+    training = Training(**how, half=settings["precision"] == "bfloat16")
+    cache, pairs = cache_directory(context, "trunks"), pairs_of(shared.texts, documents)
     trunks = [
-        find_trunk(cache, weights, shared, pairs, training, seed, context.reporter)
+        find_trunk(cache, Lesson(weights, shared, pairs, training, seed), context.reporter)
         for seed in range(context.seed, context.seed + settings["seeds"])
     ]
     context.learning.training = " ".join(trunk.directory.name for trunk in trunks)

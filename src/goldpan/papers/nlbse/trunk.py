@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +29,7 @@ from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
 from goldpan.papers.nlbse.shared_rows import SharedRows
 
 Numbers = npt.NDArray[np.float64]
-FORMAT = 1
+_FORMAT = 1
 _BATCH = 32
 _SORTED = 8
 """Batches whose texts are sorted by length together, so that little is filled up."""
@@ -50,6 +49,30 @@ class Training:
     tokens: int
     half: bool
     """Whether to compute in bfloat16, which some processors do twice as fast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a trunk is fine-tuned on, and how."""
+
+    weights: Weights
+    rows: SharedRows
+    pairs: Sequence[Pair]
+    """The text of each row, with what stands around it."""
+    training: Training
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The name of the trunk: all that it depends on, in short."""
+        rows, training = self.rows, asdict(self.training)
+        data = rows.columns, self.pairs, rows.targets.tolist()
+        return digest(_FORMAT, self.weights.digest, *data, training, self.seed)
+
+    def encoder(self) -> Encoder:
+        """Return the encoder as it is before training."""
+        training = self.training
+        return load_encoder(self.weights.directory, training.tokens, half=training.half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,33 +105,23 @@ class Trunk:
         return load_encoder(self.directory, training.tokens, half=training.half).encode(pairs)
 
 
-def find_trunk(
-    cache: Path,
-    weights: Weights,
-    rows: SharedRows,
-    pairs: Sequence[Pair],
-    training: Training,
-    seed: int,
-    reporter: Reporter,
-) -> Trunk:
+def find_trunk(cache: Path, lesson: Lesson, reporter: Reporter) -> Trunk:
     """Return the trunk that was fine-tuned on these rows, or fine-tune it now.
 
     Another process that wants the same waits for this one. A trunk that a kill cut short is made
     anew.
     """
-    name = digest(
-        FORMAT, weights.digest, rows.columns, pairs, rows.targets.tolist(), asdict(training), seed
-    )
+    name = lesson.name
     path = cache / name
     with hold_lock(cache / f"{name}.lock"):
         if not path.exists():
             scratch = Path(tempfile.mkdtemp(dir=cache, prefix="unfinished-"))
             try:
-                _train(scratch, weights, rows, pairs, training, seed, reporter)
+                _train(scratch, lesson, reporter)
                 scratch.replace(path)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
-    return _read(path, training)
+    return _read(path, lesson.training)
 
 
 def _read(path: Path, training: Training) -> Trunk:
@@ -123,78 +136,60 @@ def _read(path: Path, training: Training) -> Trunk:
     return Trunk(path, columns, weight, bias, training)
 
 
-def _train(
-    path: Path,
-    weights: Weights,
-    rows: SharedRows,
-    pairs: Sequence[Pair],
-    training: Training,
-    seed: int,
-    reporter: Reporter,
-) -> None:
+def _train(path: Path, lesson: Lesson, reporter: Reporter) -> None:
     """Fine-tune all but the token embeddings, which few texts would only unsettle."""
     torch = load("torch")
-    encoder = load_encoder(weights.directory, training.tokens, half=training.half)
-    with _seeded(torch, seed):
-        head = torch.nn.Linear(encoder.width, len(rows.columns))
+    encoder = lesson.encoder()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(lesson.seed)
+        head = torch.nn.Linear(encoder.width, len(lesson.rows.columns))
         encoder.model.embeddings.requires_grad_(False)
-        _learn(torch, encoder, head, rows.targets, pairs, training, seed, reporter)
+        _learn(encoder, head, lesson, reporter)
     # The model's own save_pretrained imports DeepSpeed where that is installed: seconds and noise.
     save = import_module("safetensors.torch").save_model
     save(encoder.model, path / "model.safetensors", metadata={"format": "pt"})
     encoder.model.config.save_pretrained(path)
     encoder.tokenizer.save_pretrained(path)
     head_facts = {
-        "columns": rows.columns,
+        "columns": lesson.rows.columns,
         "weight": head.weight.detach().tolist(),
         "bias": head.bias.detach().tolist(),
     }
     (path / "head.json").write_bytes(orjson.dumps(head_facts))
 
 
-def _learn(
-    torch: Any,
-    encoder: Encoder,
-    head: Any,
-    truth: Numbers,
-    pairs: Sequence[Pair],
-    training: Training,
-    seed: int,
-    reporter: Reporter,
-) -> None:
-    model = encoder.model
-    learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": learning, "lr": training.rate},
-            {"params": head.parameters(), "lr": _HEAD_RATE},
-        ],
-        weight_decay=0.01,
-    )
-    steps = training.epochs * -(-len(pairs) // _BATCH)
+def _learn(encoder: Encoder, head: Any, lesson: Lesson, reporter: Reporter) -> None:
+    torch, training, truth = load("torch"), lesson.training, lesson.rows.targets
+    learning = [weights for weights in encoder.model.parameters() if weights.requires_grad]
+    groups = [
+        {"params": learning, "lr": training.rate},
+        {"params": head.parameters(), "lr": _HEAD_RATE},
+    ]
+    optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
+    steps = training.epochs * -(-len(lesson.pairs) // _BATCH)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1.0, (step + 1) / (_WARM * steps)) * max(0.0, 1 - step / steps)
     )
-    tokens = encoder.tokenized(pairs)
-    targets = torch.tensor(truth, dtype=torch.float32)
-    loss_of = torch.nn.BCEWithLogitsLoss(
-        pos_weight=torch.tensor(_weights(truth), dtype=torch.float32)
+    tokens = encoder.tokenized(lesson.pairs)
+    lengths = [len(token["input_ids"]) for token in tokens]
+    targets, counts = (
+        torch.tensor(values, dtype=torch.float32) for values in (truth, _weights(truth))
     )
-    draw = np.random.default_rng(seed)
-    model.train()
+    loss_of = torch.nn.BCEWithLogitsLoss(pos_weight=counts)
+    draw = np.random.default_rng(lesson.seed)
+    encoder.model.train()
     with reporter.task("trunk: steps", steps) as progress:
         for _ in range(training.epochs):
-            for indexes in _shuffled([len(token["input_ids"]) for token in tokens], draw):
+            for indexes in _shuffled(lengths, draw):
                 pooled = encoder.pooled([tokens[index] for index in indexes])
                 pooled = torch.nn.functional.dropout(pooled, _DROPOUT)
-                loss = loss_of(head(pooled), targets[indexes])
-                loss.backward()
+                loss_of(head(pooled), targets[indexes]).backward()
                 torch.nn.utils.clip_grad_norm_(learning, 1.0)
                 optimizer.step()
                 optimizer.zero_grad()
                 schedule.step()
                 progress.advance()
-    model.eval()
+    encoder.model.eval()
 
 
 def _weights(targets: Numbers) -> Numbers:
@@ -211,14 +206,6 @@ def _shuffled(lengths: Sequence[int], draw: np.random.Generator) -> Iterator[lis
         starts = np.arange(0, len(portion), _BATCH)
         for first in draw.permutation(starts).tolist():
             yield portion[first : first + _BATCH]
-
-
-@contextmanager
-def _seeded(torch: Any, seed: int) -> Iterator[None]:
-    """Draw from a seed of one's own, and leave the generator as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield
 
 
 def fast_in_half() -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from goldpan.core.plugins import Kind, blamed
+from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_result import ComparisonResult
@@ -20,7 +21,7 @@ def _no_rows(compared: ComparisonResult, task: Task) -> Sequence[str]:
     return ()
 
 
-def _no_sentence(compared: ComparisonResult) -> str | None:
+def _nothing(compared: ComparisonResult) -> None:
     return None
 
 
@@ -30,11 +31,14 @@ class ReportSection:
 
     name: str
     make: Callable[[ComparisonResult, Mapping[str, Task], Materials], Section | None]
-    """Returns the section; None where there is nothing to say."""
-    sentence: Callable[[ComparisonResult], str | None] = _no_sentence
+    """Returns the section; None where there is nothing to say. Tables for papers are those that it
+    has without tasks and materials."""
+    sentence: Callable[[ComparisonResult], str | None] = _nothing
     """For the summary; None where there is nothing to say."""
     rows: Callable[[ComparisonResult, Task], Sequence[str]] = _no_rows
     """The ids of the test rows that it reads of `Materials`."""
+    plain: Callable[[ComparisonResult], Any] = _nothing
+    """What ``goldpan evaluate compare --json`` has under the name; None where there is nothing."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""
@@ -44,32 +48,3 @@ class ReportSection:
 SECTIONS: Registry[ReportSection] = Registry(
     "section", dict, "report section", lambda item: item[0]
 )
-
-
-def added_sections(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
-) -> Iterator[Section]:
-    """Yield the sections that have something to say; raises `PluginError` where one fails."""
-    for name in SECTIONS.names():
-        with blamed("report section", name):
-            section = SECTIONS.find(name).make(compared, tasks, materials)
-        if section is not None:
-            yield section
-
-
-def added_sentences(compared: ComparisonResult) -> Iterator[str]:
-    """Yield what sections say in the summary; raises `PluginError` where one fails."""
-    for name in SECTIONS.names():
-        with blamed("report section", name):
-            sentence = SECTIONS.find(name).sentence(compared)
-        if sentence is not None:
-            yield sentence
-
-
-def added_rows(compared: ComparisonResult, task: Task) -> set[str]:
-    """Return the ids of the test rows that sections read; raises `PluginError` where one fails."""
-    ids: set[str] = set()
-    for name in SECTIONS.names():
-        with blamed("report section", name):
-            ids.update(SECTIONS.find(name).rows(compared, task))
-    return ids

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from goldpan.datasets.task import CLASSIFICATION
+from goldpan.evaluation.comparison_facts import Skipped, positive_counts
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.ecser import Skipped, positive_counts
 from goldpan.evaluation.metrics.result import Scores
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Curve, Point, points, pr_curve, roc_curve, thinned

@@ -1,14 +1,12 @@
-"""Scores by project and other columns, and the ranking of the NLBSE'24 competition."""
+"""Scores by project and other columns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System
-from goldpan.papers.nlbse.nlbse24 import REPOSITORIES, issue_ranking
-from goldpan.report.document import Cell, Content, Fold, Section, Table, Text, cut
+from goldpan.report.document import Cell, Content, Fold, Section, Table, cut
 
 _MOST_TASKS = 60
 _OPEN = 2
@@ -16,7 +14,7 @@ _OPEN = 2
 
 def groups_section(compared: ComparisonResult) -> Section | None:
     """Return each task's scores by column, None where no run has any."""
-    content: list[Content] = [*_competition(compared)]
+    content: list[Content] = []
     for task in compared.tasks[:_MOST_TASKS]:
         systems = [system for system in compared.ranked if task in system.runs]
         columns = dict.fromkeys(
@@ -61,28 +59,3 @@ def _table(systems: list[System], task: str, column: str) -> Table:
     metric = systems[0].runs[task][0].scores.main
     names = (column, "rows", *(system.name for system in systems))
     return cut(Table(f"{metric} by {column}", names, tuple(lines)))
-
-
-def _competition(compared: ComparisonResult) -> Iterator[Content]:
-    ranking = issue_ranking(compared.systems)
-    if ranking is None:
-        return
-    reading_dates = {system.name for system in compared.systems if system.uses_dates}
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            entry.place,
-            entry.name + " (reads the date)" * (entry.name in reading_dates),
-            entry.mean,
-            *(entry.f1[name] for name in REPOSITORIES),
-            "published" if entry.published else "run here",
-        )
-        for entry in ranking.entries
-    )
-    yield Table(
-        "NLBSE'24 issue reports",
-        ("place", "model", "mean F1", *REPOSITORIES, "figures"),
-        rows,
-        "One model for each repository; ranked by the mean of the five repositories' F1.",
-    )
-    for sentence in ranking.incomplete:
-        yield Text(f"{sentence}.")

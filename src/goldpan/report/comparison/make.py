@@ -7,13 +7,11 @@ from dataclasses import replace
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
+from goldpan.evaluation.comparison_facts import Skipped, Study, study_of
 from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.ecser import Skipped, Study, study_of
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.papers.crosscodebench.shortcuts_section import shortcuts_section, wanted_rows
-from goldpan.papers.nlbse.suites import comment_ranking
 from goldpan.report.comparison import summary
-from goldpan.report.comparison.added import added_rows, added_sections
+from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.conditions import conditions_section, in_part_sentences
 from goldpan.report.comparison.costs import costs_section
 from goldpan.report.comparison.curves import curves
@@ -22,7 +20,7 @@ from goldpan.report.comparison.groups import groups_section
 from goldpan.report.comparison.leakage import distances
 from goldpan.report.comparison.materials import Material, read_material
 from goldpan.report.comparison.measures import confusion, metrics, score_table
-from goldpan.report.comparison.ranking import comment_content, ranking_section, ranking_table
+from goldpan.report.comparison.ranking import ranking_section, ranking_table
 from goldpan.report.comparison.resolved import resolved_section
 from goldpan.report.comparison.significance import pairs_table, significance
 from goldpan.report.comparison.training import retraining, splits, testing, training, tuning
@@ -50,27 +48,25 @@ def make_report(
     is compared, such as a suite.
     """
     study = study_of(compared)
-    comments = comment_ranking(compared.systems)
     mistakes = find_mistakes(compared)
     materials = _materials(workspace, compared, tasks, mistakes)
     harder = distances(compared, tasks)
     sections = [
-        ranking_section(compared, comments),
-        *added_sections(compared, tasks, materials),
+        ranking_section(compared),
         resolved_section(compared),
         groups_section(compared),
+        *(section.make(compared, tasks, materials) for section in SECTIONS),
         *_steps(compared, study, tasks),
         mistakes_section(compared, mistakes, materials),
         costs_section(compared),
         harder.section,
-        shortcuts_section(compared, tasks, materials),
         conditions_section(compared),
     ]
     return Report(
         title=f"{title}: {summary.heading(compared)}" if title else summary.heading(compared),
         lead="Which models differ, which cannot be told apart, and what that rests on.",
         facts=summary.facts(compared),
-        summary=(*harder.headline, *summary.sentences(compared, comments)),
+        summary=(*harder.headline, *summary.sentences(compared)),
         warnings=(
             *summary.warnings(compared, harder.warnings),
             *in_part_sentences(compared),
@@ -84,9 +80,9 @@ def paper_tables(compared: ComparisonResult) -> Iterator[Table]:
     comparison = compared.comparison
     if isinstance(comparison, Comparison):
         yield ranking_table(compared, comparison)
-    comments = comment_ranking(compared.systems)
-    if comments is not None:
-        yield from (part for part in comment_content(comments) if isinstance(part, Table))
+    for added in SECTIONS:
+        if (section := added.make(compared, {}, {})) is not None:
+            yield from (part for part in section.content if isinstance(part, Table))
     yield score_table(compared)
     if isinstance(comparison, Comparison) and comparison.test.name != "none":
         yield pairs_table(comparison)
@@ -136,7 +132,7 @@ def _materials(
             continue
         task = tasks[name]
         runs = [run for system in compared.systems for run in system.runs.get(name, ())]
-        ids = {wrong.id for wrong in mistakes.get(name, ())} | set(wanted_rows(compared, task))
-        ids |= added_rows(compared, task)
+        ids = {wrong.id for wrong in mistakes.get(name, ())}
+        ids.update(*(section.rows(compared, task) for section in SECTIONS))
         materials[name] = read_material(workspace, task, runs, ids)
     return materials

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from goldpan.evaluation.comparison_facts import Part, Skipped, Study, shown_metrics
 from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.ecser import Part, Skipped, Study, shown_metrics
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Counts

@@ -1,12 +1,10 @@
-"""Who stands where: the ranking with its ties, and that of a competition."""
+"""Who stands where: the ranking with its ties."""
 
 from __future__ import annotations
 
 from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
 from goldpan.evaluation.statistics.comparison import Comparison, Standing
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
-from goldpan.papers.nlbse.nlbse23 import F1_WEIGHT, OUTPERFORMED_WEIGHT
-from goldpan.papers.nlbse.suites import CommentRanking
 from goldpan.report.comparison.measures import told_score
 from goldpan.report.comparison.plots import interval_plot
 from goldpan.report.comparison.slices import MOST_DRAWN, first_models
@@ -14,7 +12,7 @@ from goldpan.report.document import Content, Figure, Section, Table, Text, liste
 from goldpan.report.number_format import NOTHING, formatted, with_interval
 
 
-def ranking_section(compared: ComparisonResult, comments: CommentRanking | None) -> Section:
+def ranking_section(compared: ComparisonResult) -> Section:
     """Return the ranking, or all scores where nothing can be ranked."""
     content: list[Content] = []
     comparison = compared.comparison
@@ -26,8 +24,6 @@ def ranking_section(compared: ComparisonResult, comments: CommentRanking | None)
         content += [Text(f"Nothing is ranked: {comparison}."), _means(compared)]
     content += [Text(f"Left out of the ranking: {reason}.") for reason in compared.block.left_out]
     content += [Text(f"Without a score: {reason}.") for reason in compared.without_value[:12]]
-    if comments is not None:
-        content += comment_content(comments)
     return Section("ranking", "Ranking", tuple(content), _note(compared))
 
 
@@ -83,32 +79,6 @@ def rank_range(standing: Standing) -> str:
         if standing.best == standing.worst
         else f"{standing.best}–{standing.worst}"
     )
-
-
-def comment_content(comments: CommentRanking) -> list[Content]:
-    """Return the ranking of the code-comment competition, and who is not in it."""
-    rows = tuple(
-        (
-            str(entry.place),
-            entry.name,
-            entry.precision,
-            entry.recall,
-            entry.score.mean_f1,
-            f"{entry.score.outperformed} of {entry.score.categories}",
-            entry.score.score,
-        )
-        for entry in comments.entries
-    )
-    note = (
-        f"Score = {F1_WEIGHT} x mean F1 + {OUTPERFORMED_WEIGHT} x share of categories in which the"
-        " F1 is above that of the organizers' random forest (NLBSE'23, section III-B)."
-    )
-    columns = ("place", "model", "precision", "recall", "F1", "categories won", "score")
-    contents: list[Content] = [Table("The rule of the NLBSE'23 competition", columns, rows, note)]
-    if comments.incomplete:
-        told_so = "; ".join(comments.incomplete)
-        contents.append(Text(f"Not ranked by the competition's rule: {told_so}."))
-    return contents
 
 
 _EFFECTS = {

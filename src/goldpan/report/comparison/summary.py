@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from goldpan.evaluation.comparison_facts import chosen_by
 from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
-from goldpan.evaluation.ecser import chosen_by
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.training import TEST
-from goldpan.papers.nlbse.suites import CommentRanking
-from goldpan.report.comparison.added import added_sentences
+from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.wording import answer, decision_words, first_place, meaning, where
 from goldpan.report.document import listed
 from goldpan.report.number_format import count, formatted
@@ -59,7 +58,7 @@ def examples(compared: ComparisonResult, tasks: Iterable[str]) -> int:
     return sum(run.scores.examples for run in first)
 
 
-def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tuple[str, ...]:
+def sentences(compared: ComparisonResult) -> tuple[str, ...]:
     """Return what a stranger should take away, the most important first."""
     comparison = compared.comparison
     if isinstance(comparison, str):
@@ -71,9 +70,7 @@ def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tu
     if compared.new_tasks is not None:
         texts.append(answer(compared.new_tasks, comparison.models[0]))
     texts += [f"One task by itself: {_first(single)}" for single in compared.alone]
-    if comments is not None and len(comments.entries) > 1:
-        texts.append(_competition(comments))
-    texts += added_sentences(compared)
+    texts += filter(None, [section.sentence(compared) for section in SECTIONS])
     tests = [comparison.test]
     if compared.new_tasks is not None:
         tests.append(compared.new_tasks.test)
@@ -100,19 +97,6 @@ def warnings(compared: ComparisonResult, distances: Iterable[str]) -> tuple[str,
 
 def _first(comparison: Comparison) -> str:
     return f"{first_place(comparison)}. {answer(comparison, comparison.models[0])}"
-
-
-def _competition(comments: CommentRanking) -> str:
-    first = comments.entries[0]
-    level = [entry.name for entry in comments.entries if entry.place == first.place]
-    start, score = "By the rule of the NLBSE'23 competition", first.score
-    if len(level) > 1:
-        return f"{start} {listed(level)} tie for the first place with {formatted(score.score)}."
-    return (
-        f"{start} {first.name} reaches {formatted(score.score)}: mean F1"
-        f" {formatted(score.mean_f1)}, {score.outperformed} of {score.categories} categories won"
-        " against the organizers' random forest."
-    )
 
 
 def _undecided_pairs(comparison: Comparison) -> Iterator[str]:

@@ -1,22 +1,28 @@
 """Ways to obtain the cells of a table, by the names that recipes use.
 
-Each is a module here with a function `compute(context, table, settings)` that yields outcomes
-(`context.Compute`); its name in recipes has hyphens in place of underscores.
+Each is a function of a table and settings that yields outcomes (`context.Compute`).
 """
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Mapping
-from importlib import import_module
 
 from goldpan.core.registry import Registry
 from goldpan.reproduce.context import Compute
 
 
 def _own() -> Mapping[str, Compute]:
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name.replace("_", "-"): import_module(f"{__name__}.{name}").compute for name in names}
+    from goldpan.reproduce.computations import printed, published, tasks
+
+    return {
+        "confusion": printed.confusion,
+        "derived": printed.derived,
+        "published-scores": published.published_scores,
+        "ranking": published.ranking,
+        "runs": tasks.runs,
+        "split-counts": tasks.split_counts,
+        "tiers": published.tiers,
+    }
 
 
 COMPUTATIONS = Registry("computation", _own, "computation", lambda item: item[0])

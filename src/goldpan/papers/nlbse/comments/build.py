@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from typing import Any
 
 from goldpan import __version__
 from goldpan.annotation.studio.corrections import read_corrections
+from goldpan.code.languages import LANGUAGES
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Title
@@ -21,26 +21,29 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.corrections import corrected_batches, corrected_family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs, Written
-from goldpan.datasets.provenance import Provenance, Source
+from goldpan.datasets.provenance import Provenance, Source, digest
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import task_family
-from goldpan.git.clone import promisor
-from goldpan.git.commits import Commit
-from goldpan.git.trees import TreeFile
-from goldpan.papers.nlbse.comments.annotated import read_labels
-from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
+from goldpan.git.refs import Commit
+from goldpan.papers.nlbse.comments.declarations import RULES
+from goldpan.papers.nlbse.comments.extract import FileRead
 from goldpan.papers.nlbse.comments.reading import (
     LEFT_OUT,
-    Access,
     Reading,
     files_of,
     read_commit,
 )
-from goldpan.papers.nlbse.comments.rows import rows_of
-from goldpan.papers.nlbse.comments.rules import RULES
-from goldpan.papers.nlbse.comments.tasks import task_language, task_row
+from goldpan.papers.nlbse.comments.rows import (
+    CODE_COMMENTS,
+    Label,
+    decisions_path,
+    read_labels,
+    rows_of,
+    task_language,
+    task_row,
+)
 
 UNDECIDED, GONE = "undecided", "decided-elsewhere"
 EXPLAINED = {
@@ -49,7 +52,6 @@ EXPLAINED = {
     GONE: "decisions about sentences that are not here",
 }
 """What was left out, by the reason under which it is counted."""
-OPEN = Access()
 _MADE = (
     f"Goldpan {__version__} read the files of each repository at one commit, found the comments "
     "on classes in them, and cut these into sentences. Every example names its file and line."
@@ -82,6 +84,12 @@ class Tally:
     """By the reasons of `EXPLAINED`."""
     redacted: Counter[str] = field(default_factory=Counter)
     """What was made unreadable in comments and code, by kind."""
+
+    def add(self, file: FileRead) -> None:
+        """Count a file that was read."""
+        self.read += 1
+        self.comments += len(file.comments)
+        self.redacted.update(file.redacted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +159,6 @@ def build_code_comments(
     directory: Path,
     reporter: Reporter,
     *,
-    access: Access = OPEN,
     task: Task | None = None,
 ) -> CommentsResult:
     """Write the sentences of the class comments at commits, one a repository, as a dataset.
@@ -161,48 +168,32 @@ def build_code_comments(
     and `DatasetError` where nothing is left.
     """
     started = time.monotonic()
-    if not annotations.required and (task or plan.kind == "stratified"):
-        wants = task.name if task else str(plan)
-        raise UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
+    _check_labels(annotations, plan, task)
     if task:
         reading = replace(reading, languages=frozenset({task_language(task)}))
-    if annotations.corrections and task is None:
-        raise UsageError(
-            "Corrections need a task, whose labels they correct", "Give --task with --corrections"
-        )
     family = task_family(task) if task else CODE_COMMENTS
     corrections = read_corrections(workspace, annotations.corrections, task) if task else None
     required = read_labels(workspace, annotations.required)
-    labels = read_labels(workspace, (*annotations.required, *annotations.projects))
+    projects = (*annotations.required, *annotations.projects)
+    labels = read_labels(workspace, projects)
     tally = Tally()
 
     def rows() -> Iterator[dict[str, Any]]:
         ids: set[str] = set()
-        for commit in commits:
-            files = _files(workspace, commit, reading, access, reporter)
-            tally.files += len(files)
-            with reporter.task(f"Files of {commit.repo}", len(files)) as progress:
-                for read_file in read_commit(commit, files, reading, tally.left_out):
-                    progress.advance()
-                    tally.read += 1
-                    tally.comments += len(read_file.contents.comments)
-                    tally.redacted.update(read_file.contents.redacted)
-                    for row in rows_of(commit, read_file, labels):
-                        if row["decided"]:
-                            ids.add(row["id"])
-                        if annotations.required and row["id"] not in required.by_id:
-                            tally.left_out[UNDECIDED] += 1
-                            continue
-                        tally.labelled += row["decided"] is not None
-                        tally.languages[row["language"]] += 1
-                        yield task_row(task, row) if task else row
-        if missing := len(labels.by_id.keys() - ids):
+        for row in _rows(workspace, commits, reading, labels, tally, reporter):
+            if row["decided"]:
+                ids.add(row["id"])
+            if annotations.required and row["id"] not in required:
+                tally.left_out[UNDECIDED] += 1
+                continue
+            tally.labelled += row["decided"] is not None
+            tally.languages[row["language"]] += 1
+            yield task_row(task, row) if task else row
+        if missing := len(labels.keys() - ids):
             tally.left_out[GONE] = missing
 
     provenance = Provenance(
-        sources=tuple(
-            Source(extracted.repo, inputs={"git commit": extracted.id}) for extracted in commits
-        ),
+        sources=tuple(Source(commit.repo, inputs={"git commit": commit.id}) for commit in commits),
         settings={
             "family": family.name,
             **({"task": plain_task(task)} if task else {}),
@@ -213,7 +204,10 @@ def build_code_comments(
             "kinds": sorted(reading.kinds),
             "timeout": reading.timeout,
             "required": list(annotations.required),
-            "annotations": dict(labels.inputs),
+            "annotations": {
+                f"annotations/{name}/decisions.parquet": digest(decisions_path(workspace, name))
+                for name in projects
+            },
         },
         versions={package: version(package) for package in _packages()},
         counts=tally.left_out,
@@ -227,31 +221,44 @@ def build_code_comments(
         explained=EXPLAINED,
         made=_MADE,
     )
-    written = write_dataset(
-        workspace,
-        directory,
-        corrected_family(family, corrections),
-        corrected_batches(
-            family.batches(rows()), family, task.label_names if task else (), corrections
-        ),
-        plan,
-        provenance,
-        card,
-    )
+    label_names = task.label_names if task else ()
+    batches = corrected_batches(family.batches(rows()), family, label_names, corrections)
+    shown = corrected_family(family, corrections)
+    written = write_dataset(workspace, directory, shown, batches, plan, provenance, card)
     return CommentsResult(written, tuple(commits), tally, time.monotonic() - started)
 
 
-def _files(
-    workspace: Workspace, commit: Commit, reading: Reading, access: Access, reporter: Reporter
-) -> list[TreeFile]:
-    """Return a commit's files; a clone that lacks some is nobody else's while it is completed."""
-    alone = workspace.lock(commit.repo) if promisor(commit.clone) else nullcontext()
-    with alone:
-        return files_of(commit, reading, access, reporter)
+def _check_labels(annotations: Annotations, plan: SplitPlan, task: Task | None) -> None:
+    if not annotations.required and (task or plan.kind == "stratified"):
+        wants = task.name if task else str(plan)
+        raise UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
+    if annotations.corrections and task is None:
+        raise UsageError(
+            "Corrections need a task, whose labels they correct", "Give --task with --corrections"
+        )
+
+
+def _rows(
+    workspace: Workspace,
+    commits: Sequence[Commit],
+    reading: Reading,
+    labels: Mapping[str, Label],
+    tally: Tally,
+    reporter: Reporter,
+) -> Iterator[dict[str, Any]]:
+    for commit in commits:
+        files = files_of(workspace, commit, reading, reporter)
+        tally.files += len(files)
+        with reporter.task(f"Files of {commit.repo}", len(files)) as progress:
+            for file, contents in read_commit(commit, files, reading, tally.left_out):
+                progress.advance()
+                tally.add(contents)
+                yield from rows_of(commit, file, contents, labels)
 
 
 def _packages() -> list[str]:
     """Return the packages on which sentences depend; a grammar that is not there read nothing."""
-    grammars = {rules.package for rules in RULES.values() if find_spec(rules.package)}
-    names = {name.replace("_", "-") for name in grammars}
+    grammars = [language.grammar for language in LANGUAGES if language.name in RULES]
+    packages = {grammar.package for grammar in grammars if grammar and find_spec(grammar.package)}
+    names = {name.replace("_", "-") for name in packages}
     return sorted({"detect-secrets", "tree-sitter", "tree-sitter-python", *names})

@@ -6,87 +6,63 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from goldpan.papers.nlbse.comments.comment import Comment
-from goldpan.papers.nlbse.comments.declared import (
-    Declaration,
-    DocumentedClasses,
+from goldpan.code.grammar import Grammar
+from goldpan.papers.nlbse.comments.comment import Comment, CommentText, Span
+from goldpan.papers.nlbse.comments.declarations import (
+    find_declarations,
+    parse,
     qualified,
     span_of,
 )
-from goldpan.papers.nlbse.comments.parsing import name_of, parse
-from goldpan.papers.nlbse.comments.text import CommentText, Span, TextWriter
 
 if TYPE_CHECKING:
     import tree_sitter
 
-_QUERY = """
-(class_definition name: (_) @name body: (block) @body) @class
-(function_definition name: (_) @name body: (block) @body) @function
+_QUERIES = """
+(class_definition name: (_) @name body: (block)) @class
+(function_definition name: (_) @name body: (block)) @function
 (module) @module
 """
+_GRAMMAR = Grammar("tree_sitter_python", comments=(), strings=(), patterns=_QUERIES)
 _PREFIX = re.compile(rb"[A-Za-z]{0,3}")
-_KINDS = ("class", "function", "module")
 _NO_DOCSTRING = frozenset("bft")
 """Letters before a quote that make the string bytes, or an expression."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Docstring:
-    span: Span
-    text: CommentText
+def read_docstrings(data: bytes, module: str, kinds: frozenset[str]) -> tuple[list[Comment], bool]:
+    """Return the docstrings of UTF-8 text, and whether it parses without error.
 
-
-def read_docstrings(data: bytes, module: str, kinds: frozenset[str]) -> DocumentedClasses:
-    """Find the docstrings of UTF-8 text; `module` names the file, `kinds` is what is wanted."""
-    parsed = parse(data, "tree_sitter_python", "language", _QUERY)
-    declared, bodies = [], {}
-    for match in parsed.matches:
-        kind = _KINDS[match.pattern]
-        node, name = match.node(kind), match.node("name")
-        if node is not None and (name is not None or kind == "module"):
-            span = span_of(node)
-            declared.append(Declaration(name_of(name) if name else "", kind, span, span.start))
-            bodies[span] = match.node("body") or node
-    docstrings = []
-    around = [declaration for declaration in declared if declaration.kind != "module"]
-    for declaration in (
-        *qualified(around),
-        *(declaration for declaration in declared if declaration.kind == "module"),
-    ):
-        docstring = (
-            _docstring(data, bodies[declaration.span]) if declaration.kind in kinds else None
-        )
-        if docstring:
+    `module` names the file, `kinds` is what is wanted: class, module, function.
+    """
+    matches, clean = parse(data, _GRAMMAR)
+    declared = find_declarations(matches)
+    modules = [item for item in declared if item.kind == "module"]
+    others = qualified(item for item in declared if item.kind != "module")
+    comments = []
+    for declaration in (*others, *modules):
+        value = _first_string(declaration.node) if declaration.kind in kinds else None
+        text = _text(data, value) if value else None
+        if value and text:
             about = None if declaration.kind == "module" else declaration.span
-            where = declaration.name or module
-            docstrings.append(
-                Comment(where, declaration.kind, "docstring", docstring.text, docstring.span, about)
-            )
-    return DocumentedClasses(tuple(docstrings), parsed.clean)
+            name = declaration.name or module
+            span = span_of(value)
+            comments.append(Comment(name, declaration.kind, "docstring", text, span, about))
+    return comments, clean
 
 
-def _docstring(data: bytes, body: tree_sitter.Node) -> _Docstring | None:
-    statement = _first(body)
-    if statement is None or statement.type != "expression_statement":
+def _first_string(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """Return the string that is the first statement of a declaration's body, or of a module."""
+    value = _first_statement(node.child_by_field_name("body") or node)
+    if value is None or value.type != "expression_statement":
         return None
-    value = statement.named_child(0) if statement.named_child_count == 1 else None
-    while value is not None and value.type == "parenthesized_expression":
+    while value is not None and value.type in ("expression_statement", "parenthesized_expression"):
         value = value.named_child(0) if value.named_child_count == 1 else None
-    if value is None or value.type not in ("string", "concatenated_string"):
-        return None
-    parts = [value] if value.type == "string" else value.named_children
-    writer = TextWriter()
-    for part in parts:
-        if part.type == "string" and not _write(writer, data, part):
-            return None
-    return _Docstring(span_of(value), writer.done())
+    return value if value and value.type in ("string", "concatenated_string") else None
 
 
-def _first(body: tree_sitter.Node) -> tree_sitter.Node | None:
-    """Return the first statement of a body."""
+def _first_statement(body: tree_sitter.Node) -> tree_sitter.Node | None:
     cursor = body.walk()
     more = cursor.goto_first_child()
     while more:
@@ -97,22 +73,30 @@ def _first(body: tree_sitter.Node) -> tree_sitter.Node | None:
     return None
 
 
-def _write(writer: TextWriter, data: bytes, string: tree_sitter.Node) -> bool:
-    """Write what a string says; tell whether it may be a docstring at all."""
-    match = _PREFIX.match(data, string.start_byte)
-    prefix = match[0].decode().lower() if match else ""
-    if _NO_DOCSTRING & set(prefix):
-        return False
-    for content in string.named_children:
-        if content.type == "string_content":
-            for piece in _pieces(content, raw="r" in prefix):
-                text = data[piece.start : piece.end].decode()
-                value = _decoded(text) if text.startswith("\\") and "r" not in prefix else None
-                if value is None:
-                    writer.plain(text, piece.start)
-                else:
-                    writer.decoded(value, piece)
-    return True
+def _text(data: bytes, value: tree_sitter.Node) -> CommentText | None:
+    """Return what a string says; None where it is no docstring, but bytes or an expression."""
+    text = CommentText()
+    parts = [value] if value.type == "string" else value.named_children
+    for string in (part for part in parts if part.type == "string"):
+        match = _PREFIX.match(data, string.start_byte)
+        prefix = match[0].decode().lower() if match else ""
+        if _NO_DOCSTRING & set(prefix):
+            return None
+        for content in string.named_children:
+            if content.type == "string_content":
+                _add(text, data, content, raw="r" in prefix)
+    return text
+
+
+def _add(text: CommentText, data: bytes, content: tree_sitter.Node, *, raw: bool) -> None:
+    """Add a string's content, escapes as what they stand for."""
+    for piece in _pieces(content, raw=raw):
+        written = data[piece.start : piece.end].decode()
+        value = _decoded(written) if written.startswith("\\") and not raw else None
+        if value is None:
+            text.add(data, piece.start, piece.end)
+        else:
+            text.add_for(value, piece)
 
 
 def _pieces(content: tree_sitter.Node, *, raw: bool) -> Iterator[Span]:

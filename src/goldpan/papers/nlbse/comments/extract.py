@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import accumulate
 
 from goldpan.code.languages import language_of, second_language_of
-from goldpan.papers.nlbse.comments.comment import Comment, Form
-from goldpan.papers.nlbse.comments.declared import DocumentedClasses, read_declared
+from goldpan.git.objects import Encoding, encodings
+from goldpan.papers.nlbse.comments.comment import (
+    Comment,
+    Form,
+    Span,
+    is_filetree,
+    is_tonel,
+    read_smalltalk,
+)
+from goldpan.papers.nlbse.comments.declarations import RULES, read_declared
 from goldpan.papers.nlbse.comments.docstrings import read_docstrings
-from goldpan.papers.nlbse.comments.files import (
-    PYTHON,
-    SMALLTALK,
-    SourceText,
-    read_text,
-    written_in,
-)
-from goldpan.papers.nlbse.comments.smalltalk import is_tonel, read_filetree, read_tonel
-from goldpan.papers.nlbse.comments.text import Span
 from goldpan.text.redaction import find_private, redact
-from goldpan.text.sentences import (
-    Wrapping,
-    has_words,
-    normalize_sentence,
-    split_sentences,
-)
+from goldpan.text.sentences import Wrapping, has_words, normalize_sentence, split_sentences
 
+PYTHON, SMALLTALK = "Python", "Smalltalk"
+LANGUAGES: tuple[str, ...] = tuple(sorted({*RULES, PYTHON, SMALLTALK} - {"TSX"}))
+"""The languages whose class comments can be read; TSX belongs to TypeScript."""
 LONGEST_COMMENT = 65_536
 """Characters; what is longer is data or code that was commented out."""
 MOST_SENTENCES = 1_000
@@ -70,7 +68,6 @@ class CommentFound:
     name: str
     kind: str
     form: Form
-    span: Span
     comment: str
     """What it says, without its marks and what is private, cut where it is long."""
     code: str | None
@@ -78,129 +75,145 @@ class CommentFound:
     sentences: tuple[SentenceFound, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FileRead:
     """What a file holds."""
 
-    path: str
     language: str
-    encoding: str
-    comments: tuple[CommentFound, ...] = ()
-    problem: Literal["binary"] | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
-    redacted: Mapping[str, int] = field(default_factory=dict)
+    encoding: Encoding | None
+    """None where the file is binary."""
+    comments: list[CommentFound] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    """What was left out, by reason."""
+    redacted: Counter[str] = field(default_factory=Counter)
+
+
+def written_in(path: str) -> str | None:
+    """Return the language whose comments a file may hold."""
+    if is_tonel(path) or is_filetree(path):
+        return SMALLTALK
+    language = language_of(path)
+    name = "TypeScript" if language and language.name == "TSX" else language and language.name
+    return name if name in LANGUAGES and name != SMALLTALK else None
 
 
 def read_file(source: Source) -> FileRead:
     """Read the comments of a file. Nothing bounds the time that a hostile file takes."""
-    text = read_text(source.data)
     language = written_in(source.path) or ""
-    if text is None:
-        return FileRead(source.path, language, "", problem="binary")
-    counts: Counter[str] = Counter()
-    redacted: Counter[str] = Counter()
-    file_comments, language = _comments(text.utf8, source, language)
-    if not file_comments.clean:
-        counts["syntax-errors"] += 1
-    taker = _Taker(text, source.wrapping, counts, redacted)
-    comments = [
-        taker.take(comment)
-        for comment in sorted(file_comments.comments, key=lambda comment: comment.span.start)
-    ]
-    present = tuple(comment for comment in comments if comment is not None)
-    return FileRead(source.path, language, text.encoding, present, None, counts, redacted)
+    encoding = next(iter(encodings(source.data)), None)
+    try:
+        text = source.data.decode(encoding).removeprefix("\ufeff").encode() if encoding else b""
+    except UnicodeEncodeError:  # half of a pair in UTF-16
+        encoding = None
+    if encoding is None:
+        return FileRead(language, None)
+    comments, clean, language = _comments(text, source, language)
+    file = FileRead(language, encoding)
+    if not clean:
+        file.counts["syntax-errors"] += 1
+    cut = _Cut(text, source.wrapping, file, _places(text, encoding))
+    for comment in sorted(comments, key=lambda comment: comment.span.start):
+        cut.take(comment)
+    return file
 
 
-def _comments(utf8: bytes, source: Source, language: str) -> tuple[DocumentedClasses, str]:
+def _comments(text: bytes, source: Source, language: str) -> tuple[list[Comment], bool, str]:
+    """Return the comments of a file, whether it parses without error, and its language."""
     if language == SMALLTALK:
-        tonel = is_tonel(source.path)
-        comment = read_tonel(utf8, source.path) if tonel else read_filetree(utf8, source.path)
-        return DocumentedClasses((comment,) if comment else (), clean=True), language
+        comment = read_smalltalk(text, source.path)
+        return [comment] if comment else [], True, language
     if language == PYTHON:
         module = source.path.rpartition("/")[2].partition(".")[0]
-        return read_docstrings(utf8, module, source.kinds), language
-    grammar = language_of(source.path)
-    declarations = read_declared(utf8, grammar.name if grammar else language)
+        return *read_docstrings(text, module, source.kinds), language
+    first = language_of(source.path)
+    assert first
+    comments, clean = read_declared(text, first)
     second = second_language_of(source.path) if language == "C" else None
-    if second is None or (declarations.clean and declarations.comments):
-        return declarations, language
-    other = read_declared(utf8, second.name)
-    better = (len(other.comments), other.clean) > (len(declarations.comments), declarations.clean)
-    return (other, second.name) if better else (declarations, language)
+    if second is None or (clean and comments):
+        return comments, clean, language
+    others, other_clean = read_declared(text, second)
+    if (len(others), other_clean) > (len(comments), clean):
+        return others, other_clean, second.name
+    return comments, clean, language
 
 
-class _Taker:
-    """Takes comments of one file apart, and counts what is left out."""
+def _places(text: bytes, encoding: Encoding) -> Sequence[int]:
+    """Return where the characters that begin at bytes of the UTF-8 text stand in the file."""
+    if encoding.startswith("utf-8"):
+        start = len(codecs.BOM_UTF8) if encoding == "utf-8-sig" else 0
+        return range(start, start + len(text) + 1)
+    if encoding == "latin-1":
+        return [*accumulate((byte & 0xC0 != 0x80 for byte in text), initial=0)]
+    widths = (2 * (byte & 0xC0 != 0x80) + 2 * (byte >= 0xF0) for byte in text)
+    return [*accumulate(widths, initial=len(codecs.BOM_UTF16_LE))]
+
+
+class _Cut:
+    """Cuts comments of one file into sentences, and counts what is left out."""
 
     def __init__(
-        self, text: SourceText, wrapping: Wrapping, counts: Counter[str], redacted: Counter[str]
+        self, text: bytes, wrapping: Wrapping, file: FileRead, places: Sequence[int]
     ) -> None:
         self._text = text
         self._wrapping = wrapping
-        self._counts = counts
-        self._redacted = redacted
-        self._line_ends = [match.end() for match in _LINE_END.finditer(text.utf8)]
+        self._file = file
+        self._places = places
+        self._line_ends = [match.end() for match in _LINE_END.finditer(text)]
 
-    def take(self, comment: Comment) -> CommentFound | None:
-        """Return a comment's sentences; None where it has none or too many."""
+    def take(self, comment: Comment) -> None:
+        """Add a comment to what the file holds, unless it has no sentences or too many."""
         words = comment.text.text
-        if len(words) > LONGEST_COMMENT:
-            self._counts["comment-too-long"] += 1
-            return None
+        sentences = self._sentences(comment, words) if len(words) <= LONGEST_COMMENT else []
+        if len(words) > LONGEST_COMMENT or len(sentences) > MOST_SENTENCES:
+            self._file.counts["comment-too-long"] += 1
+        elif not sentences:
+            self._file.counts["comment-without-words"] += 1
+        else:
+            shown, code = self._public(words)[:_LONGEST_SHOWN].strip(), self._code(comment)
+            self._file.comments.append(
+                CommentFound(
+                    comment.name, comment.kind, comment.form, shown, code, tuple(sentences)
+                )
+            )
+
+    def _sentences(self, comment: Comment, words: str) -> list[SentenceFound]:
+        """Return the sentences that say anything and stand in no secret of several lines."""
         private = [
             finding for finding in find_private(words) if "\n" in words[finding.start : finding.end]
         ]
-        parts = []
+        sentences = []
         for part in split_sentences(words, self._wrapping):
             if any(finding.start < part.end and part.start < finding.end for finding in private):
-                self._counts["private"] += 1
-            else:
-                parts.append((part, redact(words[part.start : part.end]).text))
-        parts = [(part, sentence) for part, sentence in parts if has_words(sentence)]
-        if len(parts) > MOST_SENTENCES:
-            self._counts["comment-too-long"] += 1
-            return None
-        if not parts:
-            self._counts["comment-without-words"] += 1
-            return None
-        part_spans = [comment.text.span(part.start, part.end) for part, _ in parts]
-        whole, *spans = self._text.original([comment.span, *part_spans])
-        return CommentFound(
-            comment.name,
-            comment.kind,
-            comment.form,
-            whole,
-            self._public(words)[:_LONGEST_SHOWN].strip(),
-            self._code(comment),
-            tuple(
-                SentenceFound(
-                    sentence,
-                    normalize_sentence(sentence),
-                    span,
-                    self._line(position.start),
-                    self._line(position.end - 1),
-                )
-                for (_, sentence), position, span in zip(parts, part_spans, spans, strict=True)
-            ),
-        )
+                self._file.counts["private"] += 1
+                continue
+            sentence = redact(words[part.start : part.end]).text
+            if has_words(sentence):
+                sentences.append(self._placed(sentence, comment.text.span(part.start, part.end)))
+        return sentences
 
-    def _line(self, index: int) -> int:
-        return bisect_right(self._line_ends, index) + 1
+    def _placed(self, sentence: str, span: Span) -> SentenceFound:
+        return SentenceFound(
+            sentence,
+            normalize_sentence(sentence),
+            Span(self._places[span.start], self._places[span.end]),
+            bisect_right(self._line_ends, span.start) + 1,
+            bisect_right(self._line_ends, span.end - 1) + 1,
+        )
 
     def _code(self, comment: Comment) -> str | None:
         about, span = comment.about, comment.span
         if about is None:
             return None
-        data = self._text.utf8
+        text = self._text
         if about.start <= span.start and span.end <= about.end:
-            head = data[about.start : span.start][:_LONGEST_CODE].rstrip()
-            code = head + data[span.end : min(about.end, span.end + _LONGEST_CODE)]
+            head = text[about.start : span.start][:_LONGEST_CODE].rstrip()
+            code = head + text[span.end : min(about.end, span.end + _LONGEST_CODE)]
         else:
-            code = data[about.start : min(about.end, about.start + _LONGEST_CODE)]
+            code = text[about.start : min(about.end, about.start + _LONGEST_CODE)]
         lines = code[:_LONGEST_CODE].decode(errors="ignore").splitlines()[:_LINES_OF_CODE]
         return self._public("\n".join(lines))
 
     def _public(self, text: str) -> str:
         redacted = redact(text)
-        self._redacted.update(redacted.counts)
+        self._file.redacted.update(redacted.counts)
         return redacted.text

@@ -59,34 +59,32 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     """
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.datasets.splits import SplitPlan
-    from goldpan.git.commits import cloned_repositories, find_commits
+    from goldpan.git.refs import cloned_repositories, find_commits
     from goldpan.operations.dataset import Dataset
-    from goldpan.papers.nlbse.comments.build import Annotations, build_code_comments
-    from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
-    from goldpan.papers.nlbse.comments.files import find_languages
-    from goldpan.papers.nlbse.comments.reading import Access, Reading
+    from goldpan.papers.nlbse.comments import build, reading
+    from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
 
     settings = lab.settings
     plan = SplitPlan.parse(split, seed)
     settings.trust.require("plugins")
-    languages = find_languages(several(language))
-    reading = Reading(languages, lines, frozenset(kind), settings.processes, timeout)
-    labels = Annotations(several(annotations), several(require), several(corrections))
-    named = cloned_repositories(lab.layout, list(dict.fromkeys(map(repository_name, repos))))
+    how = reading.Reading(
+        reading.find_languages(several(language)),
+        lines,
+        frozenset(kind),
+        settings.processes,
+        timeout,
+        settings.tokens[0] if settings.tokens else None,
+        settings.git_host,
+    )
+    labels = build.Annotations(several(annotations), several(require), several(corrections))
+    named = list(dict.fromkeys(map(repository_name, repos)))
+    named = cloned_repositories(lab.layout, named)
     commits = find_commits(lab.layout, named, revision)
     chosen = find_task(task, tasks_directory(lab.path)) if task else None
     name = f"{task}-fresh" if task else CODE_COMMENTS.name
     directory = Path(output) if output else lab.layout.dataset(name)
     with lab.reporting() as reporter:
-        built = build_code_comments(
-            lab.layout,
-            commits,
-            reading,
-            labels,
-            plan,
-            directory,
-            reporter,
-            access=Access(settings.tokens[0] if settings.tokens else None, settings.git_host),
-            task=chosen,
+        built = build.build_code_comments(
+            lab.layout, commits, how, labels, plan, directory, reporter, task=chosen
         )
     return Dataset(directory, built=built, workspace=lab)

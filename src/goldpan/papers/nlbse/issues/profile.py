@@ -11,18 +11,46 @@ bug = ["t: bug"]
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from goldpan.core.errors import UsageError
 from goldpan.core.registry import Registry, files_in
 from goldpan.core.settings_file import Source, read_toml
 from goldpan.datasets.splits import SplitPlan
-from goldpan.papers.nlbse.issues.balance import Balance
+
+_FORM = re.compile(r"(project|project-label):([1-9][0-9]{0,8})")
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """At most `most` rows of a project, or exactly so many of each label in each project.
+
+    Projects that have fewer of a label are then left out, so that all give the same.
+    """
+
+    kind: Literal["none", "project", "project-label"] = "none"
+    most: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``project:300`` and the like; raises `UsageError` where it is none."""
+        if text == "none":
+            return cls()
+        if (found := _FORM.fullmatch(text)) is None:
+            raise UsageError(
+                f"{text!r} is not a way to balance projects",
+                "Write none, project:300 or project-label:100",
+            )
+        return cls("project" if found[1] == "project" else "project-label", int(found[2]))
+
+    def __str__(self) -> str:
+        return "none" if self.kind == "none" else f"{self.kind}:{self.most}"
 
 
 @dataclass(frozen=True, slots=True)

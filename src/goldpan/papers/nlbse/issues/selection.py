@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
-from typing import Self
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
 from goldpan.core.engine import Engine
 from goldpan.core.parquet import read_table
 from goldpan.core.query import connect_alone
+from goldpan.core.resources import named
 from goldpan.core.sealed import verify_parquet
-from goldpan.papers.nlbse.issues.balance import Balance
+from goldpan.filters.duplicates.near import link
+from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.filters.duplicates.shingles import Portions
+from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, SketchFile
+from goldpan.filters.duplicates.texts import number_texts
 from goldpan.papers.nlbse.issues.candidates import Search
 from goldpan.papers.nlbse.issues.closings import Unit
-from goldpan.papers.nlbse.issues.near_duplicates import KeptSketches, group_rows
+from goldpan.papers.nlbse.issues.profile import Balance
 
 EXPLAINED = {
     "repeated-event": "the archive holds the event twice",
@@ -28,10 +34,13 @@ EXPLAINED = {
 }
 """Why a candidate gives no row, in the order in which it is asked."""
 
-_SETTINGS = "SET memory_limit = '512MB'"
+_BATCH = 1_000
+_STRETCH = 20_000
+"""Rows that are sorted at once."""
+_MOST_FOLDERS = 200
 _KEYS = """
 CREATE TABLE keys AS
-SELECT unit, place, id, event, label, created_at, closed_at, lower(repo) AS project,
+SELECT unit, place, id, event, label, created_at, closed_at, redacted, lower(repo) AS project,
        coalesce(issue_id::VARCHAR, lower(repo) || '#' || number) AS issue, NULL::VARCHAR AS near
 FROM read_parquet($paths)
 """
@@ -49,10 +58,6 @@ _NEAR = """
 CREATE OR REPLACE TABLE keys AS
 SELECT keys.* REPLACE (found.near AS near) FROM keys JOIN found USING (unit, place)
 """
-_CHOSEN = """
-SELECT unit, place, near, row_number() OVER (ORDER BY id) - 1 AS rank
-FROM keys ORDER BY unit, place
-"""
 _RICH = """
 WHERE project IN (
     SELECT project FROM (SELECT project, label, count(*) AS rows FROM keys GROUP BY ALL)
@@ -60,111 +65,158 @@ WHERE project IN (
 )
 """
 _DRAWN = "QUALIFY row_number() OVER (PARTITION BY {} ORDER BY md5($seed || id), id) <= $most"
+_SPREAD = """
+COPY (
+    SELECT candidates.*, near, rank, rank // $stretch AS part
+    FROM read_parquet($paths) AS candidates JOIN (
+        SELECT unit, place, near, row_number() OVER (ORDER BY id) - 1 AS rank FROM keys
+    ) USING (unit, place)
+) TO '{folder}' (FORMAT parquet, PARTITION_BY (part))
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The candidates that become rows."""
 
-    rows: pa.Table
-    """`unit` (its number), `place`, `near` (the id of the row that stands for a group of near
-    duplicates, or null) and `rank` by id, sorted by unit and place."""
+    folders: Sequence[Path]
+    """Each with files of those in a stretch of the ids."""
     dropped: Mapping[str, int]
     """By reason."""
     projects: Mapping[str, int]
     """How many rows each has, by its name in lower case, sorted."""
     labels: Mapping[str, int]
+    redacted: Mapping[str, int]
+    """What was made unreadable, by kind."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the candidates by id, a batch in memory.
+
+        `near` is the id of the row that stands for a group of near duplicates, or null.
+        """
+        for folder in self.folders:
+            rows = pa.concat_tables(map(read_table, folder.iterdir())).sort_by("rank")
+            yield from rows.combine_chunks().to_batches(_BATCH)
 
 
 def choose(
-    search: Search,
-    units: Sequence[Unit],
-    balance: Balance,
-    seed: int,
-    scratch: Path,
-    engine: Engine,
+    search: Search, units: Sequence[Unit], balance: Balance, seed: int, engine: Engine
 ) -> Chosen:
-    """Choose among the candidates of all units, which lie in files; texts are not looked at.
+    """Choose among the candidates of all units, which lie in files.
 
-    Memory follows their number, about 1 KB each.
+    Memory follows their number, about 1 KB each, not their texts: DuckDB would sort these in
+    memory, so that they are spread over files first, and each is sorted when it is read.
     """
-    profile = search.profile
-    keys = _Keys(scratch, [str(verify_parquet(search.candidates(unit))) for unit in units])
-    with keys:
-        keys.keep("repeated-event", _NEW)
+    profile, dropped = search.profile, Counter[str]()
+    paths = [str(verify_parquet(search.candidates(unit))) for unit in units]
+    with connect_alone() as connection:
+
+        def keep(reason: str, clause: str, **values: object) -> None:
+            before = _count(connection)
+            query = f"CREATE OR REPLACE TABLE keys AS SELECT * FROM keys {clause}"  # noqa: S608
+            connection.execute(query, values or None)
+            if lost := before - _count(connection):
+                dropped[reason] += lost
+
+        connection.execute("SET memory_limit = '512MB'")
+        connection.execute("SET preserve_insertion_order = false")
+        connection.execute("SET temp_directory = $1", [str(search.directory)])
+        connection.execute(_KEYS, {"paths": paths})
+        keep("repeated-event", _NEW)
         if profile.repeated_closings == "last":
-            keys.keep("repeated-closing", _LAST)
+            keep("repeated-closing", _LAST)
         if profile.near_duplicates != "keep":
-            keys.group(search, units, engine)
+            _mark_near(connection, search, units, engine)
         if profile.near_duplicates == "first":
-            keys.keep("near-duplicate", _FIRST)
+            keep("near-duplicate", _FIRST)
         if balance.kind != "none":
-            values = {"most": balance.most, "seed": f"{seed}:"}
             if balance.kind == "project-label":
-                rich = {"most": balance.most, "classes": len(profile.labels)}
-                keys.keep("balance", _RICH, **rich)
-                keys.keep("balance", _DRAWN.format("project, label"), **values)
-            else:
-                keys.keep("balance", _DRAWN.format("project"), **values)
-        return Chosen(
-            keys.table(_CHOSEN),
-            dict(keys.dropped),
-            keys.counts("project"),
-            keys.counts("label"),
-        )
+                keep("balance", _RICH, most=balance.most, classes=len(profile.labels))
+            groups = balance.kind.replace("-", ", ")
+            keep("balance", _DRAWN.format(groups), most=balance.most, seed=f"{seed}:")
+        counts = (_counts(connection, of) for of in ("project", "label", "unnest(redacted)"))
+        folders = _spread(connection, paths, search.directory / "chosen")
+        return Chosen(folders, dict(dropped), *counts)
 
 
-class _Keys:
-    """The table `keys` of what is known of the candidates beside their texts."""
+def _count(connection: duckdb.DuckDBPyConnection) -> int:
+    return int(connection.execute("SELECT count(*) FROM keys").fetchall()[0][0])
 
-    def __init__(self, scratch: Path, paths: list[str]) -> None:
-        self.dropped: Counter[str] = Counter()
-        self._scratch = scratch
-        self._connection = connect_alone()
-        self._connection.execute(_SETTINGS)
-        self._connection.execute("SET temp_directory = $1", [str(scratch)])
-        self._connection.execute(_KEYS, {"paths": paths})
 
-    def __enter__(self) -> Self:
-        return self
+def _counts(connection: duckdb.DuckDBPyConnection, column: str) -> dict[str, int]:
+    values = f"SELECT {column} AS value FROM keys"  # noqa: S608
+    query = f"SELECT value, count(*) FROM ({values}) GROUP BY 1 ORDER BY 1"  # noqa: S608
+    return dict(connection.execute(query).fetchall())
 
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
 
-    def table(self, query: str) -> pa.Table:
-        return self._connection.sql(query).to_arrow_table()
+def _spread(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str], folder: Path
+) -> list[Path]:
+    """Write the candidates that are left into a folder for each stretch of the ids."""
+    rows = _count(connection)
+    stretch = max(_STRETCH, ceil(rows / _MOST_FOLDERS))
+    connection.execute(f"SET partitioned_write_flush_threshold = {_STRETCH}")
+    quoted = str(folder).replace("'", "''")
+    with named(folder):
+        query = _SPREAD.format(folder=quoted)
+        connection.execute(query, {"paths": paths, "stretch": stretch})
+    return [folder / f"part={part}" for part in range(ceil(rows / stretch))]
 
-    def counts(self, column: str) -> dict[str, int]:
-        query = f"SELECT {column}, count(*) FROM keys GROUP BY 1 ORDER BY 1"  # noqa: S608
-        return dict(self._connection.execute(query).fetchall())
 
-    def keep(self, reason: str, clause: str, **values: object) -> None:
-        """Keep the rows that a clause lets through, and count the others."""
-        before = self._count()
-        query = f"CREATE OR REPLACE TABLE keys AS SELECT * FROM keys {clause}"  # noqa: S608
-        self._connection.execute(query, values or None)
-        if lost := before - self._count():
-            self.dropped[reason] += lost
+def _mark_near(
+    connection: duckdb.DuckDBPyConnection, search: Search, units: Sequence[Unit], engine: Engine
+) -> None:
+    """Give the rows of a group of near duplicates the id of its earliest one."""
+    rows = connection.sql(_AGES).to_arrow_table()
+    if not len(rows):
+        return
+    row_numbers = rows["place"].to_numpy()
+    bounds = np.searchsorted(rows["unit"].to_numpy(), np.arange(len(units) + 1))
+    sketches = []
+    for unit in units:
+        unit_rows = row_numbers[bounds[unit.number] : bounds[unit.number + 1]]
+        whole = read_table(search.candidates(unit), ["place"])["place"].to_numpy()
+        sketches.append(KeptSketches(search.sketches(unit), np.searchsorted(whole, unit_rows)))
+    stands = group_rows(sketches, rows["age"].to_numpy(), search.directory, engine)
+    alone = np.bincount(stands, minlength=len(stands))[stands] == 1
+    near = rows["id"].combine_chunks().take(pa.array(stands, mask=alone))
+    connection.register("found", rows.select(["unit", "place"]).append_column("near", near))
+    connection.execute(_NEAR)
+    connection.unregister("found")
 
-    def group(self, search: Search, units: Sequence[Unit], engine: Engine) -> None:
-        """Give the rows of a group of near duplicates the id of its earliest one."""
-        rows = self.table(_AGES)
-        if not len(rows):
-            return
-        row_numbers = rows["place"].to_numpy()
-        bounds = np.searchsorted(rows["unit"].to_numpy(), np.arange(len(units) + 1))
-        sketches = []
-        for unit in units:
-            unit_rows = row_numbers[bounds[unit.number] : bounds[unit.number + 1]]
-            whole = read_table(search.candidates(unit), ["place"])["place"].to_numpy()
-            sketches.append(KeptSketches(search.sketches(unit), np.searchsorted(whole, unit_rows)))
-        stands = group_rows(sketches, rows["age"].to_numpy(), self._scratch, engine)
-        alone = np.bincount(stands, minlength=len(stands))[stands] == 1
-        near = rows["id"].combine_chunks().take(pa.array(stands, mask=alone))
-        positions = rows.select(["unit", "place"]).append_column("near", near)
-        self._connection.register("found", positions)
-        self._connection.execute(_NEAR)
-        self._connection.unregister("found")
 
-    def _count(self) -> int:
-        return int(self._connection.execute("SELECT count(*) FROM keys").fetchall()[0][0])
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptSketches:
+    """A unit's file of sketches, and which of its rows are still wanted, by their order."""
+
+    path: Path
+    rows: Ids
+
+
+def group_rows(units: Sequence[KeptSketches], ages: Ids, scratch: Path, engine: Engine) -> Ids:
+    """Return for each kept row of all units the row that stands for its group of near duplicates.
+
+    `ages` ranks the rows, in the order of the units: the lowest of a group stands for it. A row
+    without near duplicates stands for itself. Memory follows the number of texts, about 0.4 KB
+    each; files go to `scratch`, which all machines of a cluster must see.
+    """
+    counts: list[int] = []
+    texts = [np.empty(0, np.int64)]
+    for unit in units:
+        with SketchFile(unit.path) as file:
+            which = file.column("which")[unit.rows]
+            texts.append(np.where(which == NO_TEXT, NO_TEXT, which + sum(counts)))
+            counts.append(file.count)
+    portions = Portions.of([unit.path for unit in units], counts)
+    by_age = np.argsort(ages, kind="stable")
+    numbering = number_texts(portions, np.concatenate(texts)[by_age])
+    links = link(portions, numbering, DuplicateSettings(), scratch, engine)
+    text = np.empty(len(ages), np.int64)
+    text[by_age] = numbering.text
+    rows = np.arange(len(ages))
+    if not len(links.root):
+        return rows
+    oldest = np.empty(len(links.root), np.int64)
+    said = numbering.text != NO_TEXT
+    oldest[numbering.text[said][::-1]] = by_age[said][::-1]
+    return np.where(text == NO_TEXT, rows, oldest[links.root[text]])

@@ -1,0 +1,246 @@
+"""Instances of a task: in its data file, and as rows of its dataset, one exactly as the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from goldpan.core.errors import DatasetError
+from goldpan.core.resources import named
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import task_batches
+from goldpan.datasets.task_rows import input_column, target_column, task_family
+from goldpan.datasets.wording import (
+    Wording,
+    WordingError,
+    input_text,
+    output_text,
+    read_texts,
+    wording_of,
+)
+from goldpan.papers.crosscodebench.json_files import FieldError, read_array, refused, text_of
+
+INSTANCES = "Instances"
+PARTS = " ||| "
+"""What joins an input of several parts, such as two pieces of code, as the paper's authors do."""
+_SPLITS = {
+    "train": "train",
+    "valid": "validation",
+    "validation": "validation",
+    "dev": "validation",
+    "test": "test",
+}
+_BATCH = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One input and its right output."""
+
+    input: str
+    output: str
+    split: str
+    """Of its own task: train, validation or test."""
+    idx: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Columns of the task's row that are neither input nor output, those that are not null."""
+    exact: Mapping[str, Any] = field(default_factory=dict)
+    """The input and target columns, where the texts alone do not give them back."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as a data file holds it, by the names that the paper's authors use."""
+        return {
+            "input": self.input,
+            "output": self.output,
+            "split": self.split,
+            "idx": self.idx,
+            **({"facts": self.facts} if self.facts else {}),
+            **({"exact": self.exact} if self.exact else {}),
+        }
+
+
+def read_instances(path: Path) -> Iterator[Instance]:
+    """Yield the instances of a data file as they stand there.
+
+    Raises `DatasetError` that names file and instance, after those that could be read.
+    """
+    try:
+        for index, value in enumerate(read_array(path, INSTANCES)):
+            yield instance_of(value, index)
+    except FieldError as error:
+        raise refused(error.problem(path.name)) from None
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror}", "Check the file") from None
+
+
+def instance_of(value: object, index: int) -> Instance:
+    """Return what an element of a data file holds; `index` is its number there, from 0.
+
+    An input of several texts is joined. Case does not count in names, an instance without a
+    number goes by its place, and without a split it is for training. Raises `FieldError`.
+    """
+    where = f"{INSTANCES}[{index}]"
+    if not isinstance(value, dict):
+        raise FieldError(where, "is not an object with input and output")
+    fields = value if "input" in value else {key.lower(): item for key, item in value.items()}
+    for name in ("input", "output"):
+        if name not in fields:
+            raise FieldError(f"{where}.{name}", "is missing")
+    idx = fields.get("idx", index)
+    return Instance(
+        joined_text(fields["input"], f"{where}.input"),
+        joined_text(fields["output"], f"{where}.output"),
+        _split(fields.get("split", "train"), f"{where}.split"),
+        str(idx) if isinstance(idx, int) else text_of(idx, f"{where}.idx"),
+        _object(fields.get("facts", {}), f"{where}.facts"),
+        _object(fields.get("exact", {}), f"{where}.exact"),
+    )
+
+
+def joined_text(value: object, field_name: str) -> str:
+    """Return a text, or several as one; raises `FieldError` for anything else."""
+    if isinstance(value, list):
+        return PARTS.join(text_of(part, f"{field_name}[{at}]") for at, part in enumerate(value))
+    return text_of(value, field_name)
+
+
+def _split(value: object, field_name: str) -> str:
+    name = text_of(value, field_name).lower()
+    if name not in _SPLITS:
+        raise FieldError(field_name, f"{name[:40]!r} is none of {', '.join(_SPLITS)}")
+    return _SPLITS[name]
+
+
+def _object(value: object, field_name: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise FieldError(field_name, "is not an object")
+    return value
+
+
+def write_instances(path: Path, instances: Iterable[Instance]) -> int:
+    """Write a data file, an instance a line, and return how many there are."""
+    count = 0
+    left = iter(instances)
+    with named(path), path.open("wb") as file:
+        file.write(b'{"Instances": [')
+        while batch := list(islice(left, _BATCH)):
+            lines = b",\n".join(orjson.dumps(instance.plain()) for instance in batch)
+            file.write((b",\n" if count else b"\n") + lines)
+            count += len(batch)
+        file.write(b"\n]}\n")
+    return count
+
+
+def task_instances(directory: Path, task: Task) -> Iterator[Instance]:
+    """Yield the rows of a task's dataset as instances, in the order in which they lie.
+
+    Memory follows a batch of rows. Raises `DatasetError` where the directory holds no dataset of
+    the task, or a row does not fit it.
+    """
+    wording = wording_of(task)
+    for split, batch in task_batches(directory, task):
+        for row in batch.to_pylist():
+            yield instance_of_row(wording, row, split)
+
+
+def instance_of_row(wording: Wording, row: Mapping[str, Any], split: str) -> Instance:
+    """Return a row as an instance; raises `DatasetError` where it does not fit its task."""
+    task = wording.task
+    names = input_column(task.type).name, target_column(task.type).name
+    values = row[names[0]], row[names[1]]
+    try:
+        for name in ("id", *names):
+            if row[name] is None:
+                raise WordingError(f"the column {name} is null")
+        texts = input_text(wording, *values), output_text(wording, *values)
+    except WordingError as error:
+        raise DatasetError(
+            f"The row {row['id']} of {task.name} cannot be written as text: {error}",
+            f"Fix its source and run goldpan tasks import {task.name}",
+        ) from None
+    facts = {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in row.items()
+        if value is not None and name not in ("id", *names)
+    }
+    exact = {}
+    if _read_back(wording, *texts) != values:
+        exact = {names[0]: values[0], names[1]: values[1]}
+    return Instance(*texts, split, row["id"], facts, exact)
+
+
+def _read_back(wording: Wording, input_text: str, output: str) -> tuple[Any, Any] | None:
+    try:
+        return read_texts(wording, input_text, output)
+    except WordingError:
+        return None
+
+
+class RowReader:
+    """Makes rows of a task out of its instances."""
+
+    def __init__(self, task: Task) -> None:
+        self._wording = wording_of(task)
+        self._given = input_column(task.type).name
+        self._target = target_column(task.type).name
+        self._facts = {
+            column.name: column.kind
+            for column in task_family(task).columns
+            if column.name not in ("id", self._given, self._target)
+        }
+
+    def row(self, instance: Instance, index: int) -> dict[str, Any]:
+        """Return the row of an instance; `index` is its number in the file, for the message.
+
+        Raises `FieldError` where the instance does not fit the task.
+        """
+        where = f"{INSTANCES}[{index}]"
+        input_value, target = self._values(instance, where)
+        row = {"id": instance.idx, self._given: input_value, self._target: target}
+        if strange := sorted(instance.facts.keys() - self._facts.keys()):
+            raise FieldError(f"{where}.facts.{strange[0][:80]}", "is not a column of the task")
+        for name, kind in self._facts.items():
+            value = instance.facts.get(name)
+            row[name] = None if value is None else _fact(value, kind, f"{where}.facts.{name}")
+        return row
+
+    def _values(self, instance: Instance, where: str) -> tuple[Any, Any]:
+        if instance.exact:
+            for name in (self._given, self._target):
+                if instance.exact.get(name) is None:
+                    raise FieldError(f"{where}.exact.{name}", "is missing")
+            return instance.exact[self._given], instance.exact[self._target]
+        try:
+            return read_texts(self._wording, instance.input, instance.output)
+        except WordingError as error:
+            raise FieldError(where, str(error)) from None
+
+
+def task_rows(task: Task, instances: Iterable[Instance]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the split and the row of each instance; raises `FieldError` for one that fits not."""
+    reader = RowReader(task)
+    for index, instance in enumerate(instances):
+        yield instance.split, reader.row(instance, index)
+
+
+def moment_of(value: object, field_name: str) -> datetime:
+    """Return the time that a text says; raises `FieldError`."""
+    try:
+        return datetime.fromisoformat(text_of(value, field_name))
+    except FieldError:
+        raise
+    except ValueError:
+        raise FieldError(field_name, f"{str(value)[:40]!r} is not a time") from None
+
+
+def _fact(value: object, kind: pa.DataType, field_name: str) -> object:
+    if pa.types.is_timestamp(kind):
+        return moment_of(value, field_name)
+    return text_of(value, field_name) if pa.types.is_string(kind) else value

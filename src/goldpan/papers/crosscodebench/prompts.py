@@ -1,0 +1,352 @@
+"""Prompts for the inputs of tasks (CrossCodeBench, section IV-A).
+
+    Description, or for m/n-instruct: Definition: ...
+
+    Example 1 -                 (Positive Example 1 -, Negative Example 1 -)
+    Input: ...
+    Output: ...
+    Explanation: ...            (m/n-instruct alone, where there is one)
+
+    Now complete the following example -
+    Input: ...
+    Output:
+
+The paper shows these parts, not how they are joined. The authors' code (src/benchmark/data.py)
+joins them on one line and escapes nothing, so a text may imitate the structure; lines keep it
+unambiguous. A prompt that is too long loses its examples, the last first and negative ones before
+positive ones, then the end of its input; never the description or definition.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.core.errors import UsageError
+from goldpan.core.registry import Registry
+from goldpan.datasets.family import GROUP, Column, Family
+from goldpan.datasets.hash_sampling import draw_number
+from goldpan.datasets.prompt_methods import Method, Side
+from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.papers.crosscodebench.meta import Example, Meta
+from goldpan.papers.crosscodebench.splits import Spooled, TaskFiles
+from goldpan.text.markers import escaped
+
+SHARDS: dict[Side, str] = {"train": "train", "evaluation": "test"}
+"""The splits of the two sides."""
+TRAIN_CAP = 10_000
+"""The most instances to take from a training task."""
+Measure = Callable[[str], int]
+"""Says how many units a text has."""
+
+
+def count_words(text: str) -> int:
+    """Return the number of pieces between white space."""
+    return len(text.split())
+
+
+COUNTERS: dict[str, Measure] = {"words": count_words, "characters": len}
+"""Ways to count that need no model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a prompt may be."""
+
+    most: int
+    count: Measure = count_words
+    unit: str = "words"
+
+    def __post_init__(self) -> None:
+        if self.most < 1:
+            raise UsageError(f"A prompt of {self.most} {self.unit} is none", "Give at least 1")
+
+    def holds(self, text: str) -> bool:
+        """Say whether a text is within the budget."""
+        return self.count(text) <= self.most
+
+
+def find_counter(unit: str) -> Measure:
+    """Return the way to count that unit; raises `UsageError` that lists those there are."""
+    if unit not in COUNTERS:
+        raise UsageError(
+            f"The length of a prompt cannot be counted in {unit!r}", f"Choose {', '.join(COUNTERS)}"
+        )
+    return COUNTERS[unit]
+
+
+def longest_fitting(length: int, fits: Callable[[int], bool]) -> int:
+    """Return a size up to `length` that fits, the largest where larger ones never fit better.
+
+    Size 0 is taken to fit. Asks a number of times that grows with the logarithm of `length`.
+    """
+    if fits(length):
+        return length
+    return max(0, bisect_left(range(length), True, lo=1, key=lambda size: not fits(size)) - 1)
+
+
+class Lines:
+    """Parts on lines of their own; texts that look like a part are escaped."""
+
+    gap = "\n"
+    """What stands between the number of an example and the example."""
+
+    def head(self, meta: Meta, instruct: bool) -> str:
+        """Return the description, or for instructions the definition."""
+        if instruct:
+            return f"Definition: {escaped(meta.definition.strip())}"
+        return escaped(meta.description.strip())
+
+    def example(self, example: Example, instruct: bool) -> str:
+        """Return an example without its number."""
+        text = f"Input: {escaped(example.input)}\nOutput: {escaped(example.output)}"
+        if instruct and example.reason:
+            return f"{text}\nExplanation: {escaped(example.reason)}"
+        return text
+
+    def whole(self, head: str, examples: Sequence[str], input_text: str, instruct: bool) -> str:
+        """Return the prompt for an input, with examples that have their numbers."""
+        end = f"Now complete the following example -\nInput: {escaped(input_text)}\nOutput:"
+        return "\n\n".join([head, *examples, end])
+
+
+class OneLine(Lines):
+    """Parts joined by `; `, as the authors' code does."""
+
+    gap = " "
+
+    def head(self, meta: Meta, instruct: bool) -> str:
+        """Return the description, or for instructions the definition."""
+        return f"Definition: {meta.definition}; " if instruct else f"{meta.description}: "
+
+    def example(self, example: Example, instruct: bool) -> str:
+        """Return an example without its number."""
+        text = f"input: {example.input}; output: {example.output}"
+        return f"{text}, explanation: {example.reason}" if instruct else text
+
+    def whole(self, head: str, examples: Sequence[str], input_text: str, instruct: bool) -> str:
+        """Return the prompt for an input, with examples that have their numbers."""
+        if not (instruct or examples):
+            return f"{head}{input_text}"
+        # The authors write a minus sign (U+2212) here, and a hyphen before the examples.
+        end = f"Now complete the following example \u2212 input: {input_text}; output:"
+        return head + "; ".join([*examples, end])
+
+
+LAYOUTS: dict[str, Lines] = {"lines": Lines(), "authors": OneLine()}
+"""All layouts by name, the usual one first."""
+
+
+find_layout = Registry("layout", lambda: LAYOUTS).find
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is given."""
+
+    text: str
+    positive: int
+    """Positive examples that it shows."""
+    negative: int
+    examples_cut: int
+    """Examples that it would show, were it not for its length."""
+    input_cut: int
+    """Characters missing at the end of the input."""
+
+
+class Prompter:
+    """Makes the prompts of one task."""
+
+    def __init__(
+        self,
+        meta: Meta,
+        method: Method,
+        side: Side,
+        seed: int,
+        budget: Budget | None = None,
+        layout: str = "lines",
+    ) -> None:
+        """Refuse a budget that cannot hold the description or definition, by `UsageError`."""
+        self._stem = meta.stem
+        self._method = method
+        self._counts = method.positive(side), method.negative
+        self._seed = seed
+        self._budget = budget
+        self._layout = find_layout(layout)
+        self._head = self._layout.head(meta, method.instruct)
+        self._positive, self._negative = (
+            [self._layout.example(example, method.instruct) for example in examples]
+            for examples in (meta.positive, meta.negative)
+        )
+        least = self._text([], [], "")
+        if budget and not budget.holds(least):
+            raise UsageError(
+                f"The instruction of {meta.stem} has {budget.count(least):,} {budget.unit}, more "
+                f"than a prompt of {budget.most:,} can hold",
+                "Allow longer prompts, or use a method with a shorter instruction",
+            )
+
+    def prompt(self, input_text: str, name: str) -> Prompt:
+        """Return the prompt for an input.
+
+        The examples are drawn by the seed and `name`, which tells instances of the task apart.
+        """
+        positive = self._drawn(self._positive, self._counts[0], name)
+        negative = self._drawn(self._negative, self._counts[1], name)
+        count = len(positive) + len(negative)
+        while (positive or negative) and not self._fits(positive, negative, input_text):
+            (negative or positive).pop()
+        length = longest_fitting(
+            len(input_text), lambda size: self._fits(positive, negative, input_text[:size])
+        )
+        return Prompt(
+            self._text(positive, negative, input_text[:length]),
+            len(positive),
+            len(negative),
+            count - len(positive) - len(negative),
+            len(input_text) - length,
+        )
+
+    def _drawn(self, blocks: Sequence[str], count: int, name: str) -> list[str]:
+        order = sorted(
+            range(len(blocks)), key=lambda at: draw_number(self._seed, self._stem, name, str(at))
+        )
+        return [blocks[at] for at in order[:count]]
+
+    def _fits(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> bool:
+        return not self._budget or self._budget.holds(self._text(positive, negative, input_text))
+
+    def _text(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> str:
+        gap, word = self._layout.gap, "Positive Example" if self._method.instruct else "Example"
+        examples = [
+            *(f"{word} {at} -{gap}{block}" for at, block in enumerate(positive, 1)),
+            *(f"Negative Example {at} -{gap}{block}" for at, block in enumerate(negative, 1)),
+        ]
+        return self._layout.whole(self._head, examples, input_text, self._method.instruct)
+
+
+@dataclass(frozen=True, slots=True)
+class CrossSettings:
+    """How the prompts of a split are made."""
+
+    method: Method
+    seed: int = 0
+    budget: Budget | None = None
+    train_cap: int = TRAIN_CAP
+    """Instances of a training task (section IV-D)."""
+    evaluation_cap: int = 500
+    duplicates: DuplicateSettings = field(default_factory=DuplicateSettings)
+    layout: str = "lines"
+
+
+def prompt_rows(
+    side: Side,
+    tasks: Sequence[TaskFiles],
+    spooled: Spooled,
+    dropped: Collection[int],
+    settings: CrossSettings,
+    counts: Counter[str],
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a side, in the order of its tasks.
+
+    `dropped` has the places of instances in `spooled` that are left out; `counts` gains the prompts
+    that lack examples or a part of their input.
+    """
+    prompters = [
+        Prompter(task.meta, settings.method, side, settings.seed, settings.budget, settings.layout)
+        for task in tasks
+    ]
+    for index, drawn in enumerate(spooled.read()):
+        if index in dropped:
+            continue
+        meta = tasks[drawn.task].meta
+        prompt = prompters[drawn.task].prompt(drawn.input, drawn.name)
+        counts["examples_cut"] += prompt.examples_cut > 0
+        counts["inputs_cut"] += prompt.input_cut > 0
+        yield {
+            "id": f"{meta.stem}/{drawn.name}",
+            GROUP: SHARDS[side],
+            "task": meta.name,
+            "type": meta.kind.type,
+            "subtype": meta.kind.subtype or None,
+            "category": meta.category or None,
+            "source": meta.source,
+            "work": meta.work,
+            "repo": drawn.repo,
+            "license": drawn.license,
+            "created_at": drawn.created_at,
+            "prompt": prompt.text,
+            "input": drawn.input,
+            "output": drawn.output,
+            "positive": prompt.positive,
+            "negative": prompt.negative,
+            "examples_cut": prompt.examples_cut,
+            "input_cut": prompt.input_cut,
+        }
+
+
+_TEXT = pa.string()
+_COUNT = pa.int32()
+_NIU = """\
+@inproceedings{niu2023crosscodebench,
+  title     = {{CrossCodeBench}: Benchmarking Cross-Task Generalization of Source Code Models},
+  author    = {Niu, Changan and Li, Chuanyi and Ng, Vincent and Luo, Bin},
+  booktitle = {45th International Conference on Software Engineering},
+  year      = {2023},
+  doi       = {10.1109/ICSE48619.2023.00055}
+}"""
+
+CROSSCODE = Family(
+    name="crosscode",
+    title="Prompts of unseen tasks",
+    task=(
+        "Given a description of a task, perhaps with examples of it, and an input, write the "
+        "output. The tasks of the test split are unlike those of the train split."
+    ),
+    source="CrossCodeBench, sections III-C and IV-A",
+    citation=_NIU,
+    columns=(
+        Column("id", _TEXT, "The task's file, the split of the instance there, and its own name."),
+        Column("task", _TEXT, "The task."),
+        Column("type", _TEXT, "The type of the task."),
+        Column("subtype", _TEXT, "Its sub-type, where the type has some."),
+        Column("category", _TEXT, "The intent that tasks share."),
+        Column("source", _TEXT, "The dataset that the task is from, which no other split has."),
+        Column("work", _TEXT, "The published work behind that dataset, by its title."),
+        Column("repo", _TEXT, "The repository of the instance, where its task tells."),
+        Column("license", _TEXT, "The license of the instance, as its task tells."),
+        Column(
+            "created_at",
+            pa.timestamp("us", tz="UTC"),
+            "When the instance was written, where its task tells.",
+        ),
+        Column("prompt", _TEXT, "What the model is given.", holds="prose"),
+        Column("input", _TEXT, "The whole input, whatever the prompt lost of it.", holds="prose"),
+        Column("output", _TEXT, "The right output.", holds="prose"),
+        Column("positive", _COUNT, "How many positive examples the prompt shows."),
+        Column("negative", _COUNT, "How many negative examples it shows."),
+        Column("examples_cut", _COUNT, "How many examples it lacks for its length."),
+        Column("input_cut", pa.int64(), "How many characters of the input's end it lacks."),
+    ),
+    order=("id",),
+    subject=("id",),
+    inputs=("prompt",),
+    target="output",
+    task_categories=("text-generation",),
+    tags=("cross-task-generalization", "instruction-tuning"),
+    limits=(
+        "The train and test splits are for the question whether a model solves tasks of a kind "
+        "that it has not seen; a model that saw such tasks elsewhere does not answer it.",
+        "Outputs are those of the tasks' datasets, with their errors.",
+        "Nothing keeps a model from following what a text within a prompt says.",
+    ),
+    known_right="How right the outputs are is told by the datasets of the tasks.",
+    partition=GROUP,
+    works="work",
+)
+"""The prompts of a split of CrossCodeBench; the group of a row is its split."""

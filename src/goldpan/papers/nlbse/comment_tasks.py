@@ -1,0 +1,86 @@
+"""The binary tasks of NLBSE'23 on code comments, one a category, made of one file.
+
+A task such as `nlbse23_java_summary` is an attribute of this module. Its prompt's examples are
+sentences of its category and of two others, whose reason is what those tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any, TypeAlias
+
+from goldpan.core.settings_file import read_toml
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_file import task_of
+
+_FILE = Path(__file__).with_suffix(".toml")
+_PREFIX = "nlbse23_"
+Category: TypeAlias = Mapping[str, Any]
+Examples: TypeAlias = list[tuple[str, str, str]]
+
+
+def __getattr__(name: str) -> Task:
+    key = name.removeprefix(_PREFIX)
+    if key == name or key not in _file()["category"]:
+        raise AttributeError(f"{_FILE} has no category {key}")
+    values = {"name": name, **_values(key, _file()["category"])}
+    return task_of(values, f"{_FILE}: {key}")
+
+
+@cache
+def _file() -> Mapping[str, Any]:
+    return read_toml(_FILE).values
+
+
+def _values(key: str, categories: Mapping[str, Category]) -> dict[str, Any]:
+    own, language = categories[key], key.partition("_")[0]
+    words = {**own, "language": language, "Language": language.title()}
+    values: dict[str, Any] = _filled(_file()["task"], words)
+    others = [categories[f"{language}_{other}"] for other in own["unlike"]]
+    values["counts"] = _counts(own)
+    values["prompt"] |= {
+        "examples": _examples(own, *others),
+        "negative_examples": _negative_examples(own, *others),
+    }
+    return values
+
+
+def _filled(value: Any, words: Mapping[str, Any]) -> Any:
+    """Return shared settings with a category's words in them."""
+    if isinstance(value, str):
+        return Template(value).substitute(words)
+    if isinstance(value, Mapping):
+        return {key: _filled(item, words) for key, item in value.items()}
+    return [_filled(item, words) for item in value] if isinstance(value, list) else value
+
+
+def _counts(own: Category) -> dict[str, int]:
+    label, counts = own["label"], own["counts"]
+    names = [f"{side}/{name}" for side in ("train", "test") for name in (label, f"not {label}")]
+    totals = {"total": sum(counts), "train": sum(counts[:2]), "test": sum(counts[2:])}
+    return {**totals, **dict(zip(names, counts, strict=True))}
+
+
+def _examples(own: Category, other: Category, third: Category) -> Examples:
+    label = own["label"]
+    return [
+        (own["sentences"][0], label, f"It tells {own['tells']}."),
+        (other["sentences"][0], f"not {label}", f"It tells {other['tells']}."),
+        (own["sentences"][1], label, f"It tells {own['tells']}."),
+        (third["sentences"][1], f"not {label}", f"It tells {third['tells']}."),
+    ]
+
+
+def _negative_examples(own: Category, other: Category, third: Category) -> Examples:
+    """Return answers that are wrong, and why."""
+    label = own["label"]
+    unlike = "It tells {tells}, which is another category."
+    return [
+        (own["sentences"][0], f"not {label}", f"It does tell {own['tells']}."),
+        (other["sentences"][1], label, unlike.format_map(other)),
+        (own["sentences"][1], "yes", "The answer has to be one of the two classes."),
+        (third["sentences"][0], label, unlike.format_map(third)),
+    ]

@@ -1,0 +1,272 @@
+"""Comments before declarations, in languages of which a grammar is there."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from goldpan.code.grammar import Grammar, load_grammar
+from goldpan.code.languages import Language
+from goldpan.papers.nlbse.comments.comment import Comment, Span, unmarked
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+    Match: TypeAlias = Mapping[str, list[tree_sitter.Node]]
+    """The nodes that a query captured together, by the names that it gives them."""
+
+_STARS, _SLASHES = r"/\*\*(?![/<])", r"///(?![/<])"
+_BOTH = f"{_STARS}|{_SLASHES}"
+_BRACES = ("line_comment", "block_comment")
+_NO_KIND = frozenset({"name", "inner", "outer", "comment", "skip"})
+_DEEPEST_WRAP = 4
+_LONGEST_NAME = 200
+_LONGEST_PATH = 500
+_MOST_BETWEEN = 50
+_MOST_SPACE = 4_096
+_BLOCKS = (b"/*", b"=begin")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How the documented classes of a language are found."""
+
+    queries: str
+    """A declaration is captured as what it is, with its `@name`. Where a node `@outer` is around
+    it as `@inner`, the comment stands before that. What is `@skip` may stand between them."""
+    marks: str = _STARS
+    """A regular expression for the first characters of a comment that documents."""
+    comments: tuple[str, ...] = ("comment",)
+    """Node types."""
+    adjacent: bool = False
+    """Whether a blank line between comment and declaration parts them."""
+
+    def grammar(self, language: Language) -> Grammar:
+        """Return the language's grammar with these queries in place of its own."""
+        assert language.grammar
+        package, entry = language.grammar.package, language.grammar.entry
+        return Grammar(package, self.comments, strings=(), patterns=self.queries, entry=entry)
+
+
+def _named(kinds: str, ending: str = "_declaration") -> str:
+    """Return the queries of node types that have a name, such as ``class_declaration``."""
+    return "".join(f"({kind}{ending} name: (_) @name) @{kind}\n" for kind in kinds.split())
+
+
+def _bodies(*kinds: str) -> str:
+    """Return the queries of C for types that are declared with a body, or named by a typedef."""
+    return "".join(
+        f"""
+        ({kind}_specifier name: (_) @name body: (_)) @{kind}
+        (type_definition type: ({kind}_specifier !name body: (_))
+          declarator: (type_identifier) @name) @{kind}
+        (type_definition type: ({kind}_specifier) @inner) @outer
+        (declaration type: ({kind}_specifier) @inner) @outer
+        (field_declaration type: ({kind}_specifier) @inner) @outer
+        """
+        for kind in kinds
+    )
+
+
+_DOXYGEN = rf"{_BOTH}|/\*!(?!<)|//!(?!<)"
+_CPP_KINDS = ("struct", "union", "enum", "class")
+_TEMPLATES = "".join(
+    f"(template_declaration ({kind}_specifier) @inner) @outer\n" for kind in _CPP_KINDS
+)
+_EXPORTED = "(export_statement declaration: (_) @inner) @outer\n"
+_TYPESCRIPT = Rules(
+    _named("class interface enum abstract_class")
+    + _EXPORTED
+    + "(ambient_declaration (_) @inner) @outer"
+)
+_GO = """
+(type_spec name: (_) @name type: (struct_type)) @struct
+(type_spec name: (_) @name type: (interface_type)) @interface
+(type_declaration . (type_spec) @inner .) @outer
+"""
+RULES: Mapping[str, Rules] = {
+    "C": Rules(_bodies("struct", "union", "enum"), _DOXYGEN),
+    "C++": Rules(_bodies(*_CPP_KINDS) + _TEMPLATES, _DOXYGEN),
+    "C#": Rules(_named("class interface struct record enum"), _BOTH),
+    "Go": Rules(_GO, r"//|/\*", adjacent=True),
+    "Java": Rules(
+        _named("class interface enum record")
+        + "(annotation_type_declaration name: (_) @name) @annotation",
+        _BOTH,
+        _BRACES,
+    ),
+    "JavaScript": Rules(_named("class") + _EXPORTED),
+    "Kotlin": Rules(_named("class object"), comments=_BRACES),
+    "PHP": Rules(_named("class interface trait enum")),
+    "Ruby": Rules(_named("class module", ending=""), r"#|=begin", adjacent=True),
+    "Rust": Rules(
+        _named("struct enum union trait", "_item") + "(attribute_item) @skip", _BOTH, _BRACES
+    ),
+    "Scala": Rules(
+        _named("class object trait enum", "_definition"), comments=("comment", "block_comment")
+    ),
+    "Swift": Rules(_named("class protocol"), _BOTH, ("comment", "multiline_comment")),
+    "TypeScript": _TYPESCRIPT,
+    "TSX": _TYPESCRIPT,
+}
+"""By the name of the language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A class, and where it begins with what is wrapped around it."""
+
+    name: str
+    kind: str
+    node: tree_sitter.Node
+    outer: int
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return span_of(self.node)
+
+
+def read_declared(data: bytes, language: Language) -> tuple[list[Comment], bool]:
+    """Return the comments before classes of UTF-8 text, and whether it parses without error."""
+    rules = RULES[language.name]
+    matches, clean = parse(data, rules.grammar(language))
+    notes = Notes(data, _spans(matches, "comment"), _spans(matches, "skip"), rules)
+    comments: dict[Span, Comment] = {}
+    for declaration in qualified(find_declarations(matches)):
+        span = declaration.span
+        if spans := notes.before(span.start) or notes.before(declaration.outer):
+            whole = Span(spans[0].start, spans[-1].end)
+            about = Span(min(declaration.outer, span.start), span.end)
+            text, kind = unmarked(data, spans), declaration.kind
+            comment = Comment(declaration.name, kind, "doc-comment", text, whole, about)
+            comments.setdefault(whole, comment)
+    return list(comments.values()), clean
+
+
+def parse(data: bytes, grammar: Grammar) -> tuple[list[Match], bool]:
+    """Return what a grammar's queries find in UTF-8 text, and whether it parses without error.
+
+    Nothing bounds the time that a hostile text takes.
+    """
+    import tree_sitter
+
+    language, query = load_grammar(grammar)
+    root = tree_sitter.Parser(language).parse(data).root_node
+    matches = tree_sitter.QueryCursor(query).matches(root)
+    return [match for _, match in matches], not root.has_error
+
+
+def find_declarations(matches: Iterable[Match]) -> list[Declaration]:
+    """Return what queries captured as a kind of declaration, each once."""
+    around = {match["inner"][0].id: match["outer"][0] for match in matches if "outer" in match}
+    declarations: dict[tuple[Span, str], Declaration] = {}
+    for match in matches:
+        for capture in match.keys() - _NO_KIND:
+            node = outer = match[capture][0]
+            for _ in range(_DEEPEST_WRAP):
+                outer = around.get(outer.id, outer)
+            name, kind = _name(match), capture.replace("_", " ")
+            declaration = Declaration(name, kind, node, outer.start_byte)
+            declarations.setdefault((declaration.span, kind), declaration)
+    return list(declarations.values())
+
+
+def qualified(declarations: Iterable[Declaration]) -> Iterator[Declaration]:
+    """Yield declarations in the order of the file, each under the names of those around it."""
+    around: list[Declaration] = []
+    for declaration in sorted(declarations, key=lambda item: (item.span.start, -item.span.end)):
+        while around and around[-1].span.end <= declaration.span.start:
+            around.pop()
+        name = f"{around[-1].name}.{declaration.name}" if around else declaration.name
+        around.append(replace(declaration, name=name[-_LONGEST_PATH:]))
+        yield around[-1]
+
+
+def span_of(node: tree_sitter.Node) -> Span:
+    """Return where a node stands."""
+    return Span(node.start_byte, node.end_byte)
+
+
+def _spans(matches: Iterable[Match], capture: str) -> list[Span]:
+    return [span_of(node) for match in matches for node in match.get(capture, ())]
+
+
+def _name(match: Match) -> str:
+    """Return the name in a match on one line, cut where it is endless; a module has none."""
+    texts = [node.text or b"" for node in match.get("name", ())]
+    return " ".join(b"".join(texts[:1])[:_LONGEST_NAME].decode(errors="ignore").split())
+
+
+class Notes:
+    """The comments of a file, and what may stand between a comment and its declaration."""
+
+    def __init__(
+        self, data: bytes, comments: Iterable[Span], skipped: Iterable[Span], rules: Rules
+    ) -> None:
+        self._data = data
+        self._marks = re.compile(rules.marks.encode())
+        self._adjacent = rules.adjacent
+        self._comments = {self._without_space(span) for span in comments}
+        self._spans = sorted({*self._comments, *skipped}, key=lambda span: span.end)
+        self._ends = [span.end for span in self._spans]
+
+    def before(self, position: int) -> tuple[Span, ...]:
+        """Return the comment for what begins at a place: a block, or lines; empty for none.
+
+        The nearest that documents is taken; others may stand between.
+        """
+        index = bisect_right(self._ends, position) - 1
+        for _ in range(_MOST_BETWEEN):
+            if index < 0 or not self._touches(index, position):
+                return ()
+            span = self._spans[index]
+            if self._documents(span):
+                return self._whole(index)
+            position, index = span.start, index - 1
+        return ()
+
+    def _touches(self, index: int, position: int) -> bool:
+        end = self._ends[index]
+        if position - end > _MOST_SPACE:
+            return False
+        gap = self._data[end:position]
+        return not gap.strip() and not (self._adjacent and _line_ends(gap) > 1)
+
+    def _documents(self, span: Span) -> bool:
+        return span in self._comments and bool(self._marks.match(self._data, span.start, span.end))
+
+    def _whole(self, index: int) -> tuple[Span, ...]:
+        """Return a comment, and where it is a line, the lines of its kind right above it."""
+        lines = [self._spans[index]]
+        if self._data.startswith(_BLOCKS, lines[0].start):
+            return tuple(lines)
+        if not self._stands_alone(lines[0]):
+            return ()
+        for position in reversed(range(index)):
+            above = self._spans[position]
+            gap = self._data[above.end : lines[-1].start][:_MOST_SPACE]
+            is_next = not gap.strip() and _line_ends(gap) == 1 and self._documents(above)
+            is_block = self._data.startswith(_BLOCKS, above.start)
+            if not is_next or is_block or not self._stands_alone(above):
+                break
+            lines.append(above)
+        return tuple(reversed(lines))
+
+    def _stands_alone(self, span: Span) -> bool:
+        """Tell a comment before which nothing stands on its line."""
+        before = self._data[max(0, span.start - _MOST_SPACE) : span.start]
+        line = before[max(before.rfind(b"\n"), before.rfind(b"\r")) + 1 :]
+        return not line.strip()
+
+    def _without_space(self, span: Span) -> Span:
+        """Return a comment without the white space after it that some grammars count to it."""
+        text = self._data[span.start : span.end]
+        return Span(span.start, span.start + len(text.rstrip()))
+
+
+def _line_ends(gap: bytes) -> int:
+    return gap.count(b"\n") or gap.count(b"\r")

@@ -1,0 +1,152 @@
+"""Cells that come from the rows of the recipe's tasks.
+
+`runs`: scores of models that are run here, or of finished runs. Rows and columns of the table are
+tasks and models, either way round; models stand under the recipe's name or title. Settings:
+`one_minus`, the metrics that the paper turns round.
+
+`split_counts`: rows by split and label, counted in the authors' files. Settings: `tasks`, by the
+table's row; `columns`, by its column a split (all of them if empty) and the number of a label, from
+0, in the task's order (any label if empty).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow.compute as pc
+from pydantic import BaseModel, ConfigDict
+
+from goldpan.core.errors import DatasetError, EvaluationError, UnknownNameError, UsageError
+from goldpan.datasets.task_data import TaskData
+from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.reproduce.cells import Outcome
+from goldpan.reproduce.context import Context, parsed, runs_models
+from goldpan.reproduce.data import MissingFileError
+from goldpan.reproduce.models import find_models, run_of, takes
+from goldpan.reproduce.prepare import Prepared, laboratory, prepared
+from goldpan.reproduce.recipe import ModelRecipe, TableRecipe, TaskRecipe
+
+
+class _Runs(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    one_minus: tuple[str, ...] = ()
+
+
+@runs_models
+def runs(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+    """Yield the main score of each run of a model and task of the table."""
+    chosen = parsed(_Runs, settings)
+    if not context.effort.run and not (laboratory(context).root / "runs").is_dir():
+        return
+    models = find_models(context.recipe, context.effort.models)
+    wrong: list[DatasetError] = []
+    for task in context.recipe.tasks:
+        if context.effort.tasks and task.task not in context.effort.tasks:
+            continue
+        cells = {
+            model.name: cell
+            for model in models
+            if (cell := _cell(table, task.task, model)) is not None
+        }
+        if not cells:
+            continue
+        with_cells = [model for model in models if model.name in cells]
+        try:
+            ready = prepared(context, task)
+        except (MissingFileError, UnknownNameError, DatasetError) as error:
+            for row, column in cells.values():
+                yield Outcome(row, column, None, "untested", error.problem)
+            if isinstance(error, DatasetError):
+                wrong.append(error)
+            continue
+        for model in with_cells:
+            if takes(model, ready.data.task):
+                yield _outcome(context, task, ready, model, cells[model.name], chosen)
+    if wrong:  # the others went ahead
+        raise wrong[0]
+
+
+def _cell(table: TableRecipe, task: str, model: ModelRecipe) -> tuple[str, str] | None:
+    for label in (model.title, model.name):
+        for row, column in ((task, label), (label, task)):
+            if row in table.rows and column in table.columns:
+                return row, column
+    return None
+
+
+def _outcome(
+    context: Context,
+    task: TaskRecipe,
+    ready: Prepared,
+    model: ModelRecipe,
+    cell: tuple[str, str],
+    settings: _Runs,
+) -> Outcome:
+    effort = context.effort
+    try:
+        result = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
+    except (EvaluationError, UsageError) as error:
+        context.problem(f"{model.title} did not run on {task.task}: {error}")
+        return Outcome(*cell, None, "untested", str(error))
+    if result is None:
+        return Outcome(*cell, None, "untested", "it was not run here")
+    record = result.record
+    value = record.scores.value(record.scores.main)
+    if value is not None and record.scores.main in settings.one_minus:
+        value = 1 - value
+    rows = sum(record.rows.values())
+    notes = list(ready.notes)
+    if rows < (total := task.counts.get("total", rows)):
+        notes.append(f"{rows:,} of {total:,} rows")
+    if effort.quick and model.quick and not record.in_part:
+        notes.append("a small grid")
+    notes += record.in_part
+    facts = {
+        "run": result.directory.relative_to(context.workspace.root).as_posix(),
+        "metric": record.scores.main,
+        "rows": dict(sorted(record.rows.items())),
+        "seed": record.seed,
+        "candidates": record.learning.candidates,
+        "seconds": round(record.costs.wall_seconds, 1),
+    }
+    return Outcome(*cell, value, "in part" if notes else "run", "; ".join(notes), facts)
+
+
+class _Columns(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tasks: Mapping[str, str]
+    columns: Mapping[str, tuple[str, str]]
+
+
+def split_counts(
+    context: Context, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[Outcome]:
+    """Yield the counts of each task whose files are there."""
+    chosen = parsed(_Columns, settings)
+    for row, name in chosen.tasks.items():
+        task = context.recipe.task(name)
+        if task is None or (context.effort.tasks and name not in context.effort.tasks):
+            continue
+        try:
+            ready = prepared(context, task)
+        except (MissingFileError, UnknownNameError) as error:
+            for column in chosen.columns:
+                yield Outcome(row, column, None, "untested", error.problem)
+            continue
+        limited = ("rows were limited",) if context.effort.limit is not None else ()
+        note = "; ".join((*ready.notes, *limited))
+        for column, (split, label) in chosen.columns.items():
+            count = _count(ready.data, split, label)
+            yield Outcome(row, column, count, "in part" if note else "run", note)
+
+
+def _count(data: TaskData, split: str, label: str) -> int:
+    tables = [rows for name, rows in data.splits.items() if split in ("", name)]
+    if not label:
+        return sum(map(len, tables))
+    name, target = data.task.label_names[int(label)], target_column(data.task.type).name
+    return sum(int(pc.sum(pc.equal(rows[target], name)).as_py() or 0) for rows in tables)
