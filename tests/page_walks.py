@@ -56,8 +56,7 @@ LACKING = r"goldpan (reproduce|import|tasks import requirement_type)"
 
 
 def _plugins(folder: Path) -> None:
-    for file in (ROOT / "examples" / "plugins").iterdir():
-        shutil.copy(file, folder)
+    shutil.copytree(ROOT / "examples" / "plugins", folder, dirs_exist_ok=True)
 
 
 def _datasets(folder: Path) -> None:

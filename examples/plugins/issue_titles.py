@@ -1,4 +1,4 @@
-"""A dataset and its task: write the title of an issue, given its body.
+"""A dataset, its task and a rule for prompts: write the title of an issue, given its body.
 
 goldpan --plugin issue_titles.py build issue-titles --split random:0.5,0.5
 goldpan --plugin issue_titles.py evaluate run --task issue_titles --model majority
@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.plugins import BuildContext, Column, Family, Recipe, read_task, register
+from goldpan.plugins import BuildContext, Column, Family, Part, Recipe, read_task, register
 
 TITLES = Family(
     name="issue-titles",
@@ -60,4 +60,5 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
 register(
     Recipe(TITLES, "issue", rows, {"no-body": "the issue has no text"}),
     read_task(Path(__file__).with_name("issue_titles.toml")),
+    Part("prompt rule", "issue-titles", Path(__file__).with_name("issue_titles.txt")),
 )

@@ -129,10 +129,14 @@ def test_the_table_of_commands_is_that_of_the_operations() -> None:
 
 
 def test_examples_of_plugins_are_those_that_tests_run() -> None:
-    """They stand in files that the page's own commands load."""
+    """They stand in files that the page links, and its own commands load all plugins of these."""
     text = page("plugins.md")
-    loaded = {name for block in blocks("console", text) for name in re.findall(r"\w+\.py", block)}
-    files = [(ROOT / "examples" / "plugins" / name).read_text("utf-8") for name in loaded]
+    linked = set(re.findall(r"\]\(\.\./examples/plugins/([\w/]+\.py)\)", text))
+    loaded = set(re.findall(r"--plugin (\S+)", "".join(blocks("console", text))))
+    assert {name for name in linked if "/" not in name} == {name for name in loaded if "." in name}
+    folders = {name for name in loaded if "." not in name}
+    assert {name.rpartition("/")[0] for name in linked if "/" in name} == folders
+    files = [(ROOT / "examples" / "plugins" / name).read_text("utf-8") for name in linked]
     for example in blocks("python", text):
         assert any(example in file for file in files), example
 

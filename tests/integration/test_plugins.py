@@ -152,8 +152,7 @@ def test_a_chain_that_needs_a_plugin_is_verified_with_the_command_that_is_told(
 
 
 def test_the_page_can_be_followed_in_its_order(root: Path) -> None:
-    for file in filter(Path.is_file, PLUGINS.iterdir()):
-        shutil.copy(file, root)
+    shutil.copytree(PLUGINS, root, dirs_exist_ok=True)
     page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
     (profile,) = re.findall(r"^```toml\n(decide.*?)^```", page, re.M | re.S)
     write(root / "with_code.toml", profile)

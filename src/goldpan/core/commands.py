@@ -13,7 +13,8 @@ from goldpan.core.plugins import Kind, find, names_of
 START, MINE, FILTER = "Start", "Mine and pair", "Filter and review"
 BUILD, EVALUATE, LOOK = "Build and publish", "Evaluate", "Look and verify"
 PANELS = (START, MINE, FILTER, BUILD, EVALUATE, LOOK)
-"""The parts of the program's help."""
+PLUGINS = "From plugins"
+"""The parts of the program's help, and the one of commands that name none."""
 Reads = Literal["filtered", "mined", "cloned", "tasks"]
 """What rows are made of: kept issues and pairs, tables, clones, or the rows of tasks."""
 
@@ -43,7 +44,7 @@ class Command:
     """The words behind its own in the example of its help."""
     group: str = ""
     """``module:Class`` of a group of commands, a subclass of `Group`."""
-    panel: str = ""
+    panel: str = PLUGINS
     """Of the program's help, for a command of one word."""
     is_made: bool = False
     """Whether what `operation` names returns the operation, given the last of the words."""

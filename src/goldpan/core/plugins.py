@@ -26,9 +26,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from goldpan.core.errors import GoldpanError, PluginError, UsageError
+from goldpan.core.registry import choices, suggested
 from goldpan.core.sanitize import line
 
 Kind = Literal[
@@ -93,7 +94,12 @@ class Files:
     folder: Path
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
-        """Return a part for each file that is not hidden."""
+        """Return a part for each file that is not hidden; raises `UsageError` without a folder."""
+        if not self.folder.is_dir():
+            raise UsageError(
+                f"There is no folder {self.folder} of files of the kind {self.kind}",
+                "Name it from the plugin's file on: Path(__file__).parent",
+            )
         paths = sorted(path for path in self.folder.iterdir() if path.name[0] not in "._")
         return [(self.kind, path.name.partition(".")[0], path) for path in paths]
 
@@ -109,9 +115,19 @@ class Plugin:
     """Of the file, or of all files of the folder; empty for what was typed into an interpreter."""
     ships: bool = False
     """Whether it is one of Goldpan's own papers."""
+    folder: str = ""
+    """Where all its files lie; empty for a single file."""
+
+    def has(self, file: str) -> bool:
+        """Tell whether a file is one of its own."""
+        return file == self.path or bool(self.folder and Path(file).is_relative_to(self.folder))
 
 
 _registered: dict[tuple[Kind, str], tuple[Plugin, object]] = {}
+_importing = 0
+"""How many plugins are being imported, one by the other."""
+_anew: set[tuple[str, Kind, str]] = set()
+"""What the plugins that are being imported registered, by their paths."""
 _sought: set[str] = set()
 """Where plugins were looked for: the papers, the entry points, files by their paths."""
 _versions: dict[str, str] = {}
@@ -121,15 +137,19 @@ _left_out: dict[str, None] = {}
 
 
 def register(module: Mapping[str, Any], *things: Registrable) -> None:
-    """Keep what a module registers, in place of what the same module registered before.
+    """Keep what a module registers, in place of what it registered when it was imported before.
 
-    Raises `UsageError` where another plugin registered the same name.
+    Raises `UsageError` where the name is another plugin's or is registered twice, and for a kind
+    that there is not.
     """
+    _seek_papers()
     plugin = _plugin(module)
-    for thing in things:
-        for kind, name, value in thing.parts():
-            _check_own(plugin, kind, name)
-            _registered[kind, name] = (plugin, value)
+    if not _importing:
+        _anew.clear()
+    for kind, name, value in [part for thing in things for part in thing.parts()]:
+        _check_part(plugin, kind, name)
+        _anew.add((plugin.path, kind, name))
+        _registered[kind, name] = (plugin, value)
 
 
 def removed(kind: Kind, name: str) -> UsageError | None:
@@ -166,6 +186,26 @@ def no_part(thing: object) -> UsageError:
         f"A plugin registers an object of type {type(thing).__name__}, which Goldpan does not know",
         "Register what goldpan.plugins offers, such as a Criterion, Model, Recipe or Part",
     )
+
+
+def _check_part(plugin: Plugin, kind: Kind, name: str) -> None:
+    kinds = get_args(Kind)
+    if kind not in kinds:
+        raise UsageError(
+            f"There is no kind of part {kind!r}{suggested(str(kind), kinds)}",
+            f"{plugin.name} may register {choices(kinds)}",
+        )
+    if not isinstance(name, str):
+        raise UsageError(
+            f"{plugin.name} registers a {kind} whose name is {name!r}, not a text",
+            "Give it a name",
+        )
+    if (plugin.path, kind, name) in _anew:
+        raise UsageError(
+            f"{plugin.name} registers the {kind} {name!r} twice",
+            "Leave one out, or give it another name",
+        )
+    _check_own(plugin, kind, name)
 
 
 def _check_own(plugin: Plugin, kind: Kind, name: str) -> None:
@@ -308,8 +348,10 @@ def digests(*used: tuple[Kind, str]) -> dict[str, str]:
 
 def plugin_command(plugins: Iterable[str], command: str) -> str:
     """Return a whole command that loads plugins, of which the names are known that they stored."""
-    files = [f"--plugin {shlex.quote(name)} " for name in sorted(plugins) if name.endswith(".py")]
-    packages = [name for name in sorted(plugins) if not name.endswith(".py")]
+    names = sorted(plugins)
+    lying = [name for name in names if name.endswith(".py") or name.isidentifier()]
+    files = [f"--plugin {shlex.quote(name)} " for name in lying]
+    packages = [name for name in names if name not in lying]
     where = f", where {' and '.join(packages)} is installed" if packages else ""
     return f"goldpan {''.join(files)}{command}{where}"
 
@@ -325,15 +367,33 @@ def blamed(kind: Kind, name: str) -> Iterator[None]:
     except GoldpanError:
         raise
     except Exception as error:  # a user's code may raise anything: its author needs file and line
-        registered_plugin = _registered.get((kind, name))
-        if registered_plugin is None:
+        plugin = source_of(kind, name)
+        if plugin is None or plugin.ships:
             raise
-        plugin, _ = registered_plugin
-        raise PluginError(
-            f"The {kind} {name} of the plugin {plugin.name} failed{_line(error, plugin.path)}: "
-            f"{_reason(error)}",
-            f"Fix {plugin.path or plugin.name}",
-        ) from error
+        raise _failure(f"The {kind} {name} of the plugin {plugin.name}", plugin, error) from error
+
+
+def source_of(kind: Kind, name: str) -> Plugin | None:
+    """Return the plugin that registered a name, None where none has."""
+    return _registered.get((kind, name), (None, None))[0]
+
+
+def culprit(error: Exception) -> PluginError | None:
+    """Return a failure as that of the plugin in whose files it came up last; None without one."""
+    plugins = {plugin for plugin, _ in _registered.values() if not plugin.ships}
+    for at in reversed(traceback.extract_tb(error.__traceback__)):
+        for plugin in plugins:
+            if plugin.has(at.filename):
+                return _failure(f"The plugin {plugin.name}", plugin, error)
+    return None
+
+
+def _failure(what: str, plugin: Plugin, error: Exception) -> PluginError:
+    file, number = _place(error, plugin)
+    where = f" at line {number}" if number else ""
+    return PluginError(
+        f"{what} failed{where}: {_reason(error)}", f"Fix {file or plugin.path or plugin.name}"
+    )
 
 
 def _seek() -> None:
@@ -370,16 +430,30 @@ def _is_named_by_a_package() -> bool:
 
 
 def _import(module: str, name: str, remedy: str) -> ModuleType:
+    global _importing
+    _importing += 1
     try:
         return import_module(module)
     except GoldpanError:
         raise
     except Exception as error:  # importing runs a user's code, which may raise anything
         spec = None if isinstance(error, ImportError) else find_spec(module)
-        where = _line(error, spec.origin or "") if spec else ""
+        file, number = _place(error, _lying(module, spec.origin or "")) if spec else ("", 0)
+        where = f" at line {number}" if number else ""
+        where += f" of {file}" if where and spec and file != spec.origin else ""
         raise PluginError(
             f"The plugin {name} cannot be imported{where}: {_reason(error)}", remedy
         ) from error
+    finally:
+        _importing -= 1
+        if not _importing:
+            _anew.clear()
+
+
+def _lying(module: str, origin: str) -> Plugin:
+    """Return a plugin that cannot be imported, for where its files lie."""
+    folder = str(Path(origin).parent) if Path(origin).name == "__init__.py" else ""
+    return Plugin(module, origin, "", folder=folder)
 
 
 def _plugin(module: Mapping[str, Any]) -> Plugin:
@@ -394,7 +468,7 @@ def _plugin(module: Mapping[str, Any]) -> Plugin:
     folder = Path(path).parents[rest.count(".") + 1 if rest else 0]
     if version := _versions.get(name):
         name = f"{name} {version}"
-    return Plugin(name, path, _folder_digest(folder))
+    return Plugin(name, path, _folder_digest(folder), folder=str(folder))
 
 
 def _folder_digest(folder: Path) -> str:
@@ -413,9 +487,13 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {line(text, _MOST)}"
 
 
-def _line(error: Exception, path: str) -> str:
-    """Say at which line of a file a failure came up."""
-    if isinstance(error, SyntaxError) and error.filename == path:
-        return f" at line {error.lineno}"
-    lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == path]
-    return f" at line {lines[-1]}" if lines else ""
+def _place(error: Exception, plugin: Plugin) -> tuple[str, int]:
+    """Return the plugin's file and the line at which a failure came up; nothing elsewhere."""
+    if isinstance(error, SyntaxError) and error.filename and plugin.has(error.filename):
+        return error.filename, error.lineno or 0
+    places = [
+        (at.filename, at.lineno or 0)
+        for at in traceback.extract_tb(error.__traceback__)
+        if plugin.has(at.filename)
+    ]
+    return places[-1] if places else ("", 0)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError
+from goldpan.core.plugins import digests
 from goldpan.core.resources import unwritable
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import CARD, write_card
@@ -208,6 +209,8 @@ def write_dataset(
     """
     refuse_foreign(directory)
     batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
+    built_by = digests(("builder", family.name))
+    provenance = replace(provenance, plugins={**provenance.plugins, **built_by})
     more = extras or Extras()
     try:
         with workspace.replacing(directory) as building:

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from goldpan import __version__
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.plugins import blamed, digests
 from goldpan.core.progress import Reporter
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
@@ -187,7 +188,7 @@ def import_files(
     with reporter.task(f"Importing {task.name}", task.counts.get("total", 0)) as progress:
 
         def rows() -> Iterator[dict[str, Any]]:
-            imported = read(task, files)
+            imported = _blamed(task.source.reader, read(task, files))
             if names and input_column(task.type).name == "text":
                 imported = prepared_rows(imported, names, processes)
             for row in imported:
@@ -216,6 +217,7 @@ def import_files(
                 Provenance(
                     settings=settings,
                     counts=differs,
+                    plugins=digests(("task", task.name), ("importer", task.source.reader)),
                     corrections=corrections.projects if corrections else {},
                 ),
                 CardInputs(
@@ -307,6 +309,12 @@ def find_reader(task: Task) -> Reader:
     if not name and task.source.access == "built":
         raise UsageError(*how_to_get(task))
     return _READERS.find(name, where=task.name)
+
+
+def _blamed(name: str, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield an importer's rows; its failure is told as the plugin's that brought it."""
+    with blamed("importer", name):
+        yield from rows
 
 
 def _preparation(task: Task, steps: Sequence[str]) -> str:

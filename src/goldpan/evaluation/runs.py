@@ -36,7 +36,15 @@ def identity(
     """Return what tells a run apart from others, as plain JSON data."""
     facts = model.task_facts(data.task) if model.task_facts else {}
     metrics: list[tuple[Kind, str]] = [("metric", name) for name in added_names(data.task)]
-    plugins = digests(("model", model.name), ("task", data.task.name), *metrics)
+    rules: list[tuple[Kind, str]] = [("prompt rule", data.task.source.builder)]
+    plugins = digests(
+        ("model", model.name),
+        ("task", data.task.name),
+        ("importer", data.task.source.reader),
+        ("protocol", protocol.name),
+        *metrics,
+        *(rules if model.task_facts else ()),
+    )
     return {
         "format": FORMAT,
         "task": data.task.name,

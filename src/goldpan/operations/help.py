@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from goldpan.core import plugins
 from goldpan.core.commands import PANELS
 from goldpan.core.plugins import names_of
 from goldpan.operations.signature import (
@@ -105,24 +106,31 @@ def named_workspace(words: Sequence[str]) -> str | None:
 
 
 def _with_what_is_here(parameters: Iterable[Parameter], words: Sequence[str]) -> list[Parameter]:
-    """Return parameters whose help also names the profiles and rules of workspace and plugins."""
+    """Return parameters whose help also names what workspace and plugins bring."""
     named = {parameter.name: parameter for parameter in parameters}
-    if "rules" not in named:
-        return [*named.values()]
-    workspace = named_workspace(words) or os.environ.get("GOLDPAN_WORKSPACE", "goldpan-workspace")
-    verdicts = [
-        path for path in Path(workspace).glob("verdicts/*/*/*/*.parquet") if "." not in path.stem
-    ]
-    here = {
-        "profile": {path.stem for path in verdicts},
-        "rules": {*(path.parent.name for path in verdicts), *names_of("rules")},
-    }
+    here = {"form": _of_plugins("annotation form"), "protocol": _of_plugins("protocol")}
+    if "rules" in named:
+        workspace = named_workspace(words) or os.environ.get(
+            "GOLDPAN_WORKSPACE", "goldpan-workspace"
+        )
+        verdicts = [
+            path
+            for path in Path(workspace).glob("verdicts/*/*/*/*.parquet")
+            if "." not in path.stem
+        ]
+        here["profile"] = {*(path.stem for path in verdicts), *_of_plugins("profile")}
+        here["rules"] = {*(path.parent.name for path in verdicts), *_of_plugins("rules")}
     for name in named.keys() & here:
         told = set(re.findall(r"[\w-]+", named[name].help))
         if others := sorted(here[name] - told):
             about = f"{named[name].help} Also here: {', '.join(others)}."
             named[name] = replace(named[name], help=about)
     return [*named.values()]
+
+
+def _of_plugins(kind: plugins.Kind) -> set[str]:
+    """Return the names that plugins add to those that Goldpan's own help tells."""
+    return {*names_of(kind)} - {*names_of(kind, ships=True)}
 
 
 def _panels(

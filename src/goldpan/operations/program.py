@@ -60,7 +60,7 @@ def program(
         quiet: Print no progress.
         log_format: Progress and errors as plain lines, or as one JSON object per line.
         log_file: Append messages and requests to this file, with secrets masked.
-        plugin: A Python file that registers criteria, models and the like (docs/plugins.md); may be
+        plugin: A Python file or folder that registers parts (docs/plugins.md); may be
             given several times.
         install_completion: Install completion for the current shell, and stop.
         show_completion: Print the script that completes in the current shell, and stop.
@@ -86,6 +86,9 @@ def run_words(words: Sequence[str]) -> int:
 
         run_command(make_command(read_operation(program), PROGRAM), first)
     if not others or others[0] in _HELP:
+        from goldpan.core.config import use_plugins
+
+        use_plugins(named_workspace(others))
         sys.stdout.write(program_help(read_operation(program)))
         return 0
     _check_names(others)

@@ -133,8 +133,9 @@ def read_operation(function: Callable[..., Any]) -> Operation:
     for parameter in signature.values():
         if parameter.name == _PROGRESS:
             continue
-        if parameter.name == "self" or parameter.annotation == _WORKSPACE:
-            owner = str(parameter.annotation)
+        named = _name_of(parameter.annotation)
+        if parameter.name == "self" or named == _WORKSPACE:
+            owner = named
             if parameter.annotation is REQUIRED:
                 owner = function.__qualname__.rpartition(".")[0]
             if owner == DATASET:
@@ -162,6 +163,11 @@ def read_operation(function: Callable[..., Any]) -> Operation:
         getattr(function, _OPENING, ()),
         _PROGRESS in signature,
     )
+
+
+def _name_of(annotation: Any) -> str:
+    """Return an annotation's name; a plugin may have written the class, not its name."""
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
 def opens_with(*settings: str) -> Callable[[F], F]:

@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 from goldpan.core.commands import BUILD, EVALUATE, FILTER, LOOK, MINE, START, Command
-from goldpan.core.plugins import names_of
+from goldpan.core.errors import UsageError
+from goldpan.core.plugins import names_of, source_of
 from goldpan.core.registry import Registry
 
 BUILD_GROUP = "build"
@@ -159,11 +160,23 @@ OWN: Mapping[str, Command] = MappingProxyType(
 
 
 def every_command() -> dict[str, Command]:
-    """Return all commands and groups by their words, those of papers and plugins after the own."""
+    """Return all commands and groups by their words, those of papers and plugins after the own.
+
+    Raises `UsageError` for one that stands in a group that there is not.
+    """
     commands = Registry("command", lambda: OWN, "command").entries()
     families = (f"{BUILD_GROUP} {name}" for name in names_of("dataset"))
     made = _HERE + "building:recipe_function"
-    return {**commands, **{name: Command(name, made, is_made=True) for name in families}}
+    commands |= {name: Command(name, made, is_made=True) for name in families}
+    for name in names_of("command"):
+        above = name.rpartition(" ")[0]
+        plugin = source_of("command", name)
+        if above and above not in commands and plugin is not None:
+            raise UsageError(
+                f"{plugin.name} registers the command {name!r}, and there is no command {above!r}",
+                "Register a Command of that name with a group, too",
+            )
+    return commands
 
 
 def operations() -> dict[str, Command]:

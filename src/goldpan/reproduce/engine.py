@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from goldpan.core.errors import GoldpanError, StoppedError
+from goldpan.core.plugins import Kind, blamed, digests
 from goldpan.evaluation.environment import Environment, read_environment
 from goldpan.reproduce.cells import Outcome, TableResult, fill_table
 from goldpan.reproduce.computations import find_computation
@@ -30,6 +31,8 @@ class Reproduction:
     environment: Environment
     seed: int
     effort: Effort
+    plugins: Mapping[str, str]
+    """The SHA-256 of each plugin on which the cells depend, by its name."""
 
     @property
     def complete(self) -> bool:
@@ -60,8 +63,9 @@ def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:
             with context.reporter.task(f"{table.title}: {computation.method}", 1) as progress:
                 try:
                     context.files(computation.files)
-                    for outcome in method(context, table, computation.settings):
-                        outcomes.append(outcome)  # noqa: PERF402 - what came before a failure stays
+                    with blamed("computation", computation.method):
+                        for outcome in method(context, table, computation.settings):
+                            outcomes.append(outcome)  # noqa: PERF402 - what came before a failure stays
                 except StoppedError:
                     raise
                 except GoldpanError as error:
@@ -83,4 +87,14 @@ def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:
         read_environment(),
         context.seed,
         context.effort,
+        _plugins(context.recipe, methods),
     )
+
+
+def _plugins(recipe: Recipe, methods: Iterable[str]) -> dict[str, str]:
+    """Return the digests of the plugins on which a recipe's cells depend."""
+    used: list[tuple[Kind, str]] = [("recipe", recipe.name), ("protocol", recipe.protocol)]
+    used += [("computation", method) for method in methods]
+    used += [("task", task.task) for task in recipe.tasks]
+    used += [("model", model.model) for model in recipe.models]
+    return digests(*used)

@@ -56,6 +56,7 @@ def as_json(result: Reproduction) -> dict[str, Any]:
             for key, problem, remedy in result.missing
         ],
         "environment": asdict(result.environment),
+        **({"plugins": dict(result.plugins)} if result.plugins else {}),
     }
 
 
@@ -227,5 +228,7 @@ def _provenance(result: Reproduction) -> Section:
         *sorted(environment.packages.items()),
     ]
     content: list[Content] = [files] if files.rows else []
+    if result.plugins:
+        content.append(Table("Plugins", ("plugin", "SHA-256"), tuple(result.plugins.items())))
     content.append(Table("Versions and settings", ("what", "value"), tuple(facts)))
     return Section("provenance", "Provenance", tuple(content))

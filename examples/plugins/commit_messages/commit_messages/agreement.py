@@ -1,0 +1,28 @@
+"""Table 1 of the paper: messages, and how far the labellers agree (Cohen's kappa)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from commit_messages.logs import Message, messages
+from goldpan.plugins.reproduce import Context, Outcome, TableRecipe
+
+
+def kappa(labelled: list[Message]) -> float:
+    """Return the agreement beyond chance of the two labellers."""
+    first, second = (Counter(message.labels[at] for message in labelled) for at in (0, 1))
+    total = len(labelled)
+    chance = sum(first[label] * second[label] for label in first) / total**2
+    return (sum(message.agreed for message in labelled) / total - chance) / (1 - chance)
+
+
+def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+    """Yield a row for each project, and one for all."""
+    logs = {file.source.key: list(messages(file.path)) for file in context.files(settings["logs"])}
+    logs["all"] = [message for log in logs.values() for message in log]
+    for project, log in logs.items():
+        yield Outcome(project, "messages", len(log), "run")
+        yield Outcome(project, "agreed", sum(message.agreed for message in log), "run")
+        yield Outcome(project, "kappa", kappa(log), "run")

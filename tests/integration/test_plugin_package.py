@@ -1,0 +1,85 @@
+"""A paper from outside: a package that is installed, and whose tables `goldpan reproduce` gives."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import site
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.demo_workspace import offline
+from tests.places import ROOT
+from tests.program import MAIN
+
+PACKAGE = ROOT / "examples" / "plugins" / "commit_messages"
+LOGS = ("kettle.log", "lantern.log", "orchard.log")
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the interpreter of an environment that has the package, and what tests have."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=True)
+    (library,) = folder.glob("lib/python*/site-packages")
+    lines = [f"import site; site.addsitedir({path!r})\n" for path in site.getsitepackages()]
+    (library / "tests.pth").write_text("".join(lines))
+    python = folder / "bin" / "python"
+    source = shutil.copytree(PACKAGE, tmp_path_factory.mktemp("source") / "package")
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python))
+    offline_only = ("--no-index", "--no-deps", "--no-build-isolation", "--no-cache-dir")
+    run(*pip, "install", "--quiet", *offline_only, str(source))
+    return python
+
+
+def run(*words: str, **environment: str) -> str:
+    done = subprocess.run(
+        words, env=offline(**environment), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_paper_of_300_lines_is_installed_and_reproduced(python: Path, tmp_path: Path) -> None:
+    def goldpan(*words: str) -> str:
+        return run(str(python), "-c", MAIN, *words, GOLDPAN_WORKSPACE=str(tmp_path))
+
+    def result(*words: str) -> Any:
+        return json.loads(goldpan(*words, "--json"))
+
+    reproduced = result("reproduce", "commit-messages", "--data", str(PACKAGE / "data"))
+    assert reproduced["complete"]
+    cells = [cell for table in reproduced["tables"] for cell in table["cells"]]
+    assert {cell["state"] for cell in cells} == {"run"}
+    assert [cell["same"] for cell in cells] == [True] * 14
+    ((name, digest),) = reproduced["plugins"].items()
+    assert name == "commit_messages 1.0"
+    assert len(digest) == 64
+    tasks = result("tasks", "list")
+    assert "commit_purpose" in {task["name"] for task in tasks}
+    logs = [str(PACKAGE / "data" / log) for log in LOGS]
+    assert result("tasks", "import", "commit_purpose", *logs)["rows"] == 64
+    provenance = json.loads((tmp_path / "datasets/commit_purpose/provenance.json").read_text())
+    assert provenance["plugins"] == {name: digest}
+    models = ("--model", "first-word", "--model", "majority", "--protocol", "commit-messages")
+    for record in result("evaluate", "run", "--task", "commit_purpose", *models):
+        assert record["plugins"] == {name: digest}
+    stored = json.loads(next(tmp_path.glob("runs/*/first-word/*/result.json")).read_text())
+    assert stored["plugins"] == {name: digest}
+    assert stored["protocol"]["name"] == "commit-messages"
+    assert "version_accuracy" in {metric["name"] for metric in stored["scores"]["metrics"]}
+    page = tmp_path / "compared.md"
+    goldpan("evaluate", "compare", "--task", "commit_purpose", "--markdown", str(page))
+    assert "Versions" in page.read_text(encoding="utf-8")
+    lines = [
+        line
+        for path in PACKAGE.rglob("*.*")
+        if path.suffix in (".py", ".toml")
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    assert len(lines) <= 300
