@@ -26,9 +26,6 @@ from goldpan.core.parquet import (
     count_rows as count_rows,
 )
 from goldpan.core.parquet import (
-    open_file as open_file,
-)
-from goldpan.core.parquet import (
     read_table as read_table,
 )
 from goldpan.core.progress import Reporter as Reporter
@@ -69,8 +66,15 @@ from goldpan.core.result import (
 )
 from goldpan.core.sandbox import Failed as Failed
 from goldpan.core.sandbox import map_in_sandbox as map_in_sandbox
-from goldpan.core.sealed import DamagedError as DamagedError
-from goldpan.core.sealed import verify_parquet as verify_parquet
+from goldpan.core.sealed import (
+    DamagedError as DamagedError,
+)
+from goldpan.core.sealed import (
+    file_digest as file_digest,
+)
+from goldpan.core.sealed import (
+    verify_parquet as verify_parquet,
+)
 from goldpan.core.settings_file import Source as Source
 from goldpan.core.settings_file import read_toml as read_toml
 from goldpan.core.workspace import (

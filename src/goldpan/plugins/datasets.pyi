@@ -74,8 +74,12 @@ from goldpan.datasets.registry import (
 from goldpan.datasets.registry import (
     load_tasks as load_tasks,
 )
-from goldpan.datasets.registry import plain_task as plain_task
-from goldpan.datasets.registry import task_of as task_of
+from goldpan.datasets.registry import (
+    plain_task as plain_task,
+)
+from goldpan.datasets.registry import (
+    task_of as task_of,
+)
 from goldpan.datasets.registry import (
     tasks_directory as tasks_directory,
 )
@@ -88,12 +92,6 @@ from goldpan.datasets.task import (
 )
 from goldpan.datasets.task import (
     TaskColumns as TaskColumns,
-)
-from goldpan.datasets.task import (
-    TaskPrompt as TaskPrompt,
-)
-from goldpan.datasets.task import (
-    TaskSource as TaskSource,
 )
 from goldpan.datasets.task import (
     TaskType as TaskType,
@@ -110,7 +108,9 @@ from goldpan.datasets.task_data import (
 from goldpan.datasets.task_data import (
     task_directory as task_directory,
 )
-from goldpan.datasets.task_rows import draw_number as draw_number
+from goldpan.datasets.task_rows import (
+    draw_number as draw_number,
+)
 from goldpan.datasets.task_rows import (
     input_column as input_column,
 )

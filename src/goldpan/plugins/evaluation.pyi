@@ -29,14 +29,18 @@ from goldpan.evaluation.metrics.text_scores import bleu_of_counts as bleu_of_cou
 from goldpan.evaluation.model import (
     Answers as Answers,
 )
-from goldpan.evaluation.model import Entry as Entry
+from goldpan.evaluation.model import (
+    Entry as Entry,
+)
 from goldpan.evaluation.model import (
     Model as Model,
 )
 from goldpan.evaluation.model import (
     TrainingContext as TrainingContext,
 )
-from goldpan.evaluation.model import settled as settled
+from goldpan.evaluation.model import (
+    settled as settled,
+)
 from goldpan.evaluation.models.cache import cache_directory as cache_directory
 from goldpan.evaluation.models.cache import digest as digest
 from goldpan.evaluation.models.checks import (
@@ -121,9 +125,16 @@ from goldpan.evaluation.statistics.drift import (
 from goldpan.evaluation.statistics.effects import cohen_d as cohen_d
 from goldpan.evaluation.statistics.effects import magnitude as magnitude
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS as FEWEST_TASKS
-from goldpan.evaluation.statistics.omnibus import anova as anova
-from goldpan.evaluation.statistics.omnibus import check_assumptions as check_assumptions
-from goldpan.evaluation.statistics.omnibus import friedman as friedman
+from goldpan.evaluation.statistics.omnibus import (
+    anova as anova,
+)
+from goldpan.evaluation.statistics.omnibus import (
+    check_assumptions as check_assumptions,
+)
+from goldpan.evaluation.statistics.omnibus import (
+    friedman as friedman,
+)
+from goldpan.evaluation.statistics.outcomes import label_counts as label_counts
 from goldpan.evaluation.statistics.scores import (
     Floats as Floats,
 )

@@ -1,10 +1,20 @@
 from goldpan.git.clone import prefetch as prefetch
 from goldpan.git.clone import promisor as promisor
-from goldpan.git.objects import Encoding as Encoding
-from goldpan.git.objects import Object as Object
-from goldpan.git.objects import Objects as Objects
-from goldpan.git.objects import encodings as encodings
-from goldpan.git.objects import is_pointer as is_pointer
+from goldpan.git.objects import (
+    Encoding as Encoding,
+)
+from goldpan.git.objects import (
+    Object as Object,
+)
+from goldpan.git.objects import (
+    Objects as Objects,
+)
+from goldpan.git.objects import (
+    encodings as encodings,
+)
+from goldpan.git.objects import (
+    is_pointer as is_pointer,
+)
 from goldpan.git.refs import (
     Commit as Commit,
 )

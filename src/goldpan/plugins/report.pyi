@@ -1,4 +1,5 @@
-from goldpan.report.comparison.materials import Material as Material
+from goldpan.report.comparison.added import Materials as Materials
+from goldpan.report.comparison.added import ReportSection as ReportSection
 from goldpan.report.comparison.materials import Row as Row
 from goldpan.report.document import (
     Cell as Cell,
@@ -15,3 +16,7 @@ from goldpan.report.document import (
 from goldpan.report.document import (
     Text as Text,
 )
+from goldpan.report.document import (
+    listed as listed,
+)
+from goldpan.report.number_format import formatted as formatted

@@ -1,9 +1,17 @@
 from goldpan.reproduce.cells import Outcome as Outcome
 from goldpan.reproduce.cells import State as State
-from goldpan.reproduce.context import Context as Context
-from goldpan.reproduce.context import parsed as parsed
-from goldpan.reproduce.context import runs_models as runs_models
-from goldpan.reproduce.context import workspaces as workspaces
+from goldpan.reproduce.context import (
+    Context as Context,
+)
+from goldpan.reproduce.context import (
+    parsed as parsed,
+)
+from goldpan.reproduce.context import (
+    runs_models as runs_models,
+)
+from goldpan.reproduce.context import (
+    workspaces as workspaces,
+)
 from goldpan.reproduce.data import (
     FoundFile as FoundFile,
 )
@@ -16,9 +24,15 @@ from goldpan.reproduce.data import (
 from goldpan.reproduce.data import (
     read_text as read_text,
 )
-from goldpan.reproduce.models import find_models as find_models
-from goldpan.reproduce.models import model_of as model_of
-from goldpan.reproduce.models import run_of as run_of
+from goldpan.reproduce.models import (
+    find_models as find_models,
+)
+from goldpan.reproduce.models import (
+    model_of as model_of,
+)
+from goldpan.reproduce.models import (
+    run_of as run_of,
+)
 from goldpan.reproduce.prepare import prepared as prepared
 from goldpan.reproduce.recipe import (
     ModelRecipe as ModelRecipe,

@@ -15,20 +15,33 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan import __version__
-from goldpan.core.errors import DatasetError
-from goldpan.core.progress import Reporter
-from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.core.workspace import Workspace
-from goldpan.datasets.files import write_dataset
-from goldpan.datasets.manifest import CardInputs, Extras, Origin, TaskLine
-from goldpan.datasets.prompt_methods import Side
-from goldpan.datasets.provenance import Provenance, digest, shard_paths
-from goldpan.datasets.splits import SplitPlan
-from goldpan.filters.duplicates.leaks import find_leaks_of_batches
 from goldpan.papers.crosscodebench.export import stored_provenance
 from goldpan.papers.crosscodebench.meta import DATA, META, Meta, list_metas, meta_json, read_meta
 from goldpan.papers.crosscodebench.prompts import CROSSCODE, SHARDS, CrossSettings, prompt_rows
 from goldpan.papers.crosscodebench.splits import Assigned, TaskCount, TaskFiles, spool_side
+from goldpan.plugins.core import (
+    Block,
+    DatasetError,
+    Line,
+    Reporter,
+    Result,
+    Table,
+    Title,
+    Workspace,
+)
+from goldpan.plugins.datasets import (
+    CardInputs,
+    Extras,
+    Origin,
+    Provenance,
+    Side,
+    SplitPlan,
+    TaskLine,
+    digest,
+    shard_paths,
+    write_dataset,
+)
+from goldpan.plugins.filters import find_leaks_of_batches
 
 FAMILY = CROSSCODE.name
 """The family of a built split, in its provenance."""

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.progress import Reporter
-from goldpan.core.result import Block, Line, Result
 from goldpan.papers.crosscodebench.instances import INSTANCES, RowReader, instance_of
 from goldpan.papers.crosscodebench.json_files import FieldError, Problem, read_array
 from goldpan.papers.crosscodebench.meta import (
@@ -21,6 +19,7 @@ from goldpan.papers.crosscodebench.meta import (
     list_metas,
     meta_warnings,
 )
+from goldpan.plugins.core import Block, Line, Reporter, Result
 
 _MOST = 20
 """Problems of one file that are listed; further ones are counted."""

@@ -9,21 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.errors import DatasetError
-from goldpan.core.progress import Reporter
-from goldpan.core.resources import unwritable
-from goldpan.core.result import Block, Line, Result
-from goldpan.core.workspace import Workspace
-from goldpan.datasets.provenance import (
-    PROVENANCE,
-    Provenance,
-    digest,
-    read_provenance,
-    write_provenance,
-)
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import draw_number
-from goldpan.datasets.wording import answer_form
 from goldpan.papers.crosscodebench.instances import Instance, task_instances, write_instances
 from goldpan.papers.crosscodebench.kinds import kind_of_task, number_tasks, task_settings
 from goldpan.papers.crosscodebench.meta import (
@@ -34,6 +19,17 @@ from goldpan.papers.crosscodebench.meta import (
     Meta,
     meta_json,
     stem_of,
+)
+from goldpan.plugins.core import Block, DatasetError, Line, Reporter, Result, Workspace, unwritable
+from goldpan.plugins.datasets import (
+    PROVENANCE,
+    Provenance,
+    Task,
+    answer_form,
+    digest,
+    draw_number,
+    read_provenance,
+    write_provenance,
 )
 
 TASK_FILES = "crosscode-tasks"

@@ -13,18 +13,6 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.result import Block, Line, Result
-from goldpan.core.settings_file import read_toml
-from goldpan.core.workspace import Workspace, make_directory
-from goldpan.datasets.family import GROUP, Family
-from goldpan.datasets.files import write_dataset
-from goldpan.datasets.manifest import CardInputs
-from goldpan.datasets.provenance import PROVENANCE, Provenance, digest, read_provenance
-from goldpan.datasets.registry import load_tasks, plain_task, task_of, tasks_directory
-from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Label, Task, TaskColumns, TaskType
-from goldpan.datasets.task_rows import task_family
 from goldpan.papers.crosscodebench.build import FAMILY, side_rows
 from goldpan.papers.crosscodebench.instances import (
     INSTANCES,
@@ -35,6 +23,36 @@ from goldpan.papers.crosscodebench.instances import (
 from goldpan.papers.crosscodebench.json_files import FieldError, Problem, refused
 from goldpan.papers.crosscodebench.meta import DATA, Example, Meta, count_problem, read_meta, slug
 from goldpan.papers.crosscodebench.prompts import SHARDS, TRAIN_CAP
+from goldpan.plugins.core import (
+    Block,
+    DatasetError,
+    Line,
+    Result,
+    UsageError,
+    Workspace,
+    make_directory,
+    read_toml,
+)
+from goldpan.plugins.datasets import (
+    GROUP,
+    PROVENANCE,
+    CardInputs,
+    Family,
+    Label,
+    Provenance,
+    SplitPlan,
+    Task,
+    TaskColumns,
+    TaskType,
+    digest,
+    load_tasks,
+    plain_task,
+    read_provenance,
+    task_family,
+    task_of,
+    tasks_directory,
+    write_dataset,
+)
 
 _BATCH = 256
 _MOST_LABELS = 1_000

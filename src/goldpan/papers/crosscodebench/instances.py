@@ -12,20 +12,21 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from goldpan.core.errors import DatasetError
-from goldpan.core.resources import named
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import task_batches
-from goldpan.datasets.task_rows import input_column, target_column, task_family
-from goldpan.datasets.wording import (
+from goldpan.papers.crosscodebench.json_files import FieldError, read_array, refused, text_of
+from goldpan.plugins.core import DatasetError, named
+from goldpan.plugins.datasets import (
+    Task,
     Wording,
     WordingError,
+    input_column,
     input_text,
     output_text,
     read_texts,
+    target_column,
+    task_batches,
+    task_family,
     wording_of,
 )
-from goldpan.papers.crosscodebench.json_files import FieldError, read_array, refused, text_of
 
 INSTANCES = "Instances"
 PARTS = " ||| "

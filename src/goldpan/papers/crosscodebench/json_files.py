@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TextIO
 
-from goldpan.core.errors import DatasetError
+from goldpan.plugins.core import DatasetError
 
 _CHUNK = 2**20
 _LONGEST = 64 * 2**20

@@ -14,9 +14,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from goldpan.core.errors import UsageError
-from goldpan.core.settings_file import Source, read_toml
-from goldpan.datasets.task import Task
+from goldpan.plugins.core import Source, UsageError, read_toml
+from goldpan.plugins.datasets import Task
 
 _FREE = 100
 """How many numbers after the shipped ones are left to tasks that ship later."""

@@ -27,9 +27,6 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.registry import plain_task, task_of
-from goldpan.datasets.task import Task
 from goldpan.papers.crosscodebench.instances import joined_text
 from goldpan.papers.crosscodebench.json_files import FieldError, Problem, refused, text_of
 from goldpan.papers.crosscodebench.kinds import (
@@ -39,6 +36,8 @@ from goldpan.papers.crosscodebench.kinds import (
     known_subtypes,
     known_types,
 )
+from goldpan.plugins.core import DatasetError, UsageError
+from goldpan.plugins.datasets import Task, plain_task, task_of
 
 META = ".meta.json"
 DATA = ".data.json"

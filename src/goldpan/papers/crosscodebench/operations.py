@@ -7,17 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from goldpan.core.errors import UsageError
-from goldpan.operations.group import Group
-from goldpan.operations.values import Positive, several
+from goldpan.plugins.core import UsageError
+from goldpan.plugins.operations import Group, Positive, several
 
 if TYPE_CHECKING:
-    from goldpan.operations.dataset import Dataset
     from goldpan.papers.crosscodebench.check import Checked
     from goldpan.papers.crosscodebench.export import Exported
     from goldpan.papers.crosscodebench.importing import ImportedTasks
     from goldpan.papers.crosscodebench.shortcuts import ShortcutScores
     from goldpan.papers.crosscodebench.splits import SplitList
+    from goldpan.plugins.operations import Dataset
 
 
 class Crosscode(Group):
@@ -76,10 +75,14 @@ class Crosscode(Group):
             output: The directory. (default: WORKSPACE/crosscode/tasks)
             seed: Seed for drawing examples that the registry does not have.
         """
-        from goldpan.datasets.provenance import PROVENANCE
-        from goldpan.datasets.registry import find_task, load_tasks, tasks_directory
-        from goldpan.datasets.task_data import task_directory
         from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
+        from goldpan.plugins.datasets import (
+            PROVENANCE,
+            find_task,
+            load_tasks,
+            task_directory,
+            tasks_directory,
+        )
 
         named = several(task)
         if all == bool(named):
@@ -207,8 +210,6 @@ class Crosscode(Group):
             splits: A TOML file of splits in place of the paper's ten.
             output: The directory. (default: WORKSPACE/crosscode/splits/...)
         """
-        from goldpan.datasets.prompt_methods import find_method
-        from goldpan.operations.dataset import Dataset
         from goldpan.papers.crosscodebench.build import build_split, find_tasks
         from goldpan.papers.crosscodebench.importing import split_folder
         from goldpan.papers.crosscodebench.prompts import (
@@ -218,6 +219,8 @@ class Crosscode(Group):
             find_layout,
         )
         from goldpan.papers.crosscodebench.splits import assign_tasks, find_split, load_splits
+        from goldpan.plugins.datasets import find_method
+        from goldpan.plugins.operations import Dataset
 
         task_splits = load_splits(None if splits is None else Path(splits))
         chosen = find_split(name, task_splits)

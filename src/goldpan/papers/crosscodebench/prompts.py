@@ -27,15 +27,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.errors import UsageError
-from goldpan.core.registry import Registry
-from goldpan.datasets.family import GROUP, Column, Family
-from goldpan.datasets.prompt_methods import Method, Side
-from goldpan.datasets.task_rows import draw_number
-from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.papers.crosscodebench.meta import Example, Meta
 from goldpan.papers.crosscodebench.splits import Spooled, TaskFiles
-from goldpan.text.markers import escaped
+from goldpan.plugins.core import Registry, UsageError
+from goldpan.plugins.datasets import GROUP, Column, Family, Method, Side, draw_number
+from goldpan.plugins.filters import DuplicateSettings
+from goldpan.plugins.text import escaped
 
 SHARDS: dict[Side, str] = {"train": "train", "evaluation": "test"}
 """The splits of the two sides."""

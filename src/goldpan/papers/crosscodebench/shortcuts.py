@@ -16,16 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.core.errors import DatasetError
-from goldpan.core.registry import Registry
-from goldpan.core.result import Block, Line, Result
-from goldpan.datasets.provenance import read_provenance
-from goldpan.datasets.task_rows import draw_number
-from goldpan.evaluation.metrics.generation import compare_text
-from goldpan.evaluation.metrics.text_scores import bleu_of_counts
-from goldpan.evaluation.score import predictions_schema
 from goldpan.papers.crosscodebench.build import FAMILY, read_tasks, side_rows
 from goldpan.papers.crosscodebench.meta import Meta
+from goldpan.plugins.core import Block, DatasetError, Line, Registry, Result
+from goldpan.plugins.datasets import draw_number, read_provenance
+from goldpan.plugins.evaluation import bleu_of_counts, compare_text, predictions_schema
 
 Shortcut = Literal["copy-ex-output", "copy-ins-input"]
 SHORTCUTS: Mapping[str, Shortcut] = {

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import draw_number
-from goldpan.datasets.wording import Wording, WordingError, output_text, wording_of
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.runs import Run
 from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
-from goldpan.report.comparison.added import Materials, ReportSection
-from goldpan.report.comparison.materials import Row
-from goldpan.report.document import Cell, Content, Section, Table, Text
+from goldpan.plugins.datasets import (
+    Task,
+    Wording,
+    WordingError,
+    draw_number,
+    output_text,
+    wording_of,
+)
+from goldpan.plugins.evaluation import ComparisonResult, Run
+from goldpan.plugins.report import (
+    Cell,
+    Content,
+    Materials,
+    ReportSection,
+    Row,
+    Section,
+    Table,
+    Text,
+)
 
 PROTOCOL = "crosscodebench"
 _MOST_ROWS = 500

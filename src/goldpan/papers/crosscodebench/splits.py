@@ -20,13 +20,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from goldpan.core.errors import UsageError
-from goldpan.core.registry import unknown_name
-from goldpan.core.resources import named
-from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.settings_file import read_toml
-from goldpan.datasets.manifest import Origin
-from goldpan.datasets.task_rows import draw_number
 from goldpan.papers.crosscodebench.instances import (
     INSTANCES,
     Instance,
@@ -43,6 +36,17 @@ from goldpan.papers.crosscodebench.kinds import (
     same_category,
 )
 from goldpan.papers.crosscodebench.meta import META, Meta
+from goldpan.plugins.core import (
+    Block,
+    Line,
+    Result,
+    Table,
+    UsageError,
+    named,
+    read_toml,
+    unknown_name,
+)
+from goldpan.plugins.datasets import Origin, draw_number
 
 Level = Literal["category", "subtype", "type"]
 Scope = Literal["intra", "inter"]

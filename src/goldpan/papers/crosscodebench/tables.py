@@ -18,9 +18,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.prompt_methods import METHODS
-from goldpan.evaluation.runs import Run, read_runs
 from goldpan.papers.crosscodebench.build import find_tasks
 from goldpan.papers.crosscodebench.importing import split_folder, split_task_name
 from goldpan.papers.crosscodebench.instances import read_instances
@@ -28,11 +25,20 @@ from goldpan.papers.crosscodebench.meta import META, Example, Meta
 from goldpan.papers.crosscodebench.prompts import LAYOUTS, TRAIN_CAP
 from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
 from goldpan.papers.crosscodebench.splits import Assigned, TaskFiles, assign_tasks, shipped_splits
-from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context, parsed, workspaces
-from goldpan.reproduce.data import FoundFile, read_text
-from goldpan.reproduce.models import model_of
-from goldpan.reproduce.recipe import TableRecipe
+from goldpan.plugins.core import DatasetError, UsageError
+from goldpan.plugins.datasets import METHODS
+from goldpan.plugins.evaluation import Run, read_runs
+from goldpan.plugins.reproduce import (
+    Context,
+    FoundFile,
+    Outcome,
+    State,
+    TableRecipe,
+    model_of,
+    parsed,
+    read_text,
+    workspaces,
+)
 
 _TASKS = 216
 _ROWS = 500

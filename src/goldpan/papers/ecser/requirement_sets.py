@@ -17,24 +17,30 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.core.errors import DatasetError
-from goldpan.datasets.import_files import table_rows
-from goldpan.datasets.registry import task_of
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.datasets.task_rows import task_family
-from goldpan.evaluation.metrics.confusion import BinaryConfusion
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RunResult
-from goldpan.evaluation.score_files import Part
-from goldpan.evaluation.statistics.outcomes import label_counts
-from goldpan.evaluation.stored import PREDICTIONS, TRAIN
 from goldpan.papers.ecser.steps import Counted, CountTable, cells_of
-from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context, parsed, runs_models
-from goldpan.reproduce.data import FoundFile, MissingFileError, other_content
-from goldpan.reproduce.models import find_models, run_of
-from goldpan.reproduce.recipe import TableRecipe
+from goldpan.plugins.core import DatasetError
+from goldpan.plugins.datasets import Task, TaskData, table_rows, task_data, task_family, task_of
+from goldpan.plugins.evaluation import (
+    PREDICTIONS,
+    TRAIN,
+    BinaryConfusion,
+    Part,
+    RunResult,
+    find_protocol,
+    label_counts,
+)
+from goldpan.plugins.reproduce import (
+    Context,
+    FoundFile,
+    MissingFileError,
+    Outcome,
+    TableRecipe,
+    find_models,
+    other_content,
+    parsed,
+    run_of,
+    runs_models,
+)
 
 _TASKS: Mapping[str, str] = {"isF": "functional", "isQ": "quality"}
 _PARTS: Mapping[str, Part] = {"Training": "train", "Test": "test"}

@@ -19,17 +19,23 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.metrics.confusion import BinaryConfusion, pool
-from goldpan.evaluation.score_files import Part, read_scores
-from goldpan.evaluation.statistics.drift import degradation, overfitting
-from goldpan.evaluation.statistics.effects import cohen_d, magnitude
-from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
-from goldpan.evaluation.statistics.omnibus import anova, check_assumptions, friedman
-from goldpan.evaluation.statistics.scores import Floats
-from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context, parsed
-from goldpan.reproduce.recipe import TableRecipe
+from goldpan.plugins.core import EvaluationError
+from goldpan.plugins.evaluation import (
+    FEWEST_TASKS,
+    BinaryConfusion,
+    Floats,
+    Part,
+    anova,
+    check_assumptions,
+    cohen_d,
+    degradation,
+    friedman,
+    magnitude,
+    overfitting,
+    pool,
+    read_scores,
+)
+from goldpan.plugins.reproduce import Context, Outcome, TableRecipe, parsed
 
 METRICS = ("Precision", "Recall", "F1")
 _PARTS: Mapping[str, Part] = {"Training": "train", "Validation": "validation", "Tests": "test"}

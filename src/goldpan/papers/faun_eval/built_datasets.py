@@ -14,13 +14,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.errors import DatasetError
-from goldpan.core.parquet import count_rows, read_table
-from goldpan.core.workspace import Workspace, make_directory, write_whole
-from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
-from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context, workspaces
-from goldpan.reproduce.recipe import TableRecipe
+from goldpan.plugins.core import (
+    DatasetError,
+    Workspace,
+    count_rows,
+    make_directory,
+    read_table,
+    write_whole,
+)
+from goldpan.plugins.datasets import PROVENANCE, read_provenance, shard_paths
+from goldpan.plugins.reproduce import Context, Outcome, State, TableRecipe, workspaces
 
 _DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
 _PREFIX = "faun-eval-"

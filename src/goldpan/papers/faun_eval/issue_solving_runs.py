@@ -17,21 +17,31 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.core.errors import GoldpanError
-from goldpan.core.workspace import Workspace
-from goldpan.datasets.registry import find_task, tasks_directory
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import task_directory
-from goldpan.evaluation.ablation import relative_change, without
-from goldpan.evaluation.lengths import THIRDS, Third, score_by_length
-from goldpan.evaluation.runs import Run, read_runs
-from goldpan.evaluation.statistics.scores import as_decimal
-from goldpan.evaluation.task_input import built_family, input_lengths, scored_input
 from goldpan.papers.faun_eval.built_datasets import dataset_gaps
-from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context, parsed, workspaces
-from goldpan.reproduce.models import model_of
-from goldpan.reproduce.recipe import TableRecipe
+from goldpan.plugins.core import GoldpanError, Workspace
+from goldpan.plugins.datasets import Task, find_task, task_directory, tasks_directory
+from goldpan.plugins.evaluation import (
+    THIRDS,
+    Run,
+    Third,
+    as_decimal,
+    built_family,
+    input_lengths,
+    read_runs,
+    relative_change,
+    score_by_length,
+    scored_input,
+    without,
+)
+from goldpan.plugins.reproduce import (
+    Context,
+    Outcome,
+    State,
+    TableRecipe,
+    model_of,
+    parsed,
+    workspaces,
+)
 
 _TASKS = {"QA": "qa", "FL": "fault_localization", "CE": "code_edit"}
 _METRICS = {

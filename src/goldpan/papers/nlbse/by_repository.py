@@ -14,14 +14,21 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.core.errors import DatasetError, UsageError
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.context import Context, parsed, runs_models
-from goldpan.reproduce.data import MissingFileError, read_text
-from goldpan.reproduce.models import find_models, run_of
-from goldpan.reproduce.prepare import prepared
-from goldpan.reproduce.recipe import TableRecipe
+from goldpan.plugins.core import DatasetError, UsageError
+from goldpan.plugins.evaluation import find_protocol
+from goldpan.plugins.reproduce import (
+    Context,
+    MissingFileError,
+    Outcome,
+    State,
+    TableRecipe,
+    find_models,
+    parsed,
+    prepared,
+    read_text,
+    run_of,
+    runs_models,
+)
 
 
 class _Settings(BaseModel):

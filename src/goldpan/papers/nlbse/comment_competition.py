@@ -22,18 +22,23 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.core.errors import DatasetError
-from goldpan.datasets.import_files import open_text
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.metrics.confusion import BinaryConfusion
-from goldpan.evaluation.protocol import find_protocol
 from goldpan.papers.nlbse.nlbse23 import BASELINE, comment_rule, comment_score
-from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context, parsed, runs_models
-from goldpan.reproduce.data import FoundFile
-from goldpan.reproduce.models import find_models, run_of
-from goldpan.reproduce.prepare import prepared
-from goldpan.reproduce.recipe import ModelRecipe, TableRecipe, Value
+from goldpan.plugins.core import DatasetError
+from goldpan.plugins.datasets import open_text
+from goldpan.plugins.evaluation import BinaryConfusion, find_protocol, load
+from goldpan.plugins.reproduce import (
+    Context,
+    FoundFile,
+    ModelRecipe,
+    Outcome,
+    TableRecipe,
+    Value,
+    find_models,
+    parsed,
+    prepared,
+    run_of,
+    runs_models,
+)
 
 _MEANS = (("Precision", "precision"), ("Recall", "recall"), ("F1", "f1"))
 _WON, _SCORE = "Outperformed", "Score"

@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.import_files import form_of, stem_of, table_rows
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
+from goldpan.plugins.core import DatasetError, UsageError
+from goldpan.plugins.datasets import Task, form_of, stem_of, table_rows, target_column
 
 CATEGORIES_2025: Mapping[str, tuple[str, ...]] = {
     "java": ("summary", "ownership", "expand", "usage", "pointer", "deprecation", "rational"),

@@ -12,9 +12,8 @@ from pathlib import Path
 from string import Template
 from typing import Any, TypeAlias
 
-from goldpan.core.settings_file import read_toml
-from goldpan.datasets.registry import task_of
-from goldpan.datasets.task import Task
+from goldpan.plugins.core import read_toml
+from goldpan.plugins.datasets import Task, task_of
 
 _FILE = Path(__file__).with_suffix(".toml")
 _PREFIX = "nlbse23_"

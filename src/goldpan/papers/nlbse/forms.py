@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from goldpan.annotation.studio.forms import Form
-from goldpan.annotation.studio.rows import SENTENCE, SENTENCE_TEXT
+from goldpan.plugins.annotation import SENTENCE, SENTENCE_TEXT, Form
 
 _FOLDER = Path(__file__).parent / "form_files"
 

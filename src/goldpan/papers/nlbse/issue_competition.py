@@ -13,10 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.core.errors import EvaluationError
-from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context, parsed
-from goldpan.reproduce.recipe import TableRecipe
+from goldpan.plugins.core import EvaluationError
+from goldpan.plugins.reproduce import Context, Outcome, TableRecipe, parsed
 
 
 class _Settings(BaseModel):

@@ -20,18 +20,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
-from goldpan.evaluation.models.cache import cache_directory
-from goldpan.evaluation.models.checks import require_least
-from goldpan.evaluation.models.dates_only import LabelsByDate, require_dates
-from goldpan.evaluation.models.embedded import LayerMeans
-from goldpan.evaluation.models.minilm import MINILM, encoder_weights
 from goldpan.papers.nlbse.issue_texts import IssueText, read_issue, template_lines
+from goldpan.plugins.core import EvaluationError
+from goldpan.plugins.datasets import Task, target_column
+from goldpan.plugins.evaluation import (
+    MINILM,
+    Answers,
+    Entry,
+    LabelsByDate,
+    LayerMeans,
+    Model,
+    TrainingContext,
+    Weights,
+    cache_directory,
+    encoder_weights,
+    load,
+    require_dates,
+    require_least,
+    settled,
+)
 
 Numbers = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]

@@ -16,9 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.evaluation.models.embedded import Frozen
-from goldpan.evaluation.models.features import PLACE, Features, place_facts
-from goldpan.evaluation.models.surrounding_text import Documents
+from goldpan.plugins.evaluation import PLACE, Documents, Features, Frozen, place_facts
 
 Numbers = npt.NDArray[np.float64]
 Document = tuple[str, str]

@@ -11,16 +11,26 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.metrics.confusion import BinaryConfusion
-from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.scores import as_decimal, rank
-from goldpan.report.comparison.added import Materials, ReportSection
-from goldpan.report.document import Content, Section, Table, Text, listed
-from goldpan.report.number_format import formatted
+from goldpan.plugins.core import EvaluationError
+from goldpan.plugins.datasets import Task
+from goldpan.plugins.evaluation import (
+    BinaryConfusion,
+    ComparisonResult,
+    Run,
+    System,
+    as_decimal,
+    rank,
+)
+from goldpan.plugins.report import (
+    Content,
+    Materials,
+    ReportSection,
+    Section,
+    Table,
+    Text,
+    formatted,
+    listed,
+)
 
 ORGANIZERS = "organizers' random forest"
 _F1_WEIGHT = 0.75

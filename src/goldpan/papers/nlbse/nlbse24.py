@@ -10,13 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.scores import rank
-from goldpan.report.comparison.added import Materials, ReportSection
-from goldpan.report.document import Cell, Section, Table, Text
+from goldpan.plugins.datasets import Task
+from goldpan.plugins.evaluation import ComparisonResult, Run, System, rank
+from goldpan.plugins.report import Cell, Materials, ReportSection, Section, Table, Text
 
 TASK = "nlbse24_issue_type"
 REPOSITORIES = (

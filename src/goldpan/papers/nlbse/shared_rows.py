@@ -12,9 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.held_out import DOCUMENT, HeldOut, held_out_rows
-from goldpan.evaluation.model import TrainingContext
+from goldpan.plugins.core import EvaluationError
+from goldpan.plugins.evaluation import DOCUMENT, HeldOut, TrainingContext, held_out_rows
 
 Place = tuple[str, str, int, str]
 """The project, document, position and text: what a row is about, whichever task asks."""

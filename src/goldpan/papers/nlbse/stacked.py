@@ -17,34 +17,40 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
-from goldpan.evaluation.models.cache import cache_directory
-from goldpan.evaluation.models.checks import require_choice, require_least
-from goldpan.evaluation.models.embedded import Frozen
-from goldpan.evaluation.models.features import Features
-from goldpan.evaluation.models.heads import (
-    SIMILARITY,
-    Booleans,
-    Head,
-    Numbers,
-    answers_of,
-    bears,
-    cross_validated,
-    fit_head,
-    labels_of,
-)
-from goldpan.evaluation.models.minilm import MINILM, encoder_weights
-from goldpan.evaluation.models.surrounding_text import Documents, spoken
-from goldpan.evaluation.models.thresholds import best_threshold
-from goldpan.evaluation.models.vectors import Pair
 from goldpan.papers.nlbse.kernels import Meanings, Similarities, Words
 from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
 from goldpan.papers.nlbse.trunk import Lesson, Training, Trunk, fast_in_half, find_trunk
+from goldpan.plugins.core import EvaluationError
+from goldpan.plugins.datasets import Task, target_column
+from goldpan.plugins.evaluation import (
+    MINILM,
+    SIMILARITY,
+    Answers,
+    Booleans,
+    Documents,
+    Entry,
+    Features,
+    Frozen,
+    Head,
+    Model,
+    Numbers,
+    Pair,
+    TrainingContext,
+    Weights,
+    answers_of,
+    bears,
+    best_threshold,
+    cache_directory,
+    cross_validated,
+    encoder_weights,
+    fit_head,
+    labels_of,
+    load,
+    require_choice,
+    require_least,
+    settled,
+    spoken,
+)
 
 _NAME = "stacked"
 _CONTEXTS = ("none", "neighbours", "places")

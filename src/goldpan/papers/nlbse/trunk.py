@@ -18,15 +18,18 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from goldpan.core.errors import EvaluationError
-from goldpan.core.locks import hold_lock
-from goldpan.core.progress import Reporter
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.models.cache import digest
-from goldpan.evaluation.models.encoder import Encoder, load_encoder
-from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
 from goldpan.papers.nlbse.shared_rows import SharedRows
+from goldpan.plugins.core import EvaluationError, Reporter, hold_lock
+from goldpan.plugins.evaluation import (
+    Encoder,
+    Pair,
+    Vectors,
+    Weights,
+    digest,
+    load,
+    load_encoder,
+    vectors_of,
+)
 
 Numbers = npt.NDArray[np.float64]
 _FORMAT = 1

@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.errors import UsageError
-from goldpan.core.extras import load
-from goldpan.datasets.import_files import open_text, stem_of
-from goldpan.datasets.task import Task
+from goldpan.plugins.core import UsageError, load
+from goldpan.plugins.datasets import Task, open_text, stem_of
 
 Verbs = Callable[[str], list[tuple[int, int]]]
 """Finds the verbs of a text: where each starts and ends, in characters."""

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.import_files import open_text, stem_of
-from goldpan.datasets.task import Task
+from goldpan.plugins.core import DatasetError, UsageError
+from goldpan.plugins.datasets import Task, open_text, stem_of
 
 _QUESTION, _ANSWER, _ADDRESS = "Question_ID", "Answer_to_Question_ID", "Question_URL"
 _SPLITS = {"train": "train", "dev": "validation", "test": "test"}

@@ -12,21 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from goldpan import __version__
-from goldpan.annotation.studio.corrections import read_corrections
-from goldpan.code.languages import LANGUAGES
-from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter
-from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.workspace import Workspace
-from goldpan.datasets.corrections import corrected_batches, corrected_family
-from goldpan.datasets.files import write_dataset
-from goldpan.datasets.manifest import CardInputs, Written
-from goldpan.datasets.provenance import Provenance, Source, digest
-from goldpan.datasets.registry import plain_task
-from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import task_family
-from goldpan.git.refs import Commit
 from goldpan.papers.nlbse.comments.declarations import RULES
 from goldpan.papers.nlbse.comments.extract import FileRead
 from goldpan.papers.nlbse.comments.reading import (
@@ -44,6 +29,24 @@ from goldpan.papers.nlbse.comments.rows import (
     task_language,
     task_row,
 )
+from goldpan.plugins.annotation import read_corrections
+from goldpan.plugins.code import LANGUAGES
+from goldpan.plugins.core import Block, Line, Reporter, Result, Title, UsageError, Workspace
+from goldpan.plugins.datasets import (
+    CardInputs,
+    Provenance,
+    Source,
+    SplitPlan,
+    Task,
+    Written,
+    corrected_batches,
+    corrected_family,
+    digest,
+    plain_task,
+    task_family,
+    write_dataset,
+)
+from goldpan.plugins.git import Commit
 
 UNDECIDED, GONE = "undecided", "decided-elsewhere"
 EXPLAINED = {

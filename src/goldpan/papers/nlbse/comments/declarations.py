@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from goldpan.code.grammar import Grammar, load_grammar
-from goldpan.code.languages import Language
 from goldpan.papers.nlbse.comments.comment import Comment, Span, unmarked
+from goldpan.plugins.code import Grammar, Language, load_grammar
 
 if TYPE_CHECKING:
     import tree_sitter

@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from goldpan.code.grammar import Grammar
 from goldpan.papers.nlbse.comments.comment import Comment, CommentText, Span
 from goldpan.papers.nlbse.comments.declarations import (
     find_declarations,
@@ -16,6 +15,7 @@ from goldpan.papers.nlbse.comments.declarations import (
     qualified,
     span_of,
 )
+from goldpan.plugins.code import Grammar
 
 if TYPE_CHECKING:
     import tree_sitter

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from goldpan.code.languages import language_of, second_language_of
-from goldpan.git.objects import Encoding, encodings
 from goldpan.papers.nlbse.comments.comment import (
     Comment,
     Form,
@@ -22,8 +20,16 @@ from goldpan.papers.nlbse.comments.comment import (
 )
 from goldpan.papers.nlbse.comments.declarations import RULES, read_declared
 from goldpan.papers.nlbse.comments.docstrings import read_docstrings
-from goldpan.text.redaction import find_private, redact
-from goldpan.text.sentences import Wrapping, has_words, normalize_sentence, split_sentences
+from goldpan.plugins.code import language_of, second_language_of
+from goldpan.plugins.git import Encoding, encodings
+from goldpan.plugins.text import (
+    Wrapping,
+    find_private,
+    has_words,
+    normalize_sentence,
+    redact,
+    split_sentences,
+)
 
 PYTHON, SMALLTALK = "Python", "Smalltalk"
 LANGUAGES: tuple[str, ...] = tuple(sorted({*RULES, PYTHON, SMALLTALK} - {"TSX"}))

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge
 
-from goldpan.core.config import repository_name
-from goldpan.operations.values import several
+from goldpan.plugins.core import repository_name
+from goldpan.plugins.operations import several
 
 if TYPE_CHECKING:
-    from goldpan.operations.dataset import Dataset
-    from goldpan.operations.workspace import Workspace
+    from goldpan.plugins.operations import Dataset, Workspace
 
 
 def code_comments(  # noqa: D417  # what help says of `repos` is said once
@@ -57,12 +56,11 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
         timeout (SECONDS): The limit for one file, in seconds of processor time.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
     """
-    from goldpan.datasets.registry import find_task, tasks_directory
-    from goldpan.datasets.splits import SplitPlan
-    from goldpan.git.refs import cloned_repositories, find_commits
-    from goldpan.operations.dataset import Dataset
     from goldpan.papers.nlbse.comments import build, reading
     from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
+    from goldpan.plugins.datasets import SplitPlan, find_task, tasks_directory
+    from goldpan.plugins.git import cloned_repositories, find_commits
+    from goldpan.plugins.operations import Dataset
 
     settings = lab.settings
     plan = SplitPlan.parse(split, seed)

@@ -7,15 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from goldpan.code.substance import LARGEST
-from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter
-from goldpan.core.sandbox import Failed, map_in_sandbox
-from goldpan.core.workspace import Workspace
-from goldpan.git.clone import prefetch, promisor
-from goldpan.git.objects import Object, Objects, is_pointer
-from goldpan.git.refs import Commit
-from goldpan.git.trees import TreeFile
 from goldpan.papers.nlbse.comments.comment import is_filetree
 from goldpan.papers.nlbse.comments.extract import (
     LANGUAGES,
@@ -25,7 +16,10 @@ from goldpan.papers.nlbse.comments.extract import (
     read_file,
     written_in,
 )
-from goldpan.text.sentences import Wrapping
+from goldpan.plugins.code import LARGEST
+from goldpan.plugins.core import Failed, Reporter, UsageError, Workspace, map_in_sandbox
+from goldpan.plugins.git import Commit, Object, Objects, TreeFile, is_pointer, prefetch, promisor
+from goldpan.plugins.text import Wrapping
 
 LEFT_OUT = {
     "absent": "files that are not in the clone",

@@ -10,19 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.annotation.studio.configuration import NONE
-from goldpan.annotation.studio.forms import find_form
-from goldpan.annotation.studio.project import open_project
-from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import read_table
-from goldpan.core.workspace import Workspace
-from goldpan.datasets.family import GROUP, Column, Family
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
-from goldpan.git.refs import Commit
-from goldpan.git.trees import TreeFile
 from goldpan.papers.nlbse.comment_files import spelled
 from goldpan.papers.nlbse.comments.extract import CommentFound, FileRead
+from goldpan.plugins.annotation import NONE, find_form, open_project
+from goldpan.plugins.core import UsageError, Workspace, WorkspaceError, read_table
+from goldpan.plugins.datasets import GROUP, Column, Family, Task, target_column
+from goldpan.plugins.git import Commit, TreeFile
 
 _SHORT = 12
 _FIELD = "categories"

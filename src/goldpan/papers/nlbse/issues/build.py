@@ -15,29 +15,42 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan import __version__
-from goldpan.annotation.studio.corrections import read_corrections
-from goldpan.builders.row_origins import mined_source
-from goldpan.core.engine import Engine
-from goldpan.core.engine_units import EngineError
-from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.progress import Reporter
-from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.workspace import UNPAIRED
-from goldpan.datasets.corrections import corrected_batches, corrected_family
-from goldpan.datasets.family import GROUP, Column
-from goldpan.datasets.files import write_dataset
-from goldpan.datasets.manifest import CardInputs, Written
-from goldpan.datasets.provenance import Provenance, Source
-from goldpan.datasets.registry import find_task, tasks_directory
-from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import task_family
-from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.papers.nlbse.issues import candidates, selection
 from goldpan.papers.nlbse.issues.candidates import Search, UnitResult, find_candidates, given_text
 from goldpan.papers.nlbse.issues.closings import EventSource, Unit
 from goldpan.papers.nlbse.issues.profile import Balance, IssueTypeProfile
 from goldpan.papers.nlbse.issues.selection import Chosen
+from goldpan.plugins.annotation import read_corrections
+from goldpan.plugins.builders import mined_source
+from goldpan.plugins.core import (
+    UNPAIRED,
+    Block,
+    DatasetError,
+    Engine,
+    EngineError,
+    Line,
+    Reporter,
+    Result,
+    Title,
+    UsageError,
+)
+from goldpan.plugins.datasets import (
+    GROUP,
+    CardInputs,
+    Column,
+    Provenance,
+    Source,
+    SplitPlan,
+    Task,
+    Written,
+    corrected_batches,
+    corrected_family,
+    find_task,
+    task_family,
+    tasks_directory,
+    write_dataset,
+)
+from goldpan.plugins.filters import DuplicateSettings
 
 LEAVE_ONE_OUT = "leave-one-project-out"
 """The way to split that gives a dataset a project, each with that project for testing (ECSER)."""

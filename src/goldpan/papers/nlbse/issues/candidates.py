@@ -11,14 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.parquet import Writer
-from goldpan.core.sealed import file_digest
-from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.sketches import replacing, sketch_file, sketches
 from goldpan.papers.nlbse.issues.closings import CLOSINGS, EventSource, Unit
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
-from goldpan.text.language import detect_languages, model_languages
-from goldpan.text.redaction import may_be_private, redact
+from goldpan.plugins.core import Writer, file_digest
+from goldpan.plugins.filters import DuplicateSettings, replacing, sketch_file, sketches
+from goldpan.plugins.text import detect_languages, may_be_private, model_languages, redact
 
 _TEXT = pa.string()
 CANDIDATES = pa.schema(

@@ -17,13 +17,17 @@ from typing import Literal
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.errors import WorkspaceError
-from goldpan.core.parquet import read_table
-from goldpan.core.query import connect_alone, open_tables
-from goldpan.core.resources import told_otherwise
-from goldpan.core.sealed import DamagedError, verify_parquet
-from goldpan.core.workspace import Workspace
-from goldpan.miners.gharchive.store import ArchiveStore
+from goldpan.plugins.core import (
+    DamagedError,
+    Workspace,
+    WorkspaceError,
+    connect_alone,
+    open_tables,
+    read_table,
+    told_otherwise,
+    verify_parquet,
+)
+from goldpan.plugins.miners import ArchiveStore
 
 Origin = Literal["gharchive", "mined"]
 

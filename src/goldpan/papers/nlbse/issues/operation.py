@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from goldpan.core.config import repository_name
-from goldpan.operations.repositories import known_repositories
-from goldpan.operations.values import LOCAL, Execution, several
+from goldpan.plugins.core import repository_name
+from goldpan.plugins.operations import LOCAL, Execution, known_repositories, several
 
 if TYPE_CHECKING:
-    from goldpan.operations.dataset import Dataset
-    from goldpan.operations.workspace import Workspace
+    from goldpan.plugins.operations import Dataset, Workspace
 
 
 def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operations
@@ -46,11 +44,11 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
         execution: Where hours or repositories are read.
     """
-    from goldpan.core.engine import open_engine
-    from goldpan.operations.dataset import Dataset
     from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
     from goldpan.papers.nlbse.issues.closings import EventSource
     from goldpan.papers.nlbse.issues.profile import load_profile
+    from goldpan.plugins.core import open_engine
+    from goldpan.plugins.operations import Dataset
 
     chosen = load_profile(str(profile))
     lab.settings.trust.require("plugins")

@@ -19,10 +19,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from goldpan.core.errors import UsageError
-from goldpan.core.registry import Registry, files_in
-from goldpan.core.settings_file import Source, read_toml
-from goldpan.datasets.splits import SplitPlan
+from goldpan.plugins.core import Registry, Source, UsageError, files_in, read_toml
+from goldpan.plugins.datasets import SplitPlan
 
 _FORM = re.compile(r"(project|project-label):([1-9][0-9]{0,8})")
 

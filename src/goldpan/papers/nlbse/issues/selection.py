@@ -12,19 +12,19 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from goldpan.core.engine import Engine
-from goldpan.core.parquet import read_table
-from goldpan.core.query import connect_alone
-from goldpan.core.resources import named
-from goldpan.core.sealed import verify_parquet
-from goldpan.filters.duplicates.near import link
-from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.shingles import Portions
-from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, SketchFile
-from goldpan.filters.duplicates.texts import number_texts
 from goldpan.papers.nlbse.issues.candidates import Search
 from goldpan.papers.nlbse.issues.closings import Unit
 from goldpan.papers.nlbse.issues.profile import Balance
+from goldpan.plugins.core import Engine, connect_alone, named, read_table, verify_parquet
+from goldpan.plugins.filters import (
+    NO_TEXT,
+    DuplicateSettings,
+    Ids,
+    Portions,
+    SketchFile,
+    link,
+    number_texts,
+)
 
 EXPLAINED = {
     "repeated-event": "the archive holds the event twice",
