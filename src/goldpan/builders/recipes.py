@@ -9,7 +9,8 @@ from typing import Any, get_args
 from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
 from goldpan.builders.context import BuildContext
 from goldpan.core.plugins import Kind
-from goldpan.core.registry import Registry, choices
+from goldpan.core.registry import Registry
+from goldpan.core.suggest import choices
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION

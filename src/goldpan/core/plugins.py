@@ -29,8 +29,8 @@ from types import ModuleType
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from goldpan.core.errors import GoldpanError, PluginError, UsageError
-from goldpan.core.registry import choices, suggested
 from goldpan.core.sanitize import line
+from goldpan.core.suggest import choices, suggested
 
 Kind = Literal[
     "annotation form",

@@ -12,8 +12,8 @@ from typing import Any
 
 from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.registry import suggested
 from goldpan.core.result import Block, Line, Result
+from goldpan.core.suggest import suggested
 from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.importing import ImportResult
 from goldpan.datasets.task import TaskType

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from goldpan import __version__
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.registry import suggested
 from goldpan.core.sealed import file_digest, read_json, sealed_json
+from goldpan.core.suggest import suggested
 from goldpan.core.workspace import Workspace
 
 PROVENANCE = "provenance.json"

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, get_args
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins import names_of
-from goldpan.core.registry import choices, suggested, unknown_name
+from goldpan.core.registry import unknown_name
+from goldpan.core.suggest import choices, suggested
 from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation

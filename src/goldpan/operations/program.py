@@ -11,7 +11,7 @@ from goldpan import __version__
 from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.log import LogFormat, start_log
 from goldpan.core.plugins import removed, use
-from goldpan.core.registry import choices, question, suggested
+from goldpan.core.suggest import choices, question, suggested
 from goldpan.operations.help import command_help, named_workspace, program_help
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import (
