@@ -86,7 +86,7 @@ __all__ = [
 _MODULES = {
     "BuildResult": "builders.build",
     "CheckResult": "check",
-    "ContaminationResult": "datasets.contamination.result",
+    "ContaminationResult": "datasets.contamination.find",
     "Coverage": "miners.coverage",
     "Dataset": "operations.dataset",
     "DatasetError": "core.errors",
