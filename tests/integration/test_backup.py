@@ -25,7 +25,7 @@ from goldpan.miners.backup import mine_backup
 from goldpan.miners.backup_files import LARGEST_ENTRY, Unreadable, list_files, read_texts
 from goldpan.miners.backup_shapes import Glance, glance
 from goldpan.miners.coverage import Coverage
-from goldpan.miners.pairing import RULES, pair
+from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables import normalize as module
 from goldpan.miners.tables.normalize import normalize
 from tests.drawing import daily
@@ -204,8 +204,8 @@ def test_tables_hold_what_the_backup_holds(tmp_path: Path) -> None:
     assert [row["sha"] for row in read(tmp_path, "commits")] == [HASH]
     assert read(tmp_path, "files") == []
     workspace = Workspace(tmp_path / "workspace")
-    assert pair(workspace, GEM, RULES["faun-eval"]).pairs == 0
-    assert pair(workspace, GEM, RULES["unconfirmed"]).pairs == 1
+    assert pair(workspace, GEM, find_rules("faun-eval")).pairs == 0
+    assert pair(workspace, GEM, find_rules("unconfirmed")).pairs == 1
     (row,) = pq.read_table(workspace.pairs(GEM, "unconfirmed")).to_pylist()
     assert (row["signals"], row["keyword"]) == (["closed_by_commit", "keyword"], "fixes")
 

@@ -143,6 +143,6 @@ def test_help_names_the_profiles_and_rules_that_ship() -> None:
     for name in operations():
         named = {parameter.name: parameter.help for parameter in operation(name).parameters}
         if "rules" in named and "whose pairs to take" not in named["rules"]:
-            assert all(rules in named["rules"] for rules in RULES), name
+            assert all(rules in named["rules"] for rules in RULES.names()), name
         if "own" in named.get("profile", "") and "rules" in named:
             assert all(profile in named["profile"] for profile in shipped_profiles()), name

@@ -55,7 +55,7 @@ class Paired(NamedTuple):
 
 
 def find(workspace: Workspace, repo: str, rules: str = "default") -> Paired:
-    result = pair(workspace, repo, RULES[rules])
+    result = pair(workspace, repo, find_rules(rules))
     pairs = {
         (row["issue"], row["pull_repo"], row["pull"]): row
         for row in rows(workspace.root, "pairs", repo, rules)
@@ -73,7 +73,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 @pytest.fixture(scope="module")
 def results(workspace: Workspace) -> dict[str, Paired]:
-    return {rules: find(workspace, SLUICE, rules) for rules in RULES}
+    return {rules: find(workspace, SLUICE, rules) for rules in RULES.names()}
 
 
 @pytest.mark.parametrize(("issue", "pull", "keyword", "excerpt"), STORIES)
@@ -114,7 +114,7 @@ def test_nothing_else_pairs(results: dict[str, Paired]) -> None:
 
 def test_what_else_a_pair_tells(results: dict[str, Paired]) -> None:
     """#22 has a negated keyword, #30 another base; #32 was connected and disconnected."""
-    for rules in RULES:
+    for rules in RULES.names():
         negated = [key for key, row in results[rules].pairs.items() if row["stance"] == "negated"]
         assert negated == [(22, SLUICE, 23)]
     pairs = results["default"].pairs
@@ -166,7 +166,7 @@ def test_a_closing_keyword_with_a_former_name_pairs(tmp_path: Path) -> None:
 
 
 def test_table_is_as_promised_and_stays(workspace: Workspace, results: dict[str, Paired]) -> None:
-    for rules in (*RULES, "default"):
+    for rules in (*RULES.names(), "default"):
         again = find(workspace, SLUICE, rules)
         assert again.data == results[rules].data
         assert list(again.pairs) == sorted(again.pairs)
@@ -310,7 +310,7 @@ def test_rules_differ_as_they_say(tmp_path: Path) -> None:
     )
     assert set(paper.pairs) == {(1, GEM, 2)}
     assert set(usual.pairs) == {(1, GEM, 2), (1, GEM, 4), (1, "octo/ore", 7)}
-    assert pair(workspace, GEM, replace(RULES["default"], same_repository=True)).pairs == 2
+    assert pair(workspace, GEM, replace(find_rules("default"), same_repository=True)).pairs == 2
     assert set(lax.pairs) - set(usual.pairs) == {(1, GEM, 3)}
     assert {
         (result.result.unconfirmed, result.result.elsewhere) for result in (paper, usual, lax)
@@ -340,7 +340,7 @@ def test_rules_nest_and_order_of_rows_does_not_matter(
     tmp_path_factory: pytest.TempPathFactory, links: tuple[list[Row], list[Row]]
 ) -> None:
     root, pulls = tmp_path_factory.mktemp("law"), [{"number": 2}, {"number": 3}]
-    results = {name: find(build(root, links[0], pulls=pulls), GEM, name) for name in RULES}
+    results = {name: find(build(root, links[0], pulls=pulls), GEM, name) for name in RULES.names()}
     paper, usual, lax = (
         set(results[name].pairs) for name in ("faun-eval", "default", "unconfirmed")
     )
@@ -354,4 +354,4 @@ def test_says_what_is_wrong(tmp_path: Path) -> None:
     ):
         find_rules("x")
     with pytest.raises(WorkspaceError, match=r"no tables of octo/gem\. Run goldpan mine"):
-        pair(Workspace(tmp_path), "octo/gem", RULES["default"])
+        pair(Workspace(tmp_path), "octo/gem", find_rules("default"))

@@ -13,7 +13,7 @@ from goldpan.filters.profile import load_profile
 from goldpan.git.clone import clone
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import read_history
-from goldpan.miners.pairing import RULES, pair
+from goldpan.miners.pairing import find_rules, pair
 from tests.mining import Notes
 from tests.places import DATA
 
@@ -34,7 +34,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     workspace = Workspace(tmp_path_factory.mktemp("real"))
     settings = Settings(workspace=workspace.root, workers=1)
     mine_backup(settings, SOURCE / "entries.jsonl.xz", REPO, Notes())
-    pair(workspace, REPO, RULES["unconfirmed"])
+    pair(workspace, REPO, find_rules("unconfirmed"))
     with workspace.lock(REPO):
         clone(workspace, REPO, Reporter(quiet=True), source=SOURCE / "repo.bundle")
     read_history(workspace, REPO, Reporter(quiet=True))

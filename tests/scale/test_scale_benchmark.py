@@ -16,7 +16,7 @@ from benchmarks.scale_history import repeat_history
 from goldpan.core.archive import run_files
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.miners.pairing import RULES, pair
+from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from tests.twin import workload_world
 
@@ -36,7 +36,7 @@ def test_repositories_are_copies_under_new_numbers_in_other_words(tmp_path: Path
             run_files(workspace.raw(repository(index))) for workspace in (large, at_once)
         )
         assert run.read_bytes() == same.read_bytes()
-        assert pair(large, repository(index), RULES["default"]).pairs == 4 * copies
+        assert pair(large, repository(index), find_rules("default")).pairs == 4 * copies
         entries = pq.read_table(large.table(repository(index), "entries"))
         assert set(entries["repo"].to_pylist()) == {repository(index)}
         titles += [f"{row['title']} {row['body']}" for row in entries.to_pylist()]

@@ -77,7 +77,7 @@ class Rules:
         return [("rules", self.name, self)]
 
 
-RULES: Mapping[str, Rules] = {
+_OWN: Mapping[str, Rules] = {
     rules.name: rules
     for rules in (
         Rules("default", SIGNALS),
@@ -87,7 +87,8 @@ RULES: Mapping[str, Rules] = {
 }
 
 
-find_rules = Registry("set of pairing rules", lambda: RULES, "rules").find
+RULES = Registry("set of pairing rules", lambda: _OWN, "rules")
+find_rules = RULES.find
 
 
 @dataclass(frozen=True, slots=True)
