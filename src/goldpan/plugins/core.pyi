@@ -31,9 +31,15 @@ from goldpan.core.parquet import (
 from goldpan.core.progress import Reporter as Reporter
 from goldpan.core.query import connect_alone as connect_alone
 from goldpan.core.query import open_tables as open_tables
-from goldpan.core.registry import Registry as Registry
-from goldpan.core.registry import files_in as files_in
-from goldpan.core.registry import unknown_name as unknown_name
+from goldpan.core.registry import (
+    Registry as Registry,
+)
+from goldpan.core.registry import (
+    files_in as files_in,
+)
+from goldpan.core.registry import (
+    unknown_name as unknown_name,
+)
 from goldpan.core.resources import (
     named as named,
 )
