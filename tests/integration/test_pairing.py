@@ -350,7 +350,7 @@ def test_rules_nest_and_order_of_rows_does_not_matter(
 
 def test_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"no set of pairing rules 'x'\. Choose default, faun-eval"
+        UsageError, match=r"no set of pairing rules 'x'\. Choose default, unconfirmed"
     ):
         find_rules("x")
     with pytest.raises(WorkspaceError, match=r"no tables of octo/gem\. Run goldpan mine"):
