@@ -30,7 +30,7 @@ from goldpan.core.errors import GitError, GoldpanError
 #     1 directory, 2 files
 #
 # Two differences keep it plain: lines are indented by ordinary spaces, where `tree` has no-break
-# spaces, and names that would break a line are quoted (`code/path_names.py`).
+# spaces, and names that would break a line are quoted (`code/paths.py`).
 
 _INDENT = ("│   ", "    ")
 _CONNECTOR = ("├── ", "└── ")

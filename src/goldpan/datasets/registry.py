@@ -2,7 +2,7 @@
 
 Shipped files lie in `datasets/tasks/`, one's own in `WORKSPACE/tasks/`; papers and plugins
 register others.
-The name of a file is the name of its task; `task_file.py` says what stands in it.
+The name of a file is the name of its task.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ side is another are dropped: moved to the earlier side they would show training 
 the cut-off, moved to the later one they would show tests what training has seen.
 
 A hash depends on the seed and the name alone, so rows stay where they are as a dataset grows.
-Stratified splits cannot give that: they keep the share of every label instead (`stratify.py`),
+Stratified splits cannot give that: they keep the share of every label instead,
 and put whole groups on a side. The split `given` is the source's own, taken as it is.
 """
 

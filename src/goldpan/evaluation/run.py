@@ -2,7 +2,7 @@
 
     WORKSPACE/runs/TASK/MODEL/seed-S-DIGEST/
     ├── result.json          settings, environment, hashes, costs, scores; its presence is the end
-    ├── predictions.parquet  an answer a test row (`predictions.py`), with how it resembles train
+    ├── predictions.parquet  an answer a test row (`score.py`), with how it resembles train
     ├── train.parquet        the same for at most 5,000 train rows, to see overfitting; no rows of
     │                        models whose answers cost money
     └── validation.parquet   the same for the rows that chose, to see degradation; no rows where

@@ -26,10 +26,10 @@ The grammar, where lines end with LF and SP is one space:
 - A block without a path belongs to the file of the block before it.
 - An empty SEARCH makes a new file or fills an empty one.
 - DELETE, after an empty REPLACE, says that the file goes away; REPLACE leaves an empty file.
-- A path that could be taken for something else is quoted (`code/path_names.py`).
+- A path that could be taken for something else is quoted (`code/paths.py`).
 
 `format_edits` writes exactly that. `parse_edits` also reads what language models make of it:
-prose and code fences around blocks; the path in many dresses (`code/edits/headings.py`) or
+prose and code fences around blocks; the path in many dresses (`code/edits/parse.py`) or
 missing; markers without their space or with white space behind them; and CRLF everywhere, whose
 CR is taken off the content of a block if its first marker has one.
 """
