@@ -8,7 +8,7 @@
     ├── EditError                SEARCH/REPLACE blocks do not fit (`code/edits/edit.py`)
     ├── EndpointError            a model's endpoint serves nobody (`llm/errors.py`)
     ├── StudioError              Label Studio does not do what it should
-    ├── TreeError                paths make no folder tree (`builders/tree.py`)
+    ├── TreeError                paths make no folder tree (`builders/fault_localization.py`)
     ├── PublishError             a dataset cannot go to the Hub
     ├── EvaluationError          a model cannot be run or a run cannot be read
     │   └── UnansweredError      a prompted model did not answer all (`evaluation/prompting/`)
