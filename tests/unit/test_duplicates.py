@@ -20,8 +20,8 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import DUPLICATES
 from goldpan.filters.duplicates import near as link_module
 from goldpan.filters.duplicates import near as shuffle
-from goldpan.filters.duplicates import sketches as settings_module
-from goldpan.filters.duplicates import sketches as shingles_module
+from goldpan.filters.duplicates import settings as settings_module
+from goldpan.filters.duplicates import shingles as shingles_module
 from goldpan.filters.duplicates.find import Source, find_duplicates, group_ids
 from goldpan.filters.duplicates.leaks import Leak, find_leaks
 from goldpan.filters.duplicates.normalize import fold, words
