@@ -423,10 +423,8 @@ def _seek_papers() -> None:
 
 def _is_named_by_a_package() -> bool:
     """Tell whether the entry points of any package on the path name the group."""
-    pattern = "*-info/entry_points.txt"
-    return any(
-        GROUP in text.read_text("utf-8") for at in sys.path for text in Path(at).glob(pattern)
-    )
+    files = (file for at in sys.path for file in Path(at).glob("*-info/entry_points.txt"))
+    return any(os.access(file, os.R_OK) and GROUP.encode() in file.read_bytes() for file in files)
 
 
 def _import(module: str, name: str, remedy: str) -> ModuleType:
