@@ -36,7 +36,7 @@ from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
 from goldpan.miners.history.revisions import read_history
-from goldpan.miners.pairing import RULES, pair
+from goldpan.miners.pairing import find_rules, pair
 
 WORKERS = 2
 ISSUES = 20_000
@@ -129,7 +129,7 @@ def _megabytes(view: RepoView) -> float:
 def measure_substance(base: Workspace, repo: str, bundle: Path) -> None:
     """Print how many changes a second are compared: all single-file changes of the history."""
     with Reporter(quiet=True) as reporter:
-        pair(base, repo, RULES["default"])
+        pair(base, repo, find_rules("default"))
         clone(base, repo, reporter, source=bundle.resolve())
         read_history(base, repo, reporter)
     changes = pq.read_table(base.table(repo, "changes"), filters=[("kind", "=", "text")])

@@ -18,7 +18,7 @@ from benchmarks.scale import base_world, mine_world, repeat, scratch
 from goldpan.core.archive import Archive
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.miners.pairing import RULES, pair
+from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 
 SIZES = (10_000, 100_000)
@@ -32,7 +32,7 @@ def run(root: Path, repo: str) -> None:
     with Reporter(quiet=True) as reporter:
         rows = normalize(workspace, repo, reporter, workers=WORKERS)
     normalized = time.perf_counter()
-    result = pair(workspace, repo, RULES["default"])
+    result = pair(workspace, repo, find_rules("default"))
     paired = time.perf_counter()
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
