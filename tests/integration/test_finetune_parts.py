@@ -10,12 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.finetune import launch
-from goldpan.evaluation.finetune.batches import (
-    accumulation,
-    deepspeed_config,
-    parts_of,
-    steps_of_epoch,
-)
+from goldpan.evaluation.finetune.batches import parts_of, steps_of_epoch
+from goldpan.evaluation.finetune.deepspeed_settings import accumulation, deepspeed_config
 from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.sequences import scale_of
 from goldpan.evaluation.finetune.settings import Settings

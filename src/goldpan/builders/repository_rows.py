@@ -27,9 +27,9 @@ from goldpan.core.resources import named
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.family import GROUP
+from goldpan.datasets.hash_sampling import drawn
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import Source
-from goldpan.datasets.task_rows import drawn
 from goldpan.execution.records import records_digest
 from goldpan.filters.answers import named_comment
 from goldpan.filters.clusters import duplicates_path, workspace_duplicates

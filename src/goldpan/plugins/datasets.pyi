@@ -8,6 +8,7 @@ from goldpan.datasets.family import GROUP as GROUP
 from goldpan.datasets.family import Column as Column
 from goldpan.datasets.family import Family as Family
 from goldpan.datasets.files import write_dataset as write_dataset
+from goldpan.datasets.hash_sampling import draw_number as draw_number
 from goldpan.datasets.import_files import (
     form_of as form_of,
 )
@@ -108,18 +109,9 @@ from goldpan.datasets.task_data import (
 from goldpan.datasets.task_data import (
     task_directory as task_directory,
 )
-from goldpan.datasets.task_rows import (
-    draw_number as draw_number,
-)
-from goldpan.datasets.task_rows import (
-    input_column as input_column,
-)
-from goldpan.datasets.task_rows import (
-    target_column as target_column,
-)
-from goldpan.datasets.task_rows import (
-    task_family as task_family,
-)
+from goldpan.datasets.task_rows import input_column as input_column
+from goldpan.datasets.task_rows import target_column as target_column
+from goldpan.datasets.task_rows import task_family as task_family
 from goldpan.datasets.wording import (
     Wording as Wording,
 )

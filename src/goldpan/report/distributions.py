@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from goldpan.report.number_format import Bar, Chart, Overlap, Overlaps, short
+from goldpan.report.charts import Bar, Chart, Overlap, Overlaps, short
 from goldpan.report.tables import rows
 
 _ISSUES = """

@@ -20,7 +20,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.filters.funnel import PLURAL, Funnel, Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
-from goldpan.report import number_format as charts
+from goldpan.report import charts
 from goldpan.report.distributions import measure
 from goldpan.report.dropped_samples import Dropped, draw_dropped
 from goldpan.report.examples import draw_examples

@@ -34,7 +34,8 @@ from goldpan.datasets.export.harnesses import (
     scoring_module,
     task_name,
 )
-from goldpan.datasets.export.labels import ExportResult, Labelling, find_labelling
+from goldpan.datasets.export.labels import Labelling, find_labelling
+from goldpan.datasets.export.result import ExportResult
 from goldpan.datasets.export.samples import Sample, labelled_sample, require_family, sample_of
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import shard_paths

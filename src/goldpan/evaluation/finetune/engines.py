@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.batches import deepspeed_config
+from goldpan.evaluation.finetune.deepspeed_settings import deepspeed_config
 from goldpan.evaluation.finetune.heads import Tensor
 from goldpan.evaluation.finetune.loading import learned, put_back
 from goldpan.evaluation.finetune.runtime import ProcessGroup

@@ -22,14 +22,9 @@ from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import write_whole
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.batches import (
-    Part,
-    accumulation,
-    parts_of,
-    rows_at_once,
-    steps_of_epoch,
-)
+from goldpan.evaluation.finetune.batches import Part, parts_of, rows_at_once, steps_of_epoch
 from goldpan.evaluation.finetune.checkpoints import State, resume, save
+from goldpan.evaluation.finetune.deepspeed_settings import accumulation
 from goldpan.evaluation.finetune.engines import Engine, Plain, Zero
 from goldpan.evaluation.finetune.heads import Batch, Example, out_of_memory
 from goldpan.evaluation.finetune.job import WORD_TASKS, Job

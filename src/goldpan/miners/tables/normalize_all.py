@@ -15,8 +15,8 @@ from goldpan.core.result import Block, Result, Table
 from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.chunks import do_without_pandas
+from goldpan.miners.tables.inputs import check_replies
 from goldpan.miners.tables.normalize import normalize
-from goldpan.miners.tables.unknown import check_replies
 
 _WORTH_PROCESSES = 8 << 20  # bytes of replies; starting processes takes as long as reading them
 

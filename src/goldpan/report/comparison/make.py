@@ -14,7 +14,8 @@ from goldpan.report.comparison import summary
 from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.conditions import conditions_section, in_part_sentences
 from goldpan.report.comparison.costs import costs_section
-from goldpan.report.comparison.curves import curves, drift
+from goldpan.report.comparison.curves import curves
+from goldpan.report.comparison.drift import drift
 from goldpan.report.comparison.groups import groups_section
 from goldpan.report.comparison.leakage import distances
 from goldpan.report.comparison.materials import Material, read_material

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -17,22 +17,6 @@ from goldpan.datasets.task_data import read_task_data, task_directory
 from goldpan.datasets.task_rows import input_column, target_column
 from goldpan.evaluation.comparison_units import split_of
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.comparison import Comparison
-
-# Parts of a comparison that fit a page.
-
-MOST_DRAWN = 40
-"""Models in one figure."""
-
-
-def first_models(comparison: Comparison, most: int = MOST_DRAWN) -> Comparison:
-    """Return a comparison with its first models alone, for figures of a bounded size."""
-    if len(comparison.models) <= most:
-        return comparison
-    names = set(comparison.models[:most])
-    pairs = tuple(pair for pair in comparison.pairs if pair.first in names and pair.second in names)
-    return replace(comparison, standings=comparison.standings[:most], pairs=pairs)
-
 
 _BATCH = 4_096
 

@@ -8,12 +8,12 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_facts import Skipped
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison, Pair
-from goldpan.report.comparison.materials import MOST_DRAWN, first_models
 from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
     posterior_plot,
 )
+from goldpan.report.comparison.slices import MOST_DRAWN, first_models
 from goldpan.report.comparison.wording import decision_words, meaning, needed
 from goldpan.report.document import Content, Figure, Table, Text, cut, folded
 from goldpan.report.number_format import NOTHING, formatted
