@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 import goldpan
 from tests.places import ROOT
 
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))
-PAGES = [ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md")]
 TYPES = {"markdown", "input", "textarea", "dropdown", "checkboxes"}
 
 
@@ -70,7 +69,8 @@ def test_the_readme_shows_pictures_that_are_there() -> None:
     assert all(re.findall(r'alt="([^"]*)"', text))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_links_of_the_first_pages_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https:)([^)#]+)", page.read_text(encoding="utf-8")):
-        assert (ROOT / target).is_file(), target
+@pytest.mark.parametrize("name", ["CHANGELOG.md", "SECURITY.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / name).read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / link).is_file()] == []
