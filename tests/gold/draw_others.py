@@ -1,0 +1,80 @@
+"""Draw issues and pairs of further repositories, and print what readers need to label them.
+
+``python -m tests.gold.draw_others OUT NAME=WORKSPACE ...`` wants one repository in each workspace,
+taken from an archive, paired by the rules `unconfirmed` and filtered by the profile `default`. It
+writes ``OUT/NAME.txt``: the issues, then the pairs. Of the pairs some are kept, some dropped by what
+a criterion reads out of claims and dates, and some are mere mentions.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from pathlib import Path
+
+import duckdb
+
+from goldpan.core.workspace import Workspace
+from tests.gold.draw import Sizes, answer_sheets, merged_mentions, open_repository, pair_sheet
+
+SEED = 33
+ISSUES = 25
+KEPT, DROPPED, MENTIONED = 10, 9, 6
+_SMALL = Sizes(1500, 800)
+_BLANK = re.compile(r"\n\s*\n+")
+
+_JUDGED = """
+SELECT p.issue, p.pull, bool_and(v.keep IS NOT false) AS kept
+FROM pairs p JOIN entries q ON q.number = p.pull AND q.merged
+JOIN verdicts v ON v.issue = p.issue AND v.pull = p.pull
+WHERE p.pull_repo = p.repo AND v.criterion IN ('says-fixes', 'issue-closed', 'one-to-one')
+GROUP BY ALL ORDER BY ALL
+"""
+_HEADER = """\
+Read tests/gold/README.md first. Judge each reply and each pair by itself, by reading, and write one
+line for each into a file of your own:
+  {repo} ISSUE COMMENT_ID label      label: answers, partly, not
+  {repo} ISSUE pull:NUMBER label     label: fixes, partly, not, cannot-tell
+Replies that a list leaves out count as `not`. Texts are cut; blank lines are left out.
+"""
+
+
+def drawn_pairs(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
+    """Return the pairs drawn: kept, dropped and mentioned ones; what one lacks the others give."""
+    generator = random.Random(SEED)
+    judged = connection.execute(_JUDGED).fetchall()
+    kinds = [
+        ([(issue, pull) for issue, pull, kept in judged if kept], KEPT),
+        ([(issue, pull) for issue, pull, kept in judged if not kept], DROPPED),
+        (merged_mentions(connection), MENTIONED),
+    ]
+    drawn: list[tuple[int, int]] = []
+    rest: list[tuple[int, int]] = []
+    for pairs, count in kinds:
+        shuffled = generator.sample(pairs, len(pairs))
+        drawn += shuffled[:count]
+        rest += shuffled[count:]
+    return sorted(drawn + rest[: KEPT + DROPPED + MENTIONED - len(drawn)])
+
+
+def main(out: Path, workspaces: dict[str, Path]) -> None:
+    """Write a sheet for each repository."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name, path in workspaces.items():
+        workspace = Workspace(path, "unconfirmed")
+        (repo,) = workspace.repositories("tables")
+        connection = open_repository(path, repo)
+        verdicts = workspace.verdicts(repo, "default")
+        connection.execute(f"CREATE VIEW verdicts AS FROM '{verdicts}'")
+        sheets = [_HEADER.format(repo=repo)]
+        sheets += answer_sheets(connection, repo, ISSUES, SEED, _SMALL)
+        sheets += [pair_sheet(connection, repo, *pair, _SMALL) for pair in drawn_pairs(connection)]
+        text = "\n\n".join(_BLANK.sub("\n", sheet) for sheet in sheets)
+        (out / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(
+        Path(sys.argv[1]), {k: Path(v) for k, _, v in (arg.partition("=") for arg in sys.argv[2:])}
+    )
