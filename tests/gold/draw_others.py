@@ -2,7 +2,7 @@
 
 ``python -m tests.gold.draw_others OUT NAME=WORKSPACE ...`` wants one repository in each workspace,
 taken from an archive, paired by the rules `unconfirmed` and filtered by the profile `default`. It
-writes ``OUT/NAME.txt``: the issues, then the pairs. Of the pairs some are kept, some dropped by what
+writes ``OUT/NAME.txt``: the issues, then the pairs. Of these some are kept, some dropped by what
 a criterion reads out of claims and dates, and some are mere mentions.
 """
 
