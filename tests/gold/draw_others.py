@@ -63,8 +63,9 @@ def main(out: Path, workspaces: dict[str, Path]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name, path in workspaces.items():
         workspace = Workspace(path, "unconfirmed")
-        (repo,) = workspace.repositories("tables")
-        connection = open_repository(path, repo)
+        (folder,) = workspace.repositories("tables")
+        connection = open_repository(path, folder)
+        (repo,) = connection.execute("SELECT any_value(repo) FROM entries").fetchall()[0]
         verdicts = workspace.verdicts(repo, "default")
         connection.execute(f"CREATE VIEW verdicts AS FROM '{verdicts}'")
         sheets = [_HEADER.format(repo=repo)]
