@@ -11,7 +11,7 @@ import lzma
 import os
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,35 +81,48 @@ def answer_sheets(
     connection: duckdb.DuckDBPyConnection,
     repo: str,
     count: int,
-    seed: int = SEED,
-    sizes: Sizes = _LARGE,
 ) -> Iterator[str]:
-    """Yield a sheet for each issue drawn: the issue and all replies with their ids."""
+    """Yield a sheet for each issue drawn."""
+    for number in drawn_issues(connection, count, SEED):
+        yield answer_sheet(connection, repo, number, _LARGE)
+
+
+def drawn_issues(
+    connection: duckdb.DuckDBPyConnection, count: int, seed: int, without: Sequence[int] = ()
+) -> list[int]:
+    """Return closed issues that another person replied to, drawn from those not drawn before."""
     numbers = [number for (number,) in connection.execute(_ISSUES).fetchall()]
-    for number in sorted(random.Random(seed).sample(numbers, min(count, len(numbers)))):
-        issue = _row(connection, "FROM entries WHERE number = $1", number)
-        lines = [
-            f"=== {repo}#{number} by {issue['author']}, {issue['state_reason'] or 'closed'} "
-            f"{issue['closed_at']:%Y-%m-%d}",
-            f"TITLE: {issue['title']}",
-            cut(issue["body"], sizes.body),
-        ]
-        replies = _rows(
-            connection,
-            "FROM comments WHERE number = $1 AND kind = 'comment' "
-            "AND author_type IS DISTINCT FROM 'bot' ORDER BY created_at, comment_id",
-            number,
+    left = [number for number in numbers if number not in without]
+    return sorted(random.Random(seed).sample(left, min(count, len(left))))
+
+
+def answer_sheet(
+    connection: duckdb.DuckDBPyConnection, repo: str, number: int, sizes: Sizes
+) -> str:
+    """Return the sheet of an issue: the issue and all replies with their ids."""
+    issue = _row(connection, "FROM entries WHERE number = $1", number)
+    lines = [
+        f"=== {repo}#{number} by {issue['author']}, {issue['state_reason'] or 'closed'} "
+        f"{issue['closed_at']:%Y-%m-%d}",
+        f"TITLE: {issue['title']}",
+        cut(issue["body"], sizes.body),
+    ]
+    replies = _rows(
+        connection,
+        "FROM comments WHERE number = $1 AND kind = 'comment' "
+        "AND author_type IS DISTINCT FROM 'bot' ORDER BY created_at, comment_id",
+        number,
+    )
+    for reply in replies:
+        if not (reply["body"] or "").strip():
+            continue
+        asker = " (ASKER)" if reply["author"] == issue["author"] else ""
+        lines.append(
+            f"--- reply {reply['comment_id']} by {reply['author']}{asker}, "
+            f"{reply['author_association']}, {reply['created_at']:%Y-%m-%d}"
         )
-        for reply in replies:
-            if not (reply["body"] or "").strip():
-                continue
-            asker = " (ASKER)" if reply["author"] == issue["author"] else ""
-            lines.append(
-                f"--- reply {reply['comment_id']} by {reply['author']}{asker}, "
-                f"{reply['author_association']}, {reply['created_at']:%Y-%m-%d}"
-            )
-            lines.append(cut(reply["body"], sizes.reply))
-        yield "\n".join(lines)
+        lines.append(cut(reply["body"], sizes.reply))
+    return "\n".join(lines)
 
 
 def merged_mentions(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:

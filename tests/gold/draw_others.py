@@ -2,8 +2,9 @@
 
 ``python -m tests.gold.draw_others OUT NAME=WORKSPACE ...`` wants one repository in each workspace,
 taken from an archive, paired by the rules `unconfirmed` and filtered by the profile `default`. It
-writes ``OUT/NAME.txt``: the issues, then the pairs. Of these some are kept, some dropped by what
-a criterion reads out of claims and dates, and some are mere mentions.
+writes ``OUT/NAME.txt``: issues, then pairs, and ``OUT/NAME-2.txt``: as many issues again. Of the
+pairs some are kept, some dropped by what a criterion reads out of claims and dates, and some are
+mere mentions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from pathlib import Path
 import duckdb
 
 from goldpan.core.workspace import Workspace
-from tests.gold.draw import Sizes, answer_sheets, merged_mentions, open_repository, pair_sheet
+from tests.gold.draw import (
+    Sizes,
+    answer_sheet,
+    drawn_issues,
+    merged_mentions,
+    open_repository,
+    pair_sheet,
+)
 
 SEED = 33
 ISSUES = 25
@@ -68,11 +76,16 @@ def main(out: Path, workspaces: dict[str, Path]) -> None:
         (repo,) = connection.execute("SELECT any_value(repo) FROM entries").fetchall()[0]
         verdicts = workspace.verdicts(repo, "default")
         connection.execute(f"CREATE VIEW verdicts AS FROM '{verdicts}'")
-        sheets = [_HEADER.format(repo=repo)]
-        sheets += answer_sheets(connection, repo, ISSUES, SEED, _SMALL)
-        sheets += [pair_sheet(connection, repo, *pair, _SMALL) for pair in drawn_pairs(connection)]
-        text = "\n\n".join(_BLANK.sub("\n", sheet) for sheet in sheets)
-        (out / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
+        first = drawn_issues(connection, ISSUES, SEED)
+        second = drawn_issues(connection, ISSUES, SEED, without=first)
+        issues = [answer_sheet(connection, repo, number, _SMALL) for number in first]
+        pairs = [pair_sheet(connection, repo, *pair, _SMALL) for pair in drawn_pairs(connection)]
+        more = [answer_sheet(connection, repo, number, _SMALL) for number in second]
+        for part, sheets in {name: issues + pairs, f"{name}-2": more}.items():
+            if sheets:
+                text = "\n\n".join(_BLANK.sub("\n", sheet) for sheet in sheets)
+                text = f"{_HEADER.format(repo=repo)}\n\n{text}\n"
+                (out / f"{part}.txt").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
