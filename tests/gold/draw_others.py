@@ -4,7 +4,8 @@
 taken from an archive, paired by the rules `unconfirmed` and filtered by the profile `default`. It
 writes ``OUT/NAME.txt``: issues, then pairs, and ``OUT/NAME-2.txt``: as many issues again. Of the
 pairs some are kept, some dropped by what a criterion reads out of claims and dates, and some are
-mere mentions.
+mere mentions. ``OUT/NAME-3.txt`` has the other pairs that `says-fixes` and `issue-closed` drop, as
+a draw from all dropped ones holds few.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tests.gold.draw import (
 
 SEED = 33
 ISSUES = 25
-KEPT, DROPPED, MENTIONED = 10, 9, 6
+KEPT, DROPPED, MENTIONED, RARE = 10, 9, 6, 20
 _SMALL = Sizes(1500, 800)
 _BLANK = re.compile(r"\n\s*\n+")
 
@@ -38,6 +39,13 @@ FROM pairs p JOIN entries q ON q.number = p.pull AND q.merged
 JOIN verdicts v ON v.issue = p.issue AND v.pull = p.pull
 WHERE p.pull_repo = p.repo AND v.criterion IN ('says-fixes', 'issue-closed', 'one-to-one')
 GROUP BY ALL ORDER BY ALL
+"""
+_RARE = """
+SELECT DISTINCT p.issue, p.pull
+FROM pairs p JOIN entries q ON q.number = p.pull AND q.merged
+JOIN verdicts v ON v.issue = p.issue AND v.pull = p.pull
+WHERE p.pull_repo = p.repo AND v.criterion IN ('says-fixes', 'issue-closed') AND v.keep IS false
+ORDER BY ALL
 """
 _HEADER = """\
 Read tests/gold/README.md first. Judge each reply and each pair by itself, by reading, and write one
@@ -66,6 +74,14 @@ def drawn_pairs(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
     return sorted(drawn + rest[: KEPT + DROPPED + MENTIONED - len(drawn)])
 
 
+def rare_pairs(
+    connection: duckdb.DuckDBPyConnection, without: list[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Return pairs that the criteria drop which drop few, of those not drawn before."""
+    left = [pair for pair in connection.execute(_RARE).fetchall() if pair not in without]
+    return sorted(random.Random(SEED).sample(left, min(RARE, len(left))))
+
+
 def main(out: Path, workspaces: dict[str, Path]) -> None:
     """Write a sheet for each repository."""
     out.mkdir(parents=True, exist_ok=True)
@@ -79,9 +95,14 @@ def main(out: Path, workspaces: dict[str, Path]) -> None:
         first = drawn_issues(connection, ISSUES, SEED)
         second = drawn_issues(connection, ISSUES, SEED, without=first)
         issues = [answer_sheet(connection, repo, number, _SMALL) for number in first]
-        pairs = [pair_sheet(connection, repo, *pair, _SMALL) for pair in drawn_pairs(connection)]
+        drawn = drawn_pairs(connection)
+        pairs = [pair_sheet(connection, repo, *pair, _SMALL) for pair in drawn]
         more = [answer_sheet(connection, repo, number, _SMALL) for number in second]
-        for part, sheets in {name: issues + pairs, f"{name}-2": more}.items():
+        rare = [
+            pair_sheet(connection, repo, *pair, _SMALL)
+            for pair in rare_pairs(connection, without=drawn)
+        ]
+        for part, sheets in {name: issues + pairs, f"{name}-2": more, f"{name}-3": rare}.items():
             if sheets:
                 text = "\n\n".join(_BLANK.sub("\n", sheet) for sheet in sheets)
                 text = f"{_HEADER.format(repo=repo)}\n\n{text}\n"
