@@ -5,7 +5,9 @@ taken from an archive, paired by the rules `unconfirmed` and filtered by the pro
 writes ``OUT/NAME.txt``: issues, then pairs, and ``OUT/NAME-2.txt``: as many issues again. Of the
 pairs some are kept, some dropped by what a criterion reads out of claims and dates, and some are
 mere mentions. ``OUT/NAME-3.txt`` has the other pairs that `says-fixes` and `issue-closed` drop, as
-a draw from all dropped ones holds few.
+a draw from all dropped ones holds few; ``OUT/NAME-4.txt`` further issues with a reply that the rule
+rates high, for the share of right ones among the surest (no random draw: rules are not to be made
+on it).
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from tests.gold.draw import (
 SEED = 33
 ISSUES = 25
 KEPT, DROPPED, MENTIONED, RARE = 10, 9, 6, 20
+SURE, SURE_POINTS = 6, 12
 _SMALL = Sizes(1500, 800)
 _BLANK = re.compile(r"\n\s*\n+")
 
@@ -46,6 +49,10 @@ FROM pairs p JOIN entries q ON q.number = p.pull AND q.merged
 JOIN verdicts v ON v.issue = p.issue AND v.pull = p.pull
 WHERE p.pull_repo = p.repo AND v.criterion IN ('says-fixes', 'issue-closed') AND v.keep IS false
 ORDER BY ALL
+"""
+_SURE = """
+SELECT DISTINCT issue FROM verdicts v JOIN entries i ON i.number = v.issue AND i.state = 'closed'
+WHERE criterion = 'answer' AND pull IS NULL AND value >= $1 ORDER BY ALL
 """
 _HEADER = """\
 Read tests/gold/README.md first. Judge each reply and each pair by itself, by reading, and write one
@@ -82,6 +89,13 @@ def rare_pairs(
     return sorted(random.Random(SEED).sample(left, min(RARE, len(left))))
 
 
+def sure_issues(connection: duckdb.DuckDBPyConnection, without: list[int]) -> list[int]:
+    """Return issues with a reply that the rule rates high, of those not drawn before."""
+    found = [number for (number,) in connection.execute(_SURE, [SURE_POINTS]).fetchall()]
+    left = [number for number in found if number not in without]
+    return sorted(random.Random(SEED).sample(left, min(SURE, len(left))))
+
+
 def main(out: Path, workspaces: dict[str, Path]) -> None:
     """Write a sheet for each repository."""
     out.mkdir(parents=True, exist_ok=True)
@@ -102,7 +116,12 @@ def main(out: Path, workspaces: dict[str, Path]) -> None:
             pair_sheet(connection, repo, *pair, _SMALL)
             for pair in rare_pairs(connection, without=drawn)
         ]
-        for part, sheets in {name: issues + pairs, f"{name}-2": more, f"{name}-3": rare}.items():
+        sure = [
+            answer_sheet(connection, repo, number, _SMALL)
+            for number in sure_issues(connection, without=first + second)
+        ]
+        parts = {name: issues + pairs, f"{name}-2": more, f"{name}-3": rare, f"{name}-4": sure}
+        for part, sheets in parts.items():
             if sheets:
                 text = "\n\n".join(_BLANK.sub("\n", sheet) for sheet in sheets)
                 text = f"{_HEADER.format(repo=repo)}\n\n{text}\n"
