@@ -198,8 +198,8 @@ signals AS (
   SELECT pull_repo, pull, issue, 'closed_by_commit' AS signal, 'commit' AS "where",
          commit_sha AS source_id, closed_at, true AS confirmed FROM commits_closing
 )
-SELECT s.* EXCLUDE (closed_at), p.base_ref = (SELECT max(default_branch) FROM repositories) AS base_is_default,
-       p.merged
+SELECT s.* EXCLUDE (closed_at),
+       p.base_ref = (SELECT max(default_branch) FROM repositories) AS base_is_default, p.merged
 FROM signals s
 JOIN entries i ON i.number = s.issue AND i.kind = 'issue'
 LEFT JOIN entries p ON s.pull_repo = $repo AND p.number = s.pull

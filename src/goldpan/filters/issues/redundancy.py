@@ -125,7 +125,7 @@ def _claims(view: RepoView, settings: Settings) -> dict[int, Claim]:
         if number in claims:
             continue
         for claim in find_claims(row["text"], view.repo, number, title=row["source"] == "title"):
-            counts = claim.marker or settings.keywords and claim.if_issue not in pulls
+            counts = claim.marker or (settings.keywords and claim.if_issue not in pulls)
             if counts and (settings.guesses or not claim.guess):
                 where = row["comment_id"] or row["source"]
                 claims[number] = Claim(claim.marker, claim.guess, f"{where}: {claim.excerpt}")

@@ -49,7 +49,7 @@ SELECT issue, pull_repo, pull, a.n IS NULL AND b.n IS NULL AS keep,
        coalesce(a.n, 0) + coalesce(b.n, 0) AS value,
        left(nullif(concat_ws('; ', a.told, b.told), ''), 200) AS evidence
 FROM named LEFT JOIN fixes a USING (issue, place, pull) LEFT JOIN fixed b USING (issue, place, pull)
-"""
+"""  # noqa: S608 - both parts are our own
 
 
 def _judge(view: RepoView, settings: Settings) -> pa.Table:

@@ -59,7 +59,7 @@ WITH {CLAIMS}
 SELECT issue, pull_repo, pull, reason IS NULL AS keep, reason,
        CASE WHEN reason IS NOT NULL THEN excerpt END AS evidence
 FROM judged
-"""
+"""  # noqa: S608 - both parts are our own
 
 
 def _judge(view: RepoView, settings: Settings) -> pa.Table:
