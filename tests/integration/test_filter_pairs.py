@@ -83,14 +83,12 @@ def test_says_fixes(tmp_path: Path) -> None:
     ]
     workspace = build(tmp_path, entries, pairs=pairs)
     verdicts = judge(workspace, "says-fixes")
-    assert dropped(verdicts) == {
-        (2, 12): "negated",
-        (3, 13): "partial",
-        (4, 14): "supposed",
-        (6, 16): "only-in-comment",
-    }
+    doubted = {(2, 12): "negated", (3, 13): "partial", (4, 14): "supposed"}
+    assert dropped(verdicts) == doubted
     assert verdicts[2, 12]["evidence"] == "does not fix #2"
-    assert dropped(judge(workspace, "says-fixes", hedged=True, comments=True)) == {
+    strict = judge(workspace, "says-fixes", comments=False)
+    assert dropped(strict) == {**doubted, (6, 16): "only-in-comment"}
+    assert dropped(judge(workspace, "says-fixes", hedged=True)) == {
         (2, 12): "negated",
         (3, 13): "partial",
     }

@@ -17,9 +17,10 @@ class Settings:
     hedged: bool = False
     """Whether a guess or a question counts ("might close #1", "does this fix #1?") where the issue
     was not closed by the merge, as GitHub says or within a minute of it."""
-    comments: bool = False
+    comments: bool = True
     """Whether a keyword in a comment or review alone counts where the issue was not closed within
-    `minutes` of the merge, nor linked to the pull request by GitHub."""
+    `minutes` of the merge, nor linked to the pull request by GitHub. Of the gold pairs that this
+    alone would drop, each is a fix."""
     minutes: int = 60
     """How soon after the merge an issue was closed because of it."""
 
