@@ -7,14 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from annotated_types import Ge, Le
-
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Result, Results
 from goldpan.operations import verifying
 from goldpan.operations.group import Group
 from goldpan.operations.repositories import find_dataset
-from goldpan.operations.values import Count, Positive, file_paths, several
+from goldpan.operations.values import Count, Limits, Positive, file_paths, several
 
 if TYPE_CHECKING:
     from goldpan.datasets.task import Task
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from goldpan.operations.dataset import Dataset
     from goldpan.operations.runs import Evaluation, RunEstimate
 
-Seed = Annotated[int, Ge(0), Le(2**32 - 1)]
+Seed = Annotated[int, Limits(0, 2**32 - 1)]
 Names = str | Sequence[str]
 _ENDINGS = {"output": ".html", "markdown": ".md", "latex": ".tex"}
 _MOST_NAMED = 40

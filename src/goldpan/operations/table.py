@@ -8,7 +8,6 @@ is read off the operation (`signature.py`). Papers and plugins add commands.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -207,5 +206,4 @@ def function_of(name: str) -> Callable[..., Any]:
 
 def summary_of(name: str) -> str:
     """Return the first line that a command or a group of commands says of itself."""
-    documented = every_command()[name].documented
-    return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
+    return every_command()[name].summary

@@ -134,7 +134,9 @@ def _field(parameter: Parameter, *, is_several: bool) -> tuple[Any, Any]:
 
 
 def _limited(kind: Any, parameter: Parameter) -> Any:
-    return Annotated[kind, *parameter.metadata] if parameter.metadata else kind
+    if (limits := parameter.limits) is None:
+        return kind
+    return Annotated[kind, Field(ge=limits.least, le=limits.most)]
 
 
 def _plain(kind: Any) -> Any:
