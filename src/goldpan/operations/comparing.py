@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Result
 from goldpan.operations.group import Group
 from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.datasets.task import Task
+    from goldpan.report.compared import Compared, FileCompared
 
 _ENDINGS = {"output": ".html", "markdown": ".md", "latex": ".tex"}
 _MOST_NAMED = 40
@@ -36,7 +36,7 @@ def compare(
     output: Path | str | None = None,
     markdown: Path | str | None = None,
     latex: Path | str | None = None,
-) -> Result:
+) -> Compared | FileCompared:
     """Say which models differ, from stored runs, and write a report; no model is run.
 
     Args:
@@ -111,7 +111,7 @@ def _compare_file(
     tasks: tuple[str, ...],
     models: tuple[str, ...],
     files: Any,
-) -> Result:
+) -> FileCompared:
     from goldpan.evaluation.comparing_files import compare_file
     from goldpan.evaluation.score_files import read_scores
     from goldpan.report.compared import report_file_comparison

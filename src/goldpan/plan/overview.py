@@ -17,7 +17,7 @@ from goldpan.filters.basis import filtered_by
 from goldpan.filters.funnel import count_kept
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.plan.assess import Assessment
-from goldpan.plan.record import named_changes, size_of
+from goldpan.plan.record import size_of
 from goldpan.plan.unit import STAGES
 from goldpan.report.document import Cell, Content, Report, Section, Table, cut, folded, listed
 from goldpan.report.document_page import document_page
@@ -229,7 +229,7 @@ def _plan(judged: Sequence[Assessment]) -> Iterator[Content]:
         (
             assessment.unit.name,
             assessment.state,
-            _reason(assessment),
+            assessment.reason,
             assessment.record.at if assessment.record else "",
         )
         for assessment in judged
@@ -238,14 +238,6 @@ def _plan(judged: Sequence[Assessment]) -> Iterator[Content]:
     if rows:
         columns = ("unit", "state", "why", "last run")
         yield folded(Table("Units that are not up to date", columns, tuple(rows)), 40)
-
-
-def _reason(assessment: Assessment) -> str:
-    if assessment.why:
-        return named_changes(assessment.why)
-    if assessment.after:
-        return f"perhaps, after {listed(assessment.after, 3)}"
-    return "; ".join(assessment.record.lacks) if assessment.record else ""
 
 
 def _megabytes(size: int) -> float:

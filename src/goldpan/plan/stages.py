@@ -212,18 +212,11 @@ class DuplicatesStep(Step):
 
     def run(self) -> Outcome:
         """Find them; on a cluster with all its machines, which this task hands its portions."""
-        from goldpan.filters.clusters import duplicates_path, workspace_duplicates
+        from goldpan.filters.clusters import duplicates_path
 
         lab = self.context.lab
         settings = self.context.profiles[self.profile].settings["near-duplicates"]
-        with lab.reporting() as reporter:
-            found = workspace_duplicates(
-                lab.layout,
-                settings,
-                reporter,
-                workers=lab.settings.processes,
-                engine=self.context.engine,
-            )
+        found = lab.near_duplicates(self.profile, execution=self.context.execution)
         paths = (duplicates_path(lab.layout, settings),)
         return Outcome(f"{len(found):,} issues have duplicates", paths)
 

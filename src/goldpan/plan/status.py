@@ -14,7 +14,6 @@ from goldpan.operations.workspace import Workspace
 from goldpan.plan.assess import Assessment, RunSelection
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
-from goldpan.plan.record import named_changes
 from goldpan.plan.results import nothing_to_do, units_text
 from goldpan.plan.run import OpenPlan
 
@@ -50,7 +49,7 @@ class DryRun(PlanOutlook):
         yield Line(f"{count} would run in {self.workspace}:")
         rows = [
             (stage, _names(units), reason, *_costs(units))
-            for stage, reason, units in _grouped(self.units, reason_of)
+            for stage, reason, units in _grouped(self.units, lambda unit: unit.reason)
         ]
         fresh = frozenset(number for number, row in enumerate(rows) if row[2] == "")
         known = [0, 1, 2, *(n for n in range(3, 9) if any(row[n] for row in rows))]
@@ -92,20 +91,10 @@ class PlanStatus(PlanOutlook):
             rows = [
                 (stage, state, _names(units), reason)
                 for stage, (state, reason), units in _grouped(
-                    others, lambda unit: (unit.state, reason_of(unit))
+                    others, lambda unit: (unit.state, unit.reason)
                 )
             ]
             yield Table(("stage", "state", "units", "why"), rows)
-
-
-def reason_of(unit: Assessment) -> str:
-    """Return why a unit is not up to date, in a few words; empty where it is."""
-    if unit.why:
-        return named_changes(unit.why)
-    if unit.after:
-        stages = dict.fromkeys(name.partition("/")[0] for name in unit.after)
-        return f"perhaps, after {' and '.join(stages)}"
-    return "; ".join(unit.record.lacks) if unit.record is not None else ""
 
 
 def _plain(unit: Assessment) -> dict[str, Any]:
