@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -188,10 +188,7 @@ class SettingsInEffect(Result):
 
     def plain(self) -> dict[str, dict[str, str]]:
         """Return value and source of each."""
-        return {
-            name: {"value": setting.value, "source": setting.source}
-            for name, setting in self.settings.items()
-        }
+        return {name: asdict(setting) for name, setting in self.settings.items()}
 
     def blocks(self) -> Iterator[Block]:
         """Yield a line for each."""
