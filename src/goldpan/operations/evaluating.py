@@ -31,11 +31,6 @@ Names = str | Sequence[str]
 class Evaluate(Group):
     """Score models on tasks; predictions are stored, and metrics are computed from them alone."""
 
-    compare = comparing.compare
-    labels = labeling.labels
-    label_errors = labeling.label_errors
-    resolved = verifying.resolved
-
     def run(
         self,
         *,
@@ -254,6 +249,11 @@ class Evaluate(Group):
             )
             runs += [planned.run() for planned in plan]
         return Evaluation(runs)
+
+    compare = comparing.compare
+    labels = labeling.labels
+    label_errors = labeling.label_errors
+    resolved = verifying.resolved
 
     def _data(
         self,

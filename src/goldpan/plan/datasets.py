@@ -72,12 +72,12 @@ class DatasetStep(OperationStep):
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of tables, verdicts, reviews, people's decisions and gold sets."""
         section, context = self.section, self.context
-        projects = [name for key in _PROJECTS for name in section.get(key) or ()]
+        projects = [name for key in _PROJECTS for name in section.names(key)]
         digests = {**self._sources(), **context.decisions(projects)}
         if section.since not in (None, LAST):
             older = Path(context.file.source(str(section.since)))
             digests["since"] = digest_of(older / "provenance.json")
-        for name in section.get("gold") or ():
+        for name in section.names("gold"):
             digests[f"gold {name}"] = digest_of(context.file.resolve(name))
         return digests
 

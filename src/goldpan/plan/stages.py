@@ -100,7 +100,7 @@ def _dataset_files(step: OperationStep) -> dict[str, str]:
 
 
 def _recipes(step: OperationStep) -> dict[str, str]:
-    paths = map(step.context.file.resolve, step.section.get("recipe") or ())
+    paths = map(step.context.file.resolve, step.section.names("recipe"))
     return {f"recipe {path.name}": digest_of(path) for path in paths}
 
 
@@ -120,8 +120,8 @@ def _runs(step: OperationStep) -> dict[str, str]:
 
 
 def _given_files(step: OperationStep) -> dict[str, str]:
-    paths = map(step.context.file.resolve, step.section.get("files") or ())
-    projects = step.context.decisions(step.section.get("corrections") or ())
+    paths = map(step.context.file.resolve, step.section.names("files"))
+    projects = step.context.decisions(step.section.names("corrections"))
     return {**{f"file {path.name}": digest_of(path) for path in paths}, **projects}
 
 
