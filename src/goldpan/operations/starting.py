@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from goldpan.core.config import (
     CONFIG_FILE,
     DEFAULT_WORKSPACE,
@@ -18,7 +16,6 @@ from goldpan.core.config import (
     find_trust,
 )
 from goldpan.core.errors import UsageError
-from goldpan.core.resources import named
 from goldpan.core.result import Block, Line, Result, Results
 from goldpan.core.trust import record_trust
 from goldpan.core.workspace import existing
@@ -51,6 +48,7 @@ class NewWorkspace(Result):
 @opens_with("path")
 def init(self: Workspace) -> NewWorkspace:
     """Create a workspace with a commented settings file and a commented plan."""
+    from goldpan.core.resources import named
     from goldpan.plan.template import commented_plan
 
     file, plan = self.path / CONFIG_FILE, self.path / "plan.toml"
@@ -71,6 +69,8 @@ def settings_template(opening: Sequence[Parameter]) -> str:
 
     `opening` are the parameters of `Workspace`.
     """
+    import orjson
+
     declared = (*fields_of(Settings), *opening)
     about = {parameter.name: parameter.help for parameter in declared}
     defaults = Settings()
