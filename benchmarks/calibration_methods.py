@@ -15,7 +15,7 @@ from benchmarks.null_models import Drawn
 from goldpan.evaluation.statistics.calibrated import answer_on_new_rows, answer_on_new_tasks
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.drift import degradation
-from goldpan.evaluation.statistics.paired import holm, mcnemar
+from goldpan.evaluation.statistics.frequentist import holm, mcnemar
 from goldpan.evaluation.statistics.randomization import mean_of, randomization_test
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
 

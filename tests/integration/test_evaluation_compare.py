@@ -15,18 +15,17 @@ from goldpan.core.progress import Reporter
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.answers import projects
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import ComparisonResult, Question, mean_score
-from goldpan.evaluation.comparison_units import complete
-from goldpan.evaluation.higher_is_better import ranking_score
-from goldpan.evaluation.metrics.result import Interval, Metric, Scores
+from goldpan.evaluation.comparison.evidence import projects
+from goldpan.evaluation.comparison.question import ComparisonResult, Question, complete, mean_score
+from goldpan.evaluation.comparison.stored_runs import compare_runs
+from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run as execute
 from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.scores import StatisticsError
 from tests.comparing import SIX, add_run, independent, six_tasks, split_rows, two_labels
 
 pytest.importorskip("scipy")

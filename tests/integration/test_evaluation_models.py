@@ -16,10 +16,10 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.metrics.result import Scores, scores_of
+from goldpan.evaluation.metrics.estimate import Scores, scores_of
 from goldpan.evaluation.models.catalogue import catalogue, find_model
-from goldpan.evaluation.models.surrounding_text import Documents
-from goldpan.evaluation.models.thresholds import best_threshold
+from goldpan.evaluation.models.features import Documents
+from goldpan.evaluation.models.linear import best_threshold
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from tests.evaluating import labelled, requirements, rows
@@ -123,7 +123,7 @@ def test_many_rows_of_words_need_no_memory_for_each_two(
 ) -> None:
     data = _of("story_points", points(), 120)
     near = scores(tmp_path / "one by one", data, "tfidf-lr").value("smape")
-    monkeypatch.setattr("goldpan.evaluation.models.heads._MOST_LEFT_OUT", 50)
+    monkeypatch.setattr("goldpan.evaluation.models.linear._MOST_LEFT_OUT", 50)
     model, protocol = find_model("tfidf-lr", {}), find_protocol("default")
     done = run(Workspace(tmp_path / "folds"), data, model, protocol, 0, QUIET)
     assert done.result["learning"]["chosen_on"] == "5 folds inside train"

@@ -11,8 +11,8 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import Question
+from goldpan.evaluation.comparison.question import Question
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.models import boosted, fasttext
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol, in_part, settings_for

@@ -14,10 +14,9 @@ from goldpan.core.proportions import wilson
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import ComparisonResult, Question
-from goldpan.evaluation.resolved import PatchScore, ResolvedResult
-from goldpan.evaluation.resolved_files import read_resolved, write_resolved
+from goldpan.evaluation.comparison.question import ComparisonResult, Question
+from goldpan.evaluation.comparison.stored_runs import compare_runs
+from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolved, write_resolved
 from goldpan.evaluation.runs import read_runs
 from goldpan.execution.records import Instance
 from goldpan.execution.resolve import Outcome, Resolution

@@ -10,8 +10,8 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import Question
+from goldpan.evaluation.comparison.question import Question
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach

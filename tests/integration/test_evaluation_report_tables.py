@@ -9,8 +9,8 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import ComparisonResult, Question
+from goldpan.evaluation.comparison.question import ComparisonResult, Question
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.runs import read_runs
 from goldpan.report import latex, markdown
 from goldpan.report.comparison.make import make_report, paper_tables

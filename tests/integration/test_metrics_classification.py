@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.metrics.curves import curves
-from goldpan.evaluation.metrics.result import Scores
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.score import score
 from tests.drawing import examples
 from tests.scoring import make_predictions, make_task

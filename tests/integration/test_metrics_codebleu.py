@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from goldpan.code.languages import LANGUAGES
 from goldpan.evaluation.metrics.codebleu import KEYWORDS, CodePair, TreeMatch, codebleu, match_trees
-from goldpan.evaluation.metrics.data_flow import Flow, data_flow
-from goldpan.evaluation.metrics.syntax import read_code, same_code
+from goldpan.evaluation.metrics.syntax import Flow, data_flow, read_code, same_code
 from tests.drawing import examples
 
 ADD = "def f(a):\n    b = a + 1\n    return b"

@@ -10,8 +10,7 @@ import pytest
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.curves import Counts, Point, points, pr_curve, roc_curve
-from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.statistics.scores import Score, score_matrix
+from goldpan.evaluation.statistics.scores import Score, StatisticsError, score_matrix
 from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,

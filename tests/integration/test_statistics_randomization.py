@@ -10,16 +10,14 @@ import pyarrow as pa
 import pytest
 
 from goldpan.evaluation.score import predictions_schema
-from goldpan.evaluation.statistics.curves import Counts
-from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.statistics.outcomes import answer_counts, label_counts, label_scores
+from goldpan.evaluation.statistics.curves import Counts, answer_counts, label_counts, label_scores
 from goldpan.evaluation.statistics.randomization import (
     compare_answers,
     macro_f1,
     mean_of,
     randomization_test,
 )
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.scores import Floats, StatisticsError
 
 pytest.importorskip("scipy")
 LABELS = ("bug", "question")

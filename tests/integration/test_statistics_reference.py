@@ -19,17 +19,20 @@ from goldpan.evaluation.statistics.effects import (
     mean_interval,
     median_interval,
 )
-from goldpan.evaluation.statistics.omnibus import (
+from goldpan.evaluation.statistics.frequentist import (
     anova,
     check_assumptions,
     critical_difference,
     friedman,
+    holm,
     mauchly,
     mean_ranks,
     nemenyi,
+    paired_t,
+    sign_test,
     tukey,
+    wilcoxon,
 )
-from goldpan.evaluation.statistics.paired import holm, paired_t, sign_test, wilcoxon
 from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix
 
 stats: Any = pytest.importorskip("scipy.stats")

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.finetune.generation import GenerationHead
 from goldpan.evaluation.finetune.heads import NOT_ASKED, out_of_memory, padded
-from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device
-from goldpan.evaluation.finetune.settings import Settings
-from goldpan.evaluation.finetune.tagging import TaggingHead
+from goldpan.evaluation.finetune.settings import Job, Settings
+from goldpan.evaluation.finetune.text_heads import GenerationHead
+from goldpan.evaluation.finetune.word_heads import TaggingHead
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.score import score
 from tests.evaluating import rows

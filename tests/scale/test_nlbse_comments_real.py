@@ -15,7 +15,7 @@ from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.label_errors import find_label_errors
-from goldpan.evaluation.metrics.result import scores_of
+from goldpan.evaluation.metrics.estimate import scores_of
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run

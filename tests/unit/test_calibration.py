@@ -21,8 +21,8 @@ from goldpan.evaluation.statistics.evidence import (
     gradients,
     model_evidence,
 )
+from goldpan.evaluation.statistics.frequentist import sign_test
 from goldpan.evaluation.statistics.new_tasks import compare_over_sources, sources_needed
-from goldpan.evaluation.statistics.paired import sign_test
 from goldpan.evaluation.statistics.randomization import macro_f1, mean_of
 from goldpan.evaluation.statistics.resampling import compare_on_rows, contributions
 from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix

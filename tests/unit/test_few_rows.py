@@ -7,8 +7,7 @@ import pytest
 
 sparse = pytest.importorskip("scipy.sparse")
 
-from goldpan.evaluation.models.few_rows import few_rows, is_worth_it  # noqa: E402 - needs SciPy
-from goldpan.evaluation.models.heads import LOGISTIC, SVM, Kind  # noqa: E402 - the same
+from goldpan.evaluation.models.linear import LOGISTIC, SVM, Kind, few_rows, is_worth_it  # noqa: E402 - needs SciPy  # noqa: E402 - the same
 
 
 @pytest.mark.parametrize("kind", [SVM, LOGISTIC], ids=lambda kind: kind.name)

@@ -11,10 +11,10 @@ import pytest
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.task import TaskType
-from goldpan.evaluation.ablation import ablate, ablations, relative_change
-from goldpan.evaluation.lengths import length_thirds, score_by_length
-from goldpan.evaluation.metrics.result import scores_of
+from goldpan.evaluation.metrics.estimate import scores_of
 from goldpan.evaluation.score import score
+from goldpan.evaluation.slices import length_thirds, score_by_length
+from goldpan.evaluation.task_input import ablate, ablations, relative_change
 from tests.scoring import make_predictions, make_task
 
 CASES: list[tuple[TaskType, tuple[str, ...], list[Any], list[Any], str]] = [

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparing_files import FileComparison, compare_file
-from goldpan.evaluation.comparison_result import Method, Question
-from goldpan.evaluation.score_files import read_scores
+from goldpan.evaluation.comparison.files import FileComparison, compare_file
+from goldpan.evaluation.comparison.question import Method, Question
+from goldpan.evaluation.comparison.score_files import read_scores
 from goldpan.report.document import Table
 from goldpan.report.evaluation import evaluation_page
 from goldpan.report.markdown import markdown_report

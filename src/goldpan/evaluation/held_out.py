@@ -22,8 +22,8 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.columns import values_of
 from goldpan.evaluation.protocol import Protocol
+from goldpan.evaluation.slices import values_of
 
 FIFTHS = 5
 DOCUMENT = "document"

@@ -23,7 +23,7 @@ from goldpan.datasets.row_files import write_rows
 from goldpan.datasets.task import CLASSIFICATION, Task
 from goldpan.datasets.task_data import TaskData
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
+from goldpan.evaluation.model import load
 from goldpan.evaluation.models.features import Features
 
 Numbers = npt.NDArray[np.float64]

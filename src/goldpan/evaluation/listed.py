@@ -10,10 +10,10 @@ from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.datasets.gold import GoldScore
 from goldpan.evaluation.label_errors import LabelErrors
-from goldpan.evaluation.lengths import Third
 from goldpan.evaluation.model import Entry
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.runs import Run
+from goldpan.evaluation.slices import Third
 
 
 @dataclass(frozen=True, slots=True)

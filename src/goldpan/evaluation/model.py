@@ -15,7 +15,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from goldpan.core.errors import UsageError
+from goldpan.core import extras
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugins import Kind
 from goldpan.core.progress import Reporter
 from goldpan.core.settings_file import unknown_key
@@ -23,6 +24,14 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.llm.budget import Estimate
+
+# Loads the packages that models need, which extras install.
+
+
+def load(module: str) -> Any:
+    """Return a module of an extra; raises `EvaluationError` that names what to install."""
+    return extras.load(module, "This model", EvaluationError)
+
 
 Answer = str | float | Sequence[str] | None
 

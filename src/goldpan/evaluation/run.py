@@ -35,27 +35,26 @@ from goldpan.core.sealed import sealed_json
 from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.date_neighbors import date_signal
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.columns import NO_VALUE, unasked, values_of
-from goldpan.evaluation.dates import CUTOFF, find_dates
-from goldpan.evaluation.environment import read_environment
-from goldpan.evaluation.leaks import overlap_of, read_overlap
+from goldpan.evaluation.leaks import CUTOFF, find_dates, overlap_of, read_overlap
 from goldpan.evaluation.model import Costs, Model, SelectionInfo
 from goldpan.evaluation.protocol import Protocol, in_part
-from goldpan.evaluation.record import RunRecord
+from goldpan.evaluation.record import RunRecord, read_environment
 from goldpan.evaluation.run_shown import run_blocks
-from goldpan.evaluation.runs import identity, run_directory
-from goldpan.evaluation.score import invalid_answers
-from goldpan.evaluation.stored import (
+from goldpan.evaluation.runs import (
     PREDICTIONS,
     RESULT,
     TRAIN,
     VALIDATION,
+    identity,
     read_result,
     record_of,
     rescore,
+    run_directory,
     scored,
     with_values,
 )
+from goldpan.evaluation.score import invalid_answers
+from goldpan.evaluation.slices import NO_VALUE, unasked, values_of
 from goldpan.evaluation.training import train_and_ask, training_context, unanswered
 from goldpan.llm.budget import Estimate
 

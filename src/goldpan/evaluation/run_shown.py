@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.result import Block, Line, Table, Title
 from goldpan.core.sanitize import line
-from goldpan.evaluation.columns import ByColumn
-from goldpan.evaluation.dates import RowDates
 from goldpan.evaluation.finetune.settings import FEWEST_STEPS
-from goldpan.evaluation.leaks import Leaks, headline
-from goldpan.evaluation.metrics.result import Interval, Metric, Scores
+from goldpan.evaluation.leaks import Leaks, RowDates, headline
+from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
 from goldpan.evaluation.record import Learning, RunRecord
+from goldpan.evaluation.slices import ByColumn
 
 if TYPE_CHECKING:
     from goldpan.evaluation.run import RunResult

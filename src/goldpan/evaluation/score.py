@@ -7,40 +7,90 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task, TaskType
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.metrics.added import added_evidence
 from goldpan.evaluation.metrics.classification import (
     confusion_matrix,
+    indicate_labels,
+    multi_label_confusions,
+    multi_label_evidence,
     number_labels,
     single_label_confusions,
     single_label_evidence,
 )
 from goldpan.evaluation.metrics.curves import check_scores
-from goldpan.evaluation.metrics.entities import count_invalid as count_invalid_tags
-from goldpan.evaluation.metrics.entities import entity_evidence
-from goldpan.evaluation.metrics.estimate import Evidence, Floats, estimate, resample
-from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
-from goldpan.evaluation.metrics.masked_words import masked_word_evidence
-from goldpan.evaluation.metrics.multi_label import (
-    indicate_labels,
-    multi_label_confusions,
-    multi_label_evidence,
-)
-from goldpan.evaluation.metrics.patches import patch_evidence, with_files
-from goldpan.evaluation.metrics.regression import count_invalid as count_invalid_numbers
-from goldpan.evaluation.metrics.regression import regression_evidence
-from goldpan.evaluation.metrics.result import (
+from goldpan.evaluation.metrics.estimate import (
     ConfusionMatrix,
+    Evidence,
+    Floats,
+    Interval,
     LabelConfusion,
     Metric,
     Scores,
+    added_evidence,
+    estimate,
+    resample,
 )
+from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
+from goldpan.evaluation.metrics.patches import patch_evidence, with_files
+from goldpan.evaluation.metrics.regression import count_invalid as count_invalid_numbers
+from goldpan.evaluation.metrics.regression import regression_evidence
+from goldpan.evaluation.metrics.words import count_invalid as count_invalid_tags
+from goldpan.evaluation.metrics.words import entity_evidence, masked_word_evidence
 from goldpan.evaluation.model import Answers
+
+# The score that ranks: higher is better in every comparison, errors change their sign.
+
+_FROM_ONE = ("smape",)
+"""Errors of which 1 - error is the score (SELU, IV-C); others change their sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankingScore:
+    """A score of which higher is better."""
+
+    name: str
+    value: float | None
+    interval: Interval | None
+    reason: str
+    """Why there is no value."""
+
+
+def ranking_score(scores: Scores) -> RankingScore:
+    """Return the score that ranks: as it is, or 1 - SMAPE, or the negative of another error."""
+    try:
+        metric = scores.metric(scores.main)
+    except KeyError:
+        return RankingScore(scores.main, None, None, f"{scores.main} was not computed")
+    if metric.higher_is_better:
+        return RankingScore(metric.name, metric.value, metric.interval, metric.reason)
+    interval = metric.interval and Interval(
+        _turn(metric.name, metric.interval.high),
+        _turn(metric.name, metric.interval.low),
+        metric.interval.level,
+    )
+    value = None if metric.value is None else _turn(metric.name, metric.value)
+    return RankingScore(ranking_name(metric.name), value, interval, metric.reason)
+
+
+def ranking_name(metric: str) -> str:
+    """Return what the ranking score of an error is called."""
+    return f"1 - {metric}" if metric in _FROM_ONE else f"-{metric}"
+
+
+def ranking_values(metric: str, values: Floats) -> Floats:
+    """Turn the values of an error round."""
+    return 1 - values if metric in _FROM_ONE else np.negative(values)
+
+
+def _turn(metric: str, value: float) -> float:
+    return float(ranking_values(metric, np.array([value]))[0])
+
 
 # What a model answered, a row an example: metrics are computed from this table alone.
 

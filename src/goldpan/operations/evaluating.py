@@ -129,10 +129,9 @@ class Evaluate(Group):
         """
         from goldpan.datasets.registry import find_task, tasks_directory
         from goldpan.datasets.task_data import task_directory
-        from goldpan.evaluation.columns import with_columns
         from goldpan.evaluation.run import RunResult
-        from goldpan.evaluation.runs import read_runs
-        from goldpan.evaluation.stored import rescore
+        from goldpan.evaluation.runs import read_runs, rescore
+        from goldpan.evaluation.slices import with_columns
         from goldpan.evaluation.task_input import files_to_score, scored_input
         from goldpan.operations.runs import Evaluation
 
@@ -162,9 +161,9 @@ class Evaluate(Group):
                 (default: WORKSPACE/datasets)
         """
         from goldpan.datasets.registry import find_task, tasks_directory
-        from goldpan.evaluation.lengths import score_by_length
         from goldpan.evaluation.listed import LengthScores
         from goldpan.evaluation.runs import read_runs
+        from goldpan.evaluation.slices import score_by_length
         from goldpan.evaluation.task_input import input_lengths, scored_input
 
         layout = self.lab.layout
@@ -259,8 +258,8 @@ class Evaluate(Group):
             latex: A LaTeX file for the tables of a paper.
         """
         from goldpan.datasets.registry import load_tasks, tasks_directory
-        from goldpan.evaluation.comparing import compare_stored
-        from goldpan.evaluation.comparison_result import Question
+        from goldpan.evaluation.comparison.question import Question
+        from goldpan.evaluation.comparison.stored_runs import compare_stored
         from goldpan.report.compared import report_comparison
         from goldpan.report.evaluation import EvaluationFiles
 
@@ -463,8 +462,8 @@ def _compare_file(
     models: tuple[str, ...],
     files: Any,
 ) -> Result:
-    from goldpan.evaluation.comparing_files import compare_file
-    from goldpan.evaluation.score_files import read_scores
+    from goldpan.evaluation.comparison.files import compare_file
+    from goldpan.evaluation.comparison.score_files import read_scores
     from goldpan.report.compared import report_file_comparison
 
     file = read_scores(path)

@@ -89,8 +89,8 @@ def trace(
 def _report_runs(layout: Layout, page: Path) -> Compared:
     """Write the page on all stored runs."""
     from goldpan.datasets.registry import load_tasks, tasks_directory
-    from goldpan.evaluation.comparing import compare_stored
-    from goldpan.evaluation.comparison_result import Question
+    from goldpan.evaluation.comparison.question import Question
+    from goldpan.evaluation.comparison.stored_runs import compare_stored
     from goldpan.report.compared import report_comparison
     from goldpan.report.evaluation import EvaluationFiles
 

@@ -14,7 +14,7 @@ from goldpan.operations.values import several
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
-    from goldpan.reproduce.context import Context
+    from goldpan.reproduce.cells import Context
     from goldpan.reproduce.recipe import Recipe, TableRecipe
 
 
@@ -56,15 +56,15 @@ def reproduce(
         output: A directory for results. (default: WORKSPACE/reproduce/PAPER)
     """
     from goldpan.evaluation.protocol import find_protocol
-    from goldpan.reproduce.catalogue import (
+    from goldpan.reproduce.cells import Context, Effort
+    from goldpan.reproduce.data import DataFolder
+    from goldpan.reproduce.recipe import (
         find_recipe,
         find_tables,
         find_tasks,
         recipe_names,
         split_names,
     )
-    from goldpan.reproduce.context import Context, Effort
-    from goldpan.reproduce.data import DataFolder
     from goldpan.reproduce.shown import RecipeDescription, RecipeSummary
 
     if paper is None:
@@ -116,8 +116,8 @@ def reproduce(
 
 
 def _can_run(table: TableRecipe) -> bool:
+    from goldpan.reproduce.cells import can_run
     from goldpan.reproduce.computations import find_computation
-    from goldpan.reproduce.context import can_run
 
     return any(can_run(find_computation(computation.method)) for computation in table.compute)
 

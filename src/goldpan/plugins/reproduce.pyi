@@ -1,15 +1,15 @@
-from goldpan.reproduce.cells import Outcome as Outcome
-from goldpan.reproduce.cells import State as State
-from goldpan.reproduce.context import (
+from goldpan.reproduce.cells import (
     Context as Context,
 )
-from goldpan.reproduce.context import (
+from goldpan.reproduce.cells import Outcome as Outcome
+from goldpan.reproduce.cells import State as State
+from goldpan.reproduce.cells import (
     parsed as parsed,
 )
-from goldpan.reproduce.context import (
+from goldpan.reproduce.cells import (
     runs_models as runs_models,
 )
-from goldpan.reproduce.context import (
+from goldpan.reproduce.cells import (
     workspaces as workspaces,
 )
 from goldpan.reproduce.data import (

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.plugins import Kind, blamed, digests
-from goldpan.evaluation.environment import Environment, read_environment
-from goldpan.reproduce.cells import Outcome, TableResult, fill_table
+from goldpan.evaluation.record import Environment, read_environment
+from goldpan.reproduce.cells import Context, Effort, Outcome, TableResult, fill_table
 from goldpan.reproduce.computations import find_computation
-from goldpan.reproduce.context import Context, Effort
 from goldpan.reproduce.data import FoundFile, other_content
 from goldpan.reproduce.recipe import Recipe, TableRecipe
 

@@ -12,11 +12,10 @@ from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import make_directory
 from goldpan.datasets.registry import find_task
-from goldpan.reproduce.catalogue import find_tasks
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.cells import Context
 from goldpan.reproduce.models import find_models, takes, weights_of
 from goldpan.reproduce.prepare import prepared
-from goldpan.reproduce.recipe import ModelRecipe
+from goldpan.reproduce.recipe import ModelRecipe, find_tasks
 
 _SCRIPT = """\
 #!/bin/bash

@@ -14,9 +14,8 @@ from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import Protocol, settings_for
 from goldpan.evaluation.run import RunResult, run
-from goldpan.evaluation.runs import Run, identity, run_directory
-from goldpan.evaluation.stored import RESULT, read_result
-from goldpan.reproduce.context import Context
+from goldpan.evaluation.runs import RESULT, Run, identity, read_result, run_directory
+from goldpan.reproduce.cells import Context
 from goldpan.reproduce.prepare import laboratory
 from goldpan.reproduce.recipe import ModelRecipe, Recipe
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.report.number_format import count
-from goldpan.reproduce.cells import MEANING, Cell, TableResult
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.cells import MEANING, Cell, Context, TableResult
 from goldpan.reproduce.engine import Reproduction
 from goldpan.reproduce.recipe import Recipe, SourceFile
 from goldpan.reproduce.report import NAMES, as_json, counted, distance_shown, sentences, shown

@@ -10,8 +10,8 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import Question
+from goldpan.evaluation.comparison.question import Question
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs

@@ -21,9 +21,8 @@ import orjson
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter
 from goldpan.core.resources import write_file
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.engines import Engine
-from goldpan.evaluation.finetune.runtime import ProcessGroup
+from goldpan.evaluation.finetune.engines import Engine, ProcessGroup
+from goldpan.evaluation.model import load
 
 _KEPT = 2
 _STATE = "state.json"

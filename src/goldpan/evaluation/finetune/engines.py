@@ -2,17 +2,111 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.deepspeed_settings import deepspeed_config
+import orjson
+
 from goldpan.evaluation.finetune.heads import Tensor
-from goldpan.evaluation.finetune.loading import learned, put_back
-from goldpan.evaluation.finetune.runtime import ProcessGroup
+from goldpan.evaluation.finetune.loading import learned, pick_device, put_back
 from goldpan.evaluation.finetune.settings import Settings
+from goldpan.evaluation.model import load
+
+# One process among those that train together, as its launcher told it.
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessGroup:
+    """Which process this is, and its device."""
+
+    device: Any
+    rank: int = 0
+    world: int = 1
+    talk: Any = None
+    """The group of processes that exchange what is no tensor, without a GPU."""
+
+    @property
+    def first(self) -> bool:
+        """Whether it is the one that writes what all share."""
+        return self.rank == 0
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs all processes use."""
+        return self.world if self.device.type == "cuda" else 0
+
+    def wait(self) -> None:
+        """Return when all processes have come here."""
+        if self.world > 1:
+            load("torch.distributed").barrier(group=self.talk)
+
+    def gather(self, value: Any) -> list[Any]:
+        """Return what all processes give, by their order."""
+        if self.world == 1:
+            return [value]
+        gathered: list[Any] = [None] * self.world
+        load("torch.distributed").all_gather_object(gathered, value, group=self.talk)
+        return gathered
+
+
+def join(settings: Settings) -> ProcessGroup:
+    """Join the processes that a launcher started with this one."""
+    device = pick_device(settings.device, int(os.environ.get("LOCAL_RANK", "0")))
+    if device.type == "cpu":
+        os.environ["DS_ACCELERATOR"] = "cpu"
+    else:
+        load("torch").cuda.set_device(device)
+    distributed = load("torch.distributed")
+    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    talk = distributed.new_group(backend="gloo")
+    return ProcessGroup(device, distributed.get_rank(), distributed.get_world_size(), talk)
+
+
+def single_process(settings: Settings) -> ProcessGroup:
+    """Return the place of a process that trains by itself."""
+    return ProcessGroup(pick_device(settings.device))
+
+
+# What DeepSpeed is told: the templates in `deepspeed/` with what the settings say filled in.
+
+_TEMPLATES = files("goldpan.evaluation.finetune") / "deepspeed"
+
+
+def deepspeed_config(
+    settings: Settings, *, device_batch: int, half: bool, gpu: bool
+) -> dict[str, Any]:
+    """Return the configuration of `zero2` or `zero2-offload` for a training.
+
+    Accumulation is told for the full step; the training itself says where a step ends, since the
+    last one of an epoch is shorter. The learning rate is set at each step.
+    """
+    text = (_TEMPLATES / f"{settings.deepspeed}.json").read_bytes()
+    config: dict[str, Any] = orjson.loads(text)
+    config["optimizer"]["params"] |= {
+        "lr": settings.learning_rate,
+        "weight_decay": settings.weight_decay,
+    }
+    config["bf16"]["enabled"] = half
+    config["gradient_clipping"] = settings.clip
+    config["train_micro_batch_size_per_gpu"] = device_batch
+    config["gradient_accumulation_steps"] = accumulation(settings, device_batch)
+    if not gpu:
+        config["zero_optimization"]["overlap_comm"] = False
+        if "offload_optimizer" in config["zero_optimization"]:
+            config["zero_optimization"]["offload_optimizer"]["pin_memory"] = False
+    return config
+
+
+def accumulation(settings: Settings, device_batch: int) -> int:
+    """Return how many parts a step has on each process."""
+    share = -(-settings.batch // settings.processes)
+    return -(-share // device_batch)
+
 
 LossOf = Callable[[Any], Tensor]
 """Gives the loss that a model has; the model is that of an engine, which counts its calls."""

@@ -27,10 +27,10 @@ from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.job import Job, write_job
-from goldpan.evaluation.finetune.runtime import single_process
+from goldpan.evaluation.finetune.engines import single_process
+from goldpan.evaluation.finetune.settings import Job, write_job
 from goldpan.evaluation.finetune.training import TooLargeError, read_trained, train
+from goldpan.evaluation.model import load
 
 OUTCOME = "outcome.json"
 """How a launched training ended where it did not end well; the first process tells."""

@@ -11,14 +11,12 @@ from typing import Any
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.generation import GenerationHead
 from goldpan.evaluation.finetune.heads import Asker, Head
-from goldpan.evaluation.finetune.job import Job
-from goldpan.evaluation.finetune.masking import MaskingHead
-from goldpan.evaluation.finetune.sequences import SequenceHead, scale_of
-from goldpan.evaluation.finetune.tagging import TaggingHead
+from goldpan.evaluation.finetune.settings import Job
+from goldpan.evaluation.finetune.text_heads import GenerationHead, SequenceHead, scale_of
 from goldpan.evaluation.finetune.tokenizing import Words, make_words
+from goldpan.evaluation.finetune.word_heads import MaskingHead, TaggingHead
+from goldpan.evaluation.model import load
 
 _HEADS = ("classifier", "score", "classification_head")
 """What transformers calls the layers of a head; LoRA trains them whole."""

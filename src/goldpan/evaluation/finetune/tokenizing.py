@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.extras import load
+from goldpan.evaluation.model import load
 
 _ROWS = 1_000
 _NO_LIMIT = 1_000_000

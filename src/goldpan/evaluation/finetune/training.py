@@ -21,16 +21,20 @@ from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import write_whole
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.batches import Part, parts_of, rows_at_once, steps_of_epoch
 from goldpan.evaluation.finetune.checkpoints import State, resume, save
-from goldpan.evaluation.finetune.deepspeed_settings import accumulation
-from goldpan.evaluation.finetune.engines import Engine, Plain, Zero
-from goldpan.evaluation.finetune.heads import Batch, Example, out_of_memory
-from goldpan.evaluation.finetune.job import WORD_TASKS, Job
+from goldpan.evaluation.finetune.engines import Engine, Plain, ProcessGroup, Zero, accumulation
+from goldpan.evaluation.finetune.heads import (
+    Batch,
+    Example,
+    Part,
+    out_of_memory,
+    parts_of,
+    rows_at_once,
+    steps_of_epoch,
+)
 from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, quiet
-from goldpan.evaluation.finetune.runtime import ProcessGroup
-from goldpan.evaluation.model import Answer
+from goldpan.evaluation.finetune.settings import WORD_TASKS, Job
+from goldpan.evaluation.model import Answer, load
 from goldpan.evaluation.score import predictions_schema, score
 
 # How good a model is on the validation split, by the metric that ranks its task.

@@ -17,9 +17,8 @@ import numpy as np
 
 from goldpan.code.languages import language_of
 from goldpan.core.sandbox import Failed, map_in_sandbox
-from goldpan.evaluation.metrics.data_flow import data_flow
-from goldpan.evaluation.metrics.syntax import Shape, read_code, subtrees
-from goldpan.evaluation.metrics.text_scores import ORDERS, bleu_counts, bleu_of_counts, ngrams
+from goldpan.evaluation.metrics.generation import ORDERS, bleu_counts, bleu_of_counts, ngrams
+from goldpan.evaluation.metrics.syntax import Shape, data_flow, read_code, subtrees
 
 # The keywords of programming languages, which weigh more in CodeBLEU (Ren et al. 2020, 3.1).
 #

@@ -9,19 +9,17 @@ from typing import Any
 
 from goldpan.core.plugins import blamed
 from goldpan.core.registry import Registry
-from goldpan.evaluation.dates import CUTOFF, read_cutoff
+from goldpan.evaluation.leaks import CUTOFF, read_cutoff
 from goldpan.evaluation.model import Entry, Model
 
 _FAMILIES = (
+    "baselines",
     "boosted",
-    "dates_only",
-    "dummy",
     "embedded",
     "fasttext",
     "finetuned",
     "linear",
     "prompted",
-    "shortcuts",
     "tokens",
 )
 """Modules of this folder, each with `MODELS`."""

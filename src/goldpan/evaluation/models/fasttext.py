@@ -27,7 +27,7 @@ from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.model import Answers, Entry, Fitted, Model, TrainingContext, settled
 from goldpan.evaluation.models import fasttext_worker
 from goldpan.evaluation.models.checks import require_choice, require_least
-from goldpan.evaluation.models.heads import fit_ridge
+from goldpan.evaluation.models.linear import fit_ridge
 from goldpan.evaluation.models.model_selection import value_of
 
 NAME = "fasttext"

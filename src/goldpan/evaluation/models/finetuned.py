@@ -12,21 +12,20 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.job import WORD_TASKS, Job
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
 from goldpan.evaluation.finetune.settings import (
     AS_LONG_AS_THE_MODEL,
+    WORD_TASKS,
+    Job,
     Settings,
     check,
     recipe,
     with_enough_steps,
 )
 from goldpan.evaluation.finetune.training import LEARNED
-from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Answers, Costs, Entry, Model, TrainingContext, settled
-from goldpan.evaluation.models.minilm import encoder_weights
+from goldpan.evaluation.finetune.weights import Weights, encoder_weights
+from goldpan.evaluation.model import Answers, Costs, Entry, Model, TrainingContext, load, settled
 
 NAME = "finetuned"
 _PAPER_TOKENS = {"t5": 512, "llama": 1_024, "starcoder2": 1_024}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.extras import load
+from goldpan.evaluation.model import load
 
 
 def value_of(task: Task, truth: Sequence[Any], answers: Sequence[Any]) -> float:

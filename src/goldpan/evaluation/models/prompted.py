@@ -16,11 +16,16 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.wording import wording_of
 from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled
 from goldpan.evaluation.prompting.asking import Reply, ask_rows, estimate_rows
-from goldpan.evaluation.prompting.examples import Example, own_examples, train_examples
 from goldpan.evaluation.prompting.inputs import answer_schema
-from goldpan.evaluation.prompting.messages import Script
+from goldpan.evaluation.prompting.prompts import (
+    Example,
+    Requests,
+    Script,
+    own_examples,
+    prompt_digest,
+    train_examples,
+)
 from goldpan.evaluation.prompting.reading import Read, read_answer
-from goldpan.evaluation.prompting.requests import Requests, prompt_digest
 from goldpan.evaluation.prompting.settings import (
     ASKING,
     TELLING,

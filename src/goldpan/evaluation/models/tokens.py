@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task_rows import input_column, target_column
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
+from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, load, settled
 from goldpan.evaluation.models.checks import require_least
 
 _NAME = "token-svm"

@@ -21,7 +21,7 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.model import Costs
 from goldpan.evaluation.prompting.inputs import PromptRow, UnansweredError
-from goldpan.evaluation.prompting.requests import Requests
+from goldpan.evaluation.prompting.prompts import Requests
 from goldpan.evaluation.prompting.settings import PromptSettings, in_settings
 from goldpan.llm.budget import Budget, Estimate, cost_of
 from goldpan.llm.planner import Attempt, Planner

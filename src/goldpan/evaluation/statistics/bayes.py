@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldpan.evaluation.statistics.errors import StatisticsError, scipy_stats
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.scores import Floats, StatisticsError, scipy_stats
 
 SAMPLES = 50_000
 _PRIOR = 0.5

@@ -15,7 +15,6 @@ import numpy as np
 
 from goldpan.evaluation.statistics.comparison import ChosenTest, Decision
 from goldpan.evaluation.statistics.decide import Verdict, Verdicts, near_limit, significant_decision
-from goldpan.evaluation.statistics.errors import scipy_stats
 from goldpan.evaluation.statistics.evidence import TaskEvidence
 from goldpan.evaluation.statistics.new_tasks import (
     FEWEST_SOURCES,
@@ -31,7 +30,7 @@ from goldpan.evaluation.statistics.resampling import (
     compare_on_rows,
     contributions,
 )
-from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix
+from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix, scipy_stats
 
 ROPE = 0.01
 """Half the width of the region in which two scores count as equal, in points of the score."""

@@ -1,4 +1,4 @@
-"""Decides each pair of models by one test, chosen by what the data allow."""
+"""Says that there are too few tasks for a test over tasks, and what to do instead."""
 
 from __future__ import annotations
 
@@ -10,20 +10,29 @@ from typing import Literal
 import numpy as np
 
 from goldpan.evaluation.statistics.bayes import Posterior, signed_rank_pairs
-from goldpan.evaluation.statistics.comparison import ChosenTest, Decision
+from goldpan.evaluation.statistics.comparison import Approach, ChosenTest, Decision
 from goldpan.evaluation.statistics.effects import pooled_mad, pooled_sd
-from goldpan.evaluation.statistics.errors import scipy_stats
-from goldpan.evaluation.statistics.omnibus import (
+from goldpan.evaluation.statistics.frequentist import (
     Assumptions,
     anova,
     critical_difference,
     friedman,
+    holm,
     mean_ranks,
     nemenyi,
+    paired_t,
     tukey,
+    wilcoxon,
 )
-from goldpan.evaluation.statistics.paired import holm, paired_t, wilcoxon
-from goldpan.evaluation.statistics.scores import Floats, as_decimal, rounded
+from goldpan.evaluation.statistics.scores import (
+    Floats,
+    ScoreMatrix,
+    as_decimal,
+    rounded,
+    scipy_stats,
+)
+
+# Decides each pair of models by one test, chosen by what the data allow.
 
 Choice = Literal["auto", "parametric", "nonparametric", "pairwise"]
 Pairs = Mapping[tuple[int, int], float]
@@ -207,3 +216,20 @@ def significant_decision(p: float, side: float, alpha: float) -> Decision:
     if p >= alpha or as_decimal(side) == 0:
         return "undecided"
     return "better" if side > 0 else "worse"
+
+
+FEWEST_TASKS = 5
+"""Autorank's limit. Wilcoxon's p cannot fall below 0.0625 with five tasks, 0.031 with six."""
+
+
+def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach) -> Verdicts:
+    """Leave all pairs `untested`: seeds share a test set, so they cannot stand in for tasks."""
+    tasks = len(scores.tasks)
+    why = (
+        f"There {'is 1 task' if tasks == 1 else f'are {tasks} tasks'}, and tests over tasks need "
+        f"{FEWEST_TASKS}. More seeds cannot replace them, because they share a test set. Compare "
+        "by the answers to test rows (approach calibrated), or run more tasks"
+    )
+    pairs = [(i, j) for i in range(len(scores.models)) for j in range(i + 1, len(scores.models))]
+    test = ChosenTest(approach, "none", why, alpha)
+    return Verdicts(test, "mean", {pair: Verdict("untested") for pair in pairs})

@@ -8,8 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from goldpan.evaluation.statistics.errors import scipy_stats
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.scores import Floats, scipy_stats
 
 # Confidence intervals of a model's mean or median over tasks.
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.errors import scipy_stats
-from goldpan.evaluation.statistics.paired import holm
-from goldpan.evaluation.statistics.scores import Floats, rounded
+from goldpan.evaluation.statistics.frequentist import holm
+from goldpan.evaluation.statistics.scores import Floats, rounded, scipy_stats
 
 FEWEST_SOURCES = 3
 """Two differences have one degree of freedom: nothing realistic would ever be decided."""

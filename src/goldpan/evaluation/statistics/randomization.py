@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from goldpan.evaluation.statistics.compare import arrange
 from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
 from goldpan.evaluation.statistics.decide import (
     Verdict,
@@ -21,10 +22,14 @@ from goldpan.evaluation.statistics.decide import (
     near_limit,
     significant_decision,
 )
-from goldpan.evaluation.statistics.errors import StatisticsError, check_settings
-from goldpan.evaluation.statistics.paired import holm
-from goldpan.evaluation.statistics.ranking import arrange
-from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix
+from goldpan.evaluation.statistics.frequentist import holm
+from goldpan.evaluation.statistics.scores import (
+    Floats,
+    Score,
+    StatisticsError,
+    check_settings,
+    score_matrix,
+)
 
 ROUNDS = 10_000
 _BLOCK = 4_000_000

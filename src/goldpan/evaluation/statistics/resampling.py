@@ -22,9 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.errors import scipy_stats
 from goldpan.evaluation.statistics.evidence import ModelEvidence, TaskEvidence, gradients
-from goldpan.evaluation.statistics.scores import Floats, rounded
+from goldpan.evaluation.statistics.scores import Floats, rounded, scipy_stats
 
 # What other trainings would change: the variance of a model's mean score over tasks.
 #

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from goldpan.evaluation.comparison_facts import Part, Skipped, Study, shown_metrics
-from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
-from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.higher_is_better import ranking_score
+from goldpan.evaluation.comparison.facts import Part, Skipped, Study, shown_metrics
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score
 from goldpan.evaluation.runs import Run
+from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.curves import Counts
 from goldpan.report.document import Cell, Content, Fold, Group, Matrix, Table, Text, cut, folded
 from goldpan.report.number_format import NOTHING, formatted, with_interval

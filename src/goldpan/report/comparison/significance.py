@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_facts import Skipped
-from goldpan.evaluation.comparison_result import ComparisonResult
+from goldpan.evaluation.comparison.facts import Skipped
+from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison, Pair
 from goldpan.report.comparison.plots import (
     critical_difference_plot,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from goldpan.evaluation.comparison_facts import Skipped, Study, Training, chosen_by
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import System, setting
+from goldpan.evaluation.comparison.facts import Skipped, Study, Training, chosen_by
+from goldpan.evaluation.comparison.question import ComparisonResult, System, setting
 from goldpan.report.document import Cell, Content, Table, Text, folded, listed
 from goldpan.report.number_format import count
 

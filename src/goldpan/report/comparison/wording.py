@@ -10,8 +10,8 @@ from goldpan.evaluation.statistics.comparison import (
     Decision,
     Pair,
     Question,
+    error_rate,
 )
-from goldpan.evaluation.statistics.error_rates import error_rate
 from goldpan.report.document import listed
 from goldpan.report.number_format import count, formatted
 

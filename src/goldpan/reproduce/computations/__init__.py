@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from goldpan.core.registry import Registry
-from goldpan.reproduce.context import Compute
+from goldpan.reproduce.cells import Compute
 
 
 def _own() -> Mapping[str, Compute]:

@@ -24,8 +24,7 @@ from goldpan.core.errors import UsageError
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
 from goldpan.evaluation.statistics.effects import magnitude
 from goldpan.evaluation.statistics.scores import rank
-from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context, parsed
+from goldpan.reproduce.cells import Context, Outcome, parsed
 from goldpan.reproduce.recipe import TableRecipe, Value
 
 _SLACK = 1e-9

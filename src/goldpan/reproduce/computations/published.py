@@ -34,8 +34,7 @@ from goldpan.datasets.import_files import table_rows
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
-from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context, parsed
+from goldpan.reproduce.cells import Context, Outcome, parsed
 from goldpan.reproduce.recipe import Statistics, TableRecipe, Value
 
 

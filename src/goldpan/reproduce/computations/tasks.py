@@ -21,8 +21,7 @@ from goldpan.core.errors import DatasetError, EvaluationError, UnknownNameError,
 from goldpan.datasets.task_data import TaskData
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.context import Context, parsed, runs_models
+from goldpan.reproduce.cells import Context, Outcome, parsed, runs_models
 from goldpan.reproduce.data import MissingFileError
 from goldpan.reproduce.models import find_models, run_of, takes
 from goldpan.reproduce.prepare import Prepared, laboratory, prepared

@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from goldpan.datasets.task import CLASSIFICATION
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import System, setting, split_of
-from goldpan.evaluation.higher_is_better import ranking_score
-from goldpan.evaluation.metrics.result import Scores
+from goldpan.evaluation.comparison.question import ComparisonResult, System, setting, split_of
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.runs import Run
+from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.curves import Counts
 
 Part = Literal["train", "validation", "test"]
-
 METRICS = (
     "macro_f1",
     "micro_f1",

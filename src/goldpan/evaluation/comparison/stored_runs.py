@@ -10,22 +10,26 @@ import numpy as np
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.answers import (
+from goldpan.evaluation.comparison.evidence import (
+    MANY_PROJECTS,
     ExampleNumbers,
+    evidence_of,
     example_numbers,
     projects,
     side_by_side,
 )
-from goldpan.evaluation.comparison_result import (
+from goldpan.evaluation.comparison.question import (
     METHODS,
     ComparisonResult,
     Question,
+    complete,
     matrix,
+    on_one_split,
     scores_of,
+    systems_of,
 )
-from goldpan.evaluation.comparison_units import complete, on_one_split, systems_of
-from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run, read_runs, require_runs
+from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.calibrated import (
     ROPE,
     answer_on_new_rows,
@@ -33,14 +37,11 @@ from goldpan.evaluation.statistics.calibrated import (
     new_tasks_by_scores,
     no_rows,
 )
-from goldpan.evaluation.statistics.compare import compare
+from goldpan.evaluation.statistics.compare import arrange, compare
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.errors import check_settings
-from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
+from goldpan.evaluation.statistics.decide import FEWEST_TASKS
 from goldpan.evaluation.statistics.randomization import Measure, compare_answers
-from goldpan.evaluation.statistics.ranking import arrange
-from goldpan.evaluation.statistics.scores import ScoreMatrix
-from goldpan.evaluation.task_evidence import MANY_PROJECTS, evidence_of
+from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings
 
 # Compares models on one task, by their answers to its examples.
 

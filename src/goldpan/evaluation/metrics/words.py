@@ -1,4 +1,4 @@
-"""Metrics of named-entity recognition: whole entities, by two readings of the tags, and tokens.
+"""Metrics of tasks that ask for words: named entities and masked words.
 
 seqeval reads tags in two ways, and results differ. By default an I- that follows no entity of its
 type begins one. Strictly (IOB2) only B- does, and an I- that follows no entity of its type is none.
@@ -117,3 +117,21 @@ def _measures(name: str) -> list[Measure]:
         Measure(f"{name}_{share}", compute, undefined)
         for share, (compute, undefined) in shares.items()
     ]
+
+
+def masked_word_evidence(
+    truths: Sequence[Sequence[str]], answers: Sequence[Sequence[str] | None]
+) -> list[Evidence]:
+    """Return what accuracy over all masked words follows from (SELU, Equation 4).
+
+    Words are compared as they are, by place; a word without an answer is not found.
+    """
+    columns = [
+        (
+            sum(word == answered for word, answered in zip(truth, answer or (), strict=False)),
+            len(truth),
+        )
+        for truth, answer in zip(truths, answers, strict=True)
+    ]
+    counts = np.array(columns, dtype=np.float64).reshape(-1, 2)
+    return [Totals(counts, [Measure("mlm_accuracy", mean_of(0, 1), "no word is masked")])]
