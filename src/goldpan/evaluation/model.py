@@ -7,7 +7,7 @@ what `Unlabelled` holds: the texts around them, as a tool that comments code wou
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -192,3 +192,38 @@ def _boolean(value: object) -> bool:
     if str(value).lower() in ("false", "no", "0"):
         return False
     raise ValueError(value)
+
+
+def require_choice(
+    model: str, settings: Mapping[str, Any], name: str, choices: Collection[str]
+) -> None:
+    """Raise `UsageError` where a setting is none of those that are known."""
+    if settings[name] not in choices:
+        raise UsageError(
+            f"{name} of the model {model} cannot be {settings[name]!r}",
+            f"Choose {', '.join(choices)}",
+        )
+
+
+def require_least(model: str, settings: Mapping[str, Any], **least: int) -> None:
+    """Raise `UsageError` where a number is below what makes sense."""
+    for name, value in least.items():
+        if settings[name] < value:
+            raise UsageError(
+                f"{name} of the model {model} cannot be {settings[name]}", f"Give {value} or more"
+            )
+
+
+def require_type(task: Task, types: Collection[str], problem: str, remedy: str) -> None:
+    """Raise `EvaluationError` for a task of another type; `problem` says who does not answer it."""
+    if task.type not in types:
+        raise EvaluationError(f"{problem} {task.name}, which is {task.type}", remedy)
+
+
+def labels_above(
+    names: Sequence[str], scores: Sequence[Sequence[float]], least: float = 0.5
+) -> list[list[str]]:
+    """Return the labels of each row whose score is at least so high, as multi-label answers."""
+    return [
+        [name for name, score in zip(names, row, strict=True) if score >= least] for row in scores
+    ]

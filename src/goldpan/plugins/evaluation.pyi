@@ -14,8 +14,6 @@ from goldpan.evaluation.held_out import (
 from goldpan.evaluation.held_out import (
     held_out_rows as held_out_rows,
 )
-from goldpan.evaluation.metrics.confusion import BinaryConfusion as BinaryConfusion
-from goldpan.evaluation.metrics.confusion import pool as pool
 from goldpan.evaluation.metrics.generation import bleu_of_counts as bleu_of_counts
 from goldpan.evaluation.metrics.generation import compare_text as compare_text
 from goldpan.evaluation.model import (
@@ -32,6 +30,12 @@ from goldpan.evaluation.model import (
 )
 from goldpan.evaluation.model import load as load
 from goldpan.evaluation.model import (
+    require_choice as require_choice,
+)
+from goldpan.evaluation.model import (
+    require_least as require_least,
+)
+from goldpan.evaluation.model import (
     settled as settled,
 )
 from goldpan.evaluation.models.baselines import (
@@ -39,12 +43,6 @@ from goldpan.evaluation.models.baselines import (
 )
 from goldpan.evaluation.models.baselines import (
     require_dates as require_dates,
-)
-from goldpan.evaluation.models.checks import (
-    require_choice as require_choice,
-)
-from goldpan.evaluation.models.checks import (
-    require_least as require_least,
 )
 from goldpan.evaluation.models.embedded import Frozen as Frozen
 from goldpan.evaluation.models.embedded import LayerMeans as LayerMeans
@@ -116,7 +114,9 @@ from goldpan.evaluation.slices import (
 from goldpan.evaluation.slices import (
     score_by_length as score_by_length,
 )
+from goldpan.evaluation.statistics.curves import BinaryConfusion as BinaryConfusion
 from goldpan.evaluation.statistics.curves import label_counts as label_counts
+from goldpan.evaluation.statistics.curves import pool as pool
 from goldpan.evaluation.statistics.decide import FEWEST_TASKS as FEWEST_TASKS
 from goldpan.evaluation.statistics.drift import (
     degradation as degradation,

@@ -15,7 +15,7 @@ from goldpan.evaluation.comparison.question import ComparisonResult, System, set
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import ranking_score
-from goldpan.evaluation.statistics.curves import Counts
+from goldpan.evaluation.statistics.curves import BinaryConfusion
 
 Part = Literal["train", "validation", "test"]
 METRICS = (
@@ -102,7 +102,7 @@ class Result:
     seed: int
     part: Part
     metrics: Mapping[str, float]
-    counts: Mapping[str, Counts] = field(default_factory=dict)
+    counts: Mapping[str, BinaryConfusion] = field(default_factory=dict)
     """A confusion matrix a label, one against the rest."""
     invalid: int = 0
     """Answers that were none of the allowed."""
@@ -144,14 +144,14 @@ def shown_metrics(scores: Scores) -> dict[str, float]:
     return {name: value for name in names if (value := values.get(name)) is not None}
 
 
-def positive_counts(scores: Scores) -> dict[str, Counts]:
+def positive_counts(scores: Scores) -> dict[str, BinaryConfusion]:
     """Return the confusion matrix of each label, of a binary task that of its positive one."""
     shown = scores.label_confusions
     if scores.task_type == "binary":
         shown = tuple(confusion for confusion in shown if confusion.label == positive_of(scores))
     # An answer that is not valid does not give the label to an example without it.
     return {
-        confusion.label: Counts(
+        confusion.label: BinaryConfusion(
             confusion.tp, confusion.fp, confusion.tn + confusion.invalid, confusion.fn
         )
         for confusion in shown

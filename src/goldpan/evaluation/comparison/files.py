@@ -12,11 +12,13 @@ from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.comparison.evidence import Units, units_of
 from goldpan.evaluation.comparison.question import METHODS, Question
 from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile
+from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
+from goldpan.evaluation.metrics.classification import Counts, Formula
 from goldpan.evaluation.metrics.estimate import ratio
 from goldpan.evaluation.statistics.calibrated import ROPE, answer_questions, no_rows
 from goldpan.evaluation.statistics.compare import arrange, compare
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.curves import Counts
+from goldpan.evaluation.statistics.curves import BinaryConfusion
 from goldpan.evaluation.statistics.drift import (
     Degradation,
     Overfitting,
@@ -91,41 +93,30 @@ def check_labels(
 _COUNTS = 4
 
 
-def _precision(counts: Floats) -> Floats:
-    return ratio(counts[..., 0], counts[..., 0] + counts[..., 1])
+def _accuracy(counts: Counts) -> Floats:
+    return ratio(counts.tp + counts.tn, counts.tp + counts.fp + counts.tn + counts.fn)
 
 
-def _recall(counts: Floats) -> Floats:
-    return ratio(counts[..., 0], counts[..., 0] + counts[..., 3])
-
-
-def _f1(counts: Floats) -> Floats:
-    return ratio(2 * counts[..., 0], 2 * counts[..., 0] + counts[..., 1] + counts[..., 3])
-
-
-def _specificity(counts: Floats) -> Floats:
-    return ratio(counts[..., 2], counts[..., 2] + counts[..., 1])
-
-
-def _accuracy(counts: Floats) -> Floats:
-    return ratio(counts[..., 0] + counts[..., 2], counts.sum(axis=-1))
-
-
-FORMULAS: Mapping[str, Callable[[Floats], Floats]] = {
-    "f1": _f1,
-    "precision": _precision,
-    "recall": _recall,
-    "specificity": _specificity,
+FORMULAS: Mapping[str, Formula] = {
+    **{name: LABEL_FORMULAS[name] for name in ("f1", "precision", "recall", "specificity")},
     "accuracy": _accuracy,
 }
-"""Of counts (true and false positives, true and false negatives); a mean over labels."""
+"""Of counts of each label; a score is their mean over labels."""
 
 
-def one_vs_rest(rows: Sequence[Prediction]) -> dict[str, Counts]:
+def _by_label(metric: str, counts: Floats) -> Floats:
+    """Return a metric of true and false positives, true and false negatives; 0 if undefined."""
+    tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
+    return np.nan_to_num(FORMULAS[metric](Counts(tp, fp, tn, fn, np.zeros(1))))
+
+
+def one_vs_rest(rows: Sequence[Prediction]) -> dict[str, BinaryConfusion]:
     """Return the counts of each label against all others."""
     labels = sorted({row.truth for row in rows} | {row.answer for row in rows if row.answer})
     columns = _columns(rows, labels).sum(axis=0).reshape(-1, _COUNTS).astype(int)
-    return {label: Counts(*row) for label, row in zip(labels, columns.tolist(), strict=True)}
+    return {
+        label: BinaryConfusion(*row) for label, row in zip(labels, columns.tolist(), strict=True)
+    }
 
 
 def _columns(rows: Sequence[Prediction], labels: Sequence[str]) -> Floats:
@@ -141,8 +132,8 @@ def _columns(rows: Sequence[Prediction], labels: Sequence[str]) -> Floats:
 
 def _mean_over_labels(metric: str, labels: int) -> Callable[[Floats], Floats]:
     def measure(sums: Floats) -> Floats:
-        by_label = FORMULAS[metric](sums.reshape(len(sums), labels, _COUNTS))
-        return np.asarray(np.nan_to_num(by_label).mean(axis=1), dtype=np.float64)
+        by_label = _by_label(metric, sums.reshape(len(sums), labels, _COUNTS))
+        return np.asarray(by_label.mean(axis=1), dtype=np.float64)
 
     return measure
 
@@ -250,7 +241,7 @@ def count_evidence(
     return tasks
 
 
-def _spread(labels: Sequence[Counts]) -> Floats:
+def _spread(labels: Sequence[BinaryConfusion]) -> Floats:
     """Spread counted rows over bins at random: what bins differ by is what rows differ by."""
     random = np.random.default_rng(0)
     columns = np.zeros((BINS, len(labels), _COUNTS))
@@ -260,7 +251,7 @@ def _spread(labels: Sequence[Counts]) -> Floats:
     return columns.reshape(BINS, -1)
 
 
-def _four(counts: Counts) -> tuple[int, int, int, int]:
+def _four(counts: BinaryConfusion) -> tuple[int, int, int, int]:
     return counts.tp, counts.fp, counts.tn, counts.fn
 
 
@@ -353,12 +344,11 @@ def _metrics(file: ScoreFile, metric: str) -> list[str]:
 def _values(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[Key, float]:
     if file.layout == "scores":
         return {key: file.scores[key] for key in keys}
-    measure = FORMULAS[metric]
     values = {}
     for key in keys:
         counts = file.counts[key] if file.layout == "counts" else one_vs_rest(file.predictions[key])
         table = np.array([[c.tp, c.fp, c.tn, c.fn] for c in counts.values()], dtype=np.float64)
-        values[key] = float(np.nan_to_num(measure(table)).mean())
+        values[key] = float(_by_label(metric, table).mean())
     return values
 
 

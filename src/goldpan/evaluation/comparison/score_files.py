@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 import orjson
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.statistics.curves import Counts
+from goldpan.evaluation.statistics.curves import BinaryConfusion
 
 Part = Literal["train", "validation", "test"]
 Layout = Literal["scores", "counts", "predictions"]
@@ -68,7 +68,7 @@ class ScoreFile:
     path: Path
     layout: Layout
     scores: Mapping[Key, float]
-    counts: Mapping[Key, Mapping[str, Counts]]
+    counts: Mapping[Key, Mapping[str, BinaryConfusion]]
     """By label, one against the rest; the empty label where none is named."""
     predictions: Mapping[Key, tuple[Prediction, ...]]
     trainings: Mapping[Key, str]
@@ -114,7 +114,7 @@ def read_scores(path: Path) -> ScoreFile:
             f"Name the columns of one: {layouts}",
         )
     scores: dict[Key, float] = {}
-    counts: dict[Key, dict[str, Counts]] = {}
+    counts: dict[Key, dict[str, BinaryConfusion]] = {}
     predictions: dict[Key, dict[str, Prediction]] = {}
     trainings: dict[Key, str] = {}
     for number, row in rows:
@@ -129,7 +129,7 @@ def read_scores(path: Path) -> ScoreFile:
             label = reader.text("label", needed=False)
             labels = counts.setdefault(key, {})
             reader.once(labels, label, lambda: "counts")
-            labels[label] = Counts(*(reader.whole(name) for name in ("tp", "fp", "tn", "fn")))
+            labels[label] = BinaryConfusion(*map(reader.whole, ("tp", "fp", "tn", "fn")))
         else:
             answered = predictions.setdefault(key, {})
             id_ = reader.text("id")

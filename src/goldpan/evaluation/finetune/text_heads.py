@@ -29,7 +29,7 @@ from goldpan.evaluation.finetune.heads import (
 )
 from goldpan.evaluation.finetune.tokenizing import Words, stream
 from goldpan.evaluation.finetune.word_heads import cross_entropy
-from goldpan.evaluation.model import Answers, load
+from goldpan.evaluation.model import Answers, labels_above, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +155,7 @@ class SequenceHead:
             case "regression":
                 return Answers([self.scale.outer(values[0]) for values in replies], notes=notes)
             case "multi-label":
-                chosen = [
-                    [name for name, score in zip(names, values, strict=True) if score >= 0.5]
-                    for values in replies
-                ]
-                return Answers(chosen, replies, notes=notes)
+                return Answers(labels_above(names, replies), replies, notes=notes)
             case _:
                 return Answers(
                     [names[values.index(max(values))] for values in replies], replies, notes=notes

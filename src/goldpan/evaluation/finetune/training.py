@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import write_whole
-from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.finetune.checkpoints import State, resume, save
 from goldpan.evaluation.finetune.engines import Engine, Plain, ProcessGroup, Zero, accumulation
 from goldpan.evaluation.finetune.heads import (
@@ -34,8 +32,8 @@ from goldpan.evaluation.finetune.heads import (
 )
 from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, quiet
 from goldpan.evaluation.finetune.settings import WORD_TASKS, Job
-from goldpan.evaluation.model import Answer, load
-from goldpan.evaluation.score import predictions_schema, score
+from goldpan.evaluation.model import Answer, Answers, load
+from goldpan.evaluation.score import predictions_of, score
 
 # How good a model is on the validation split, by the metric that ranks its task.
 
@@ -51,36 +49,11 @@ def validate(
         values = loaded.head.answers(loaded.asker(batch), loaded.words, mine).values
     shares = group.gather(list(values))
     every = [shares[row % group.world][row // group.world] for row in range(len(job.validation))]
-    metric = score(job.task, _table(job, job.validation, every), resamples=0).metric(
-        job.task.metric
-    )
+    table = predictions_of(job.task, job.validation, Answers(every))
+    metric = score(job.task, table, resamples=0).metric(job.task.metric)
     if metric.value is None:
         return None, -math.inf
     return metric.value, metric.value if metric.higher_is_better else -metric.value
-
-
-def _table(job: Job, rows: pa.Table, values: Sequence[Answer]) -> pa.Table:
-    nothing: list[Any] = [None] * len(rows)
-    columns = {
-        "id": rows["id"],
-        "repo": rows["repo"],
-        "document": rows["document"],
-        "truth": _truth(job, rows),
-        "answer": list(values),
-        "scores": nothing,
-        "raw": nothing,
-    }
-    return pa.table(columns, schema=predictions_schema(job.task.type))
-
-
-def _truth(job: Job, rows: pa.Table) -> Any:
-    target = rows[target_column(job.task.type).name]
-    if job.task.type != "mlm":
-        return target
-    return [
-        [text[span["start"] : span["end"]] for span in spans]
-        for text, spans in zip(rows["text"].to_pylist(), target.to_pylist(), strict=True)
-    ]
 
 
 LEARNED = "learned.pt"

@@ -104,25 +104,6 @@ class Scores:
         return self.metric(name, label).value
 
 
-def scores_of(stored: Mapping[str, Any]) -> Scores:
-    """Return scores from what their JSON holds; raises `TypeError` or `KeyError` for others."""
-    metrics = tuple(
-        Metric(**{**metric, "interval": _interval(metric["interval"])})
-        for metric in stored["metrics"]
-    )
-    matrix = stored["confusion"]
-    confusion = matrix and ConfusionMatrix(
-        tuple(matrix["labels"]), tuple(tuple(row) for row in matrix["counts"])
-    )
-    rest = tuple(LabelConfusion(**counts) for counts in stored["label_confusions"])
-    fields = {"metrics": metrics, "confusion": confusion, "label_confusions": rest}
-    return Scores(**{**stored, **fields})
-
-
-def _interval(stored: Mapping[str, Any] | None) -> Interval | None:
-    return None if stored is None else Interval(**stored)
-
-
 # Draws examples again and again to tell how far a score would differ on other examples.
 #
 # Examples of one project are alike, so whole projects are drawn where examples name theirs;

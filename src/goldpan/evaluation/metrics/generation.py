@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rapidfuzz.distance import LCSseq, Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein, Postfix, Prefix
 
 from goldpan.code.languages import language_of
 from goldpan.evaluation.metrics.estimate import Evidence, Floats, Measure, Totals, means
@@ -39,20 +39,12 @@ def edit_similarity(reference: str, answer: str) -> float:
         return 1.0
     if longest <= MOST_CHARACTERS:
         return 1 - Levenshtein.distance(reference, answer) / longest
-    start, end = _shared_ends(reference, answer)
+    start = Prefix.similarity(reference, answer)
+    end = Postfix.similarity(reference[start:], answer[start:])
     left, right = reference[start : len(reference) - end], answer[start : len(answer) - end]
     distance = Levenshtein.distance(left[:MOST_CHARACTERS], right[:MOST_CHARACTERS])
     rest = max(len(left), len(right), MOST_CHARACTERS) - MOST_CHARACTERS
     return 1 - (distance + rest) / longest
-
-
-def _shared_ends(first: str, other: str) -> tuple[int, int]:
-    """Return how many characters texts share at their start, and how many more at their end."""
-    most = min(len(first), len(other))
-    start = next((at for at in range(most) if first[at] != other[at]), most)
-    left = most - start
-    end = next((at for at in range(left) if first[-1 - at] != other[-1 - at]), left)
-    return start, end
 
 
 ORDERS = 4

@@ -21,7 +21,16 @@ from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.task import CLASSIFICATION, Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.datasets.wording import Wording, WordingError, read_texts, wording_of
-from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled
+from goldpan.evaluation.model import (
+    Answer,
+    Answers,
+    Entry,
+    Model,
+    TrainingContext,
+    labels_above,
+    require_type,
+    settled,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +62,7 @@ def _majority(context: TrainingContext) -> _Constant:
         case "multi-label":
             counts = Counter(name for names in targets for name in names)
             shares = tuple(counts[name] / len(targets) for name in task.label_names)
-            chosen = [
-                name for name, share in zip(task.label_names, shares, strict=True) if share >= 0.5
-            ]
+            (chosen,) = labels_above(task.label_names, [shares])
             return _Constant(chosen, shares)
         case "regression":
             return _Constant(median(targets), None)
@@ -127,11 +134,8 @@ def require_dates(name: str, task: Task, rows: pa.Table) -> None:
 
 def _fit_dates(context: TrainingContext) -> _Dated:
     task = context.task
-    if task.type not in ("binary", "multi-class"):
-        raise EvaluationError(
-            f"The model {_DATES} does not answer {task.name}, which is {task.type}",
-            "Choose majority",
-        )
+    types = ("binary", "multi-class")
+    require_type(task, types, f"The model {_DATES} does not answer", "Choose majority")
     require_dates(_DATES, task, context.whole_train)
     context.learning.from_all = True
     return _Dated(task, LabelsByDate.of(task, context.whole_train))
@@ -181,11 +185,8 @@ def _input(_: TrainingContext, row: Mapping[str, Any]) -> str:
 
 def _fit_copier(name: str, copy: _Copy, context: TrainingContext) -> _Copier:
     task = context.task
-    if task.type not in (*CLASSIFICATION, "text-generation"):
-        raise EvaluationError(
-            f"The model {name} does not answer {task.name}, which is {task.type}",
-            "Choose majority",
-        )
+    types = (*CLASSIFICATION, "text-generation")
+    require_type(task, types, f"The model {name} does not answer", "Choose majority")
     if copy is _example and not task.prompt.examples:
         raise EvaluationError(f"{task.name} has no examples", "Add them to its file")
     return _Copier(context, copy)

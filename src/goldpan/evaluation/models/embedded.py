@@ -15,8 +15,15 @@ import pyarrow as pa
 
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.finetune.weights import MINILM, Weights, encoder_weights
-from goldpan.evaluation.model import Entry, Fitted, Model, TrainingContext, settled
-from goldpan.evaluation.models.checks import require_choice, require_least
+from goldpan.evaluation.model import (
+    Entry,
+    Fitted,
+    Model,
+    TrainingContext,
+    require_choice,
+    require_least,
+    settled,
+)
 from goldpan.evaluation.models.encoder import (
     Pair,
     Vectors,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -115,16 +116,9 @@ class Documents:
             ),
         )
         self._found: dict[_Place, Surroundings] = {}
-        start = 0
-        while start < len(order):
-            end = start
-            while end < len(order) and places[order[end]][:2] == places[order[start]][:2]:
-                end += 1
-            self._add(
-                [places[index] for index in order[start:end]],
-                [texts[index] for index in order[start:end]],
-            )
-            start = end
+        for _, document in groupby(order, key=lambda index: places[index][:2]):
+            indexes = list(document)
+            self._add([places[index] for index in indexes], [texts[index] for index in indexes])
 
     def around(self, rows: pa.Table) -> list[Surroundings]:
         """Return what stands around each row; nothing for rows that name no document."""

@@ -19,11 +19,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.model import Answers, Entry, Fitted, Model, TrainingContext, load, settled
-from goldpan.evaluation.models.checks import require_choice, require_least
+from goldpan.evaluation.model import (
+    Answers,
+    Entry,
+    Fitted,
+    Model,
+    TrainingContext,
+    load,
+    require_choice,
+    require_least,
+    require_type,
+    settled,
+)
 from goldpan.evaluation.models.features import CONTEXTS, Features
 
 Numbers = npt.NDArray[np.float64]
@@ -132,11 +141,9 @@ def fit_heads(
     Raises `EvaluationError` for tasks of another type, before anything is prepared.
     """
     task, rows = context.task, context.whole_train
-    if task.type not in ("binary", "multi-class", "multi-label", "regression"):
-        raise EvaluationError(
-            f"A linear model does not answer {task.name}, which is {task.type}",
-            "Choose a fine-tuned model or a prompted one",
-        )
+    types = ("binary", "multi-class", "multi-label", "regression")
+    others = "Choose a fine-tuned model or a prompted one"
+    require_type(task, types, "A linear model does not answer", others)
     inputs = prepare()
     if task.type == "regression":
         return fit_ridge(inputs, context)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from goldpan.core.errors import UsageError
 from goldpan.datasets.prompt_methods import METHODS, Method, find_method
 from goldpan.datasets.task import TaskType
+from goldpan.evaluation.model import require_choice
 from goldpan.evaluation.protocol import Protocol
 from goldpan.llm.settings import OPENAI, EndpointSettings, load_prices, load_settings
 
@@ -78,11 +79,7 @@ class PromptSettings:
 def check_settings(settings: Mapping[str, Any]) -> None:
     """Raise `UsageError` for values that cannot be, before any data are read."""
     for name, choices in _CHOICES.items():
-        if settings[name] not in choices:
-            raise UsageError(
-                f"{name} of the model prompted cannot be {settings[name]!r}",
-                f"Choose {', '.join(choices)}",
-            )
+        require_choice("prompted", settings, name, choices)
     if not settings["model"]:
         raise UsageError("The model prompted needs the name of a model", "Add --set model=NAME")
     if settings["examples"] == "train" and find_method(settings["method"]).instruct:
