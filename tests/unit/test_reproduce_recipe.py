@@ -8,7 +8,7 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.reproduce.cells import Outcome, fill_table
-from goldpan.reproduce.computations import COMPUTATIONS
+from goldpan.reproduce.engine import COMPUTATIONS
 from goldpan.reproduce.recipe import TableRecipe, find_recipe, find_tables, recipe_names
 from tests.reproducing import write_recipe
 

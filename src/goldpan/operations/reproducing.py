@@ -117,13 +117,13 @@ def reproduce(
 
 def _can_run(table: TableRecipe) -> bool:
     from goldpan.reproduce.cells import can_run
-    from goldpan.reproduce.computations import find_computation
+    from goldpan.reproduce.engine import find_computation
 
     return any(can_run(find_computation(computation.method)) for computation in table.compute)
 
 
 def _models(recipe: Recipe, names: tuple[str, ...]) -> tuple[str, ...]:
-    from goldpan.reproduce.models import find_models
+    from goldpan.reproduce.runs import find_models
 
     named = tuple(name for name in names if name != "all")
     find_models(recipe, named)  # a wrong name is refused before any work

@@ -24,15 +24,6 @@ from goldpan.reproduce.data import (
 from goldpan.reproduce.data import (
     read_text as read_text,
 )
-from goldpan.reproduce.models import (
-    find_models as find_models,
-)
-from goldpan.reproduce.models import (
-    model_of as model_of,
-)
-from goldpan.reproduce.models import (
-    run_of as run_of,
-)
 from goldpan.reproduce.prepare import prepared as prepared
 from goldpan.reproduce.recipe import (
     ModelRecipe as ModelRecipe,
@@ -42,4 +33,13 @@ from goldpan.reproduce.recipe import (
 )
 from goldpan.reproduce.recipe import (
     Value as Value,
+)
+from goldpan.reproduce.runs import (
+    find_models as find_models,
+)
+from goldpan.reproduce.runs import (
+    model_of as model_of,
+)
+from goldpan.reproduce.runs import (
+    run_of as run_of,
 )

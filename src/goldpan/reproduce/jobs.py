@@ -13,9 +13,9 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import make_directory
 from goldpan.datasets.registry import find_task
 from goldpan.reproduce.cells import Context
-from goldpan.reproduce.models import find_models, takes, weights_of
 from goldpan.reproduce.prepare import prepared
 from goldpan.reproduce.recipe import ModelRecipe, find_tasks
+from goldpan.reproduce.runs import find_models, takes, weights_of
 
 _SCRIPT = """\
 #!/bin/bash

@@ -35,13 +35,13 @@ Commit = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40})?$")]
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
-class _Part(BaseModel):
+class RecipePart(BaseModel):
     """Data that nobody changes; a key that is not known is a mistake."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class SourceFile(_Part):
+class SourceFile(RecipePart):
     """A file of the authors, or of somebody who publishes what they measured."""
 
     key: Key
@@ -96,7 +96,7 @@ class SourceFile(_Part):
         return f"{self.repository}/{self.commit}/{self.path}"
 
 
-class SplitRecipe(_Part):
+class SplitRecipe(RecipePart):
     """How rows are split."""
 
     kind: Literal["file", "shuffled", "plan"] = "plan"
@@ -116,7 +116,7 @@ class SplitRecipe(_Part):
     plan: str = "stratified:0.8,0.2"
 
 
-class TaskRecipe(_Part):
+class TaskRecipe(RecipePart):
     """A task of the paper with its data."""
 
     task: str
@@ -139,7 +139,7 @@ class TaskRecipe(_Part):
     """What that prompt calls a label, where it differs from the task's name of it."""
 
 
-class ModelRecipe(_Part):
+class ModelRecipe(RecipePart):
     """A model of the paper."""
 
     name: Key
@@ -166,17 +166,17 @@ class ModelRecipe(_Part):
     hours: int = Field(default=24, gt=0)
 
 
-class Computation(_Part):
+class Computation(RecipePart):
     """One way to obtain cells of a table."""
 
     method: str
-    """The name of a computation: one of `reproduce/computations/`, or of a paper or a plugin."""
+    """The name of a computation: one of `reproduce/engine.py`, or of a paper or a plugin."""
     files: tuple[Key, ...] = ()
     """What it reads."""
     settings: Mapping[str, Any] = {}
 
 
-class TableRecipe(_Part):
+class TableRecipe(RecipePart):
     """A printed table."""
 
     key: Key
@@ -219,7 +219,7 @@ class TableRecipe(_Part):
         return None if value is None or isinstance(value, str) else float(value)
 
 
-class Statistics(_Part):
+class Statistics(RecipePart):
     """How the paper compares models."""
 
     approach: Literal["bayesian", "frequentist"] = "bayesian"
@@ -229,7 +229,7 @@ class Statistics(_Part):
     seed: int = 0
 
 
-class Recipe(_Part):
+class Recipe(RecipePart):
     """A paper's recipe."""
 
     name: str
