@@ -6,8 +6,8 @@ what they did; each says its known defects, and reports show them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.core.registry import Registry, files_in
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.settings_file import read_toml
 from goldpan.datasets.task import Task
 from goldpan.text.preprocessing import ordered_steps
@@ -144,3 +145,21 @@ def read_protocol(path: Path | Traversable) -> Protocol:
 
 PROTOCOLS = Registry("protocol", _shipped, "protocol", lambda item: item[0], read=read_protocol)
 protocols, find_protocol = PROTOCOLS.entries, PROTOCOLS.find
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolList(Result):
+    """Evaluation protocols with their known defects."""
+
+    protocols: tuple[Protocol, ...]
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return each with its settings."""
+        return [asdict(protocol) for protocol in self.protocols]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield each with its source and defects."""
+        for protocol in self.protocols:
+            yield Line(f"{protocol.name}: {protocol.title}")
+            yield Line(f"  {protocol.source}")
+            yield from (Line(f"  - {defect}") for defect in protocol.defects)

@@ -18,14 +18,11 @@ from goldpan.operations.values import Count, Positive, file_paths, several
 
 if TYPE_CHECKING:
     from goldpan.datasets.task import Task
-    from goldpan.evaluation.listed import (
-        LabelScores,
-        LengthScores,
-        ModelList,
-        ProtocolList,
-        SuspectLabels,
-    )
+    from goldpan.evaluation.label_errors import LabelScores, SuspectLabels
+    from goldpan.evaluation.models.catalogue import ModelList
+    from goldpan.evaluation.protocol import ProtocolList
     from goldpan.evaluation.run import RunResult
+    from goldpan.evaluation.slices import LengthScores
     from goldpan.operations.dataset import Dataset
     from goldpan.operations.runs import Evaluation, RunEstimate
 
@@ -161,9 +158,8 @@ class Evaluate(Group):
                 (default: WORKSPACE/datasets)
         """
         from goldpan.datasets.registry import find_task, tasks_directory
-        from goldpan.evaluation.listed import LengthScores
         from goldpan.evaluation.runs import read_runs
-        from goldpan.evaluation.slices import score_by_length
+        from goldpan.evaluation.slices import LengthScores, score_by_length
         from goldpan.evaluation.task_input import input_lengths, scored_input
 
         layout = self.lab.layout
@@ -184,15 +180,13 @@ class Evaluate(Group):
 
     def models(self) -> ModelList:
         """List the models that `goldpan evaluate run` knows."""
-        from goldpan.evaluation.listed import ModelList
-        from goldpan.evaluation.models.catalogue import catalogue
+        from goldpan.evaluation.models.catalogue import ModelList, catalogue
 
         return ModelList(tuple(catalogue().values()))
 
     def protocols(self) -> ProtocolList:
         """List the evaluation protocols, with the known defects of those from papers."""
-        from goldpan.evaluation.listed import ProtocolList
-        from goldpan.evaluation.protocol import protocols
+        from goldpan.evaluation.protocol import ProtocolList, protocols
 
         return ProtocolList(tuple(protocols().values()))
 
@@ -213,7 +207,7 @@ class Evaluate(Group):
             gold: A gold set, a CSV file; may be given several times.
             half: Only this half of a gold set.
         """
-        from goldpan.evaluation.listed import LabelScores
+        from goldpan.evaluation.label_errors import LabelScores
 
         data = find_dataset(self.lab, dataset)
         return LabelScores(tuple(data.score_labels(path, half) for path in file_paths(gold)))
@@ -383,8 +377,11 @@ class Evaluate(Group):
         from goldpan.datasets.registry import find_task, tasks_directory
         from goldpan.datasets.row_files import check_form
         from goldpan.datasets.task_data import task_directory
-        from goldpan.evaluation.label_errors import find_label_errors, write_ranked
-        from goldpan.evaluation.listed import SuspectLabels
+        from goldpan.evaluation.label_errors import (
+            SuspectLabels,
+            find_label_errors,
+            write_ranked,
+        )
         from goldpan.evaluation.task_input import read_task_input
 
         known = find_task(task, tasks_directory(self.lab.path))

@@ -15,7 +15,7 @@ from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile
 from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
 from goldpan.evaluation.metrics.classification import Counts, Formula
 from goldpan.evaluation.metrics.estimate import ratio
-from goldpan.evaluation.statistics.calibrated import ROPE, answer_questions, no_rows
+from goldpan.evaluation.statistics.calibrated import ROPE, Criteria, answer_questions, no_rows
 from goldpan.evaluation.statistics.compare import arrange, compare
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.curves import BinaryConfusion
@@ -383,7 +383,7 @@ def _compared(
         return arrange(matrix, no_rows(len(matrix.models), why, alpha)), on_tasks
     make = prediction_evidence if file.layout == "predictions" else count_evidence
     evidence = make(file, matrix, tests)
-    answers = answer_questions(evidence, matrix.models, alpha=alpha, rope=rope, seed=seed)
+    answers = answer_questions(evidence, matrix.models, Criteria(alpha, rope, seed))
     return arrange(matrix, answers.new_rows), arrange(matrix, answers.new_tasks)
 
 

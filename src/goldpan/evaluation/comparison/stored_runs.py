@@ -32,6 +32,7 @@ from goldpan.evaluation.runs import Run, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.calibrated import (
     ROPE,
+    Criteria,
     answer_on_new_rows,
     answer_questions,
     new_tasks_by_scores,
@@ -41,6 +42,7 @@ from goldpan.evaluation.statistics.compare import arrange, compare
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.decide import FEWEST_TASKS
 from goldpan.evaluation.statistics.randomization import Measure, compare_answers
+from goldpan.evaluation.statistics.resampling import contributions
 from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings
 
 # Compares models on one task, by their answers to its examples.
@@ -204,26 +206,26 @@ def _calibrated(
 ) -> ComparisonResult:
     """Answer what holds on new rows and on new tasks, and on new rows of each of a few tasks."""
     scores = matrix(result)
-    alpha, rope = question.alpha, ROPE if question.rope is None else question.rope
+    rope = ROPE if question.rope is None else question.rope
+    criteria = Criteria(question.alpha, rope, question.seed)
     systems = [system for system in result.systems if system.name in scores.models]
     evidence = evidence_of(systems, scores.tasks, tasks)
     if isinstance(evidence, str):
         why = f"Nothing can be said about new rows: {evidence}"
-        on_tasks = new_tasks_by_scores(scores, alpha=alpha, rope=rope, seed=question.seed)
+        on_tasks = new_tasks_by_scores(scores, criteria)
         return replace(
             result,
-            comparison=arrange(scores, no_rows(len(scores.models), why, alpha)),
+            comparison=arrange(scores, no_rows(len(scores.models), why, question.alpha)),
             new_tasks=arrange(scores, on_tasks),
         )
-    answers = answer_questions(evidence, scores.models, alpha=alpha, rope=rope, seed=question.seed)
+    answers = answer_questions(evidence, scores.models, criteria)
     alone: tuple[Comparison, ...] = ()
     count = len(evidence)
     if 1 < count < FEWEST_TASKS and len(scores.models) <= _MOST_ALONE:
         # A table of each task shows so many times the pairs, so each gets its share of alpha.
+        shared = replace(criteria, alpha=question.alpha / count)
         by_task = [
-            answer_on_new_rows(
-                [task], scores.models, alpha=alpha / count, rope=rope, seed=question.seed
-            )
+            answer_on_new_rows([task], contributions([task], scores.models), shared)
             for task in evidence
         ]
         alone = tuple(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def signed_rank_pairs(
     Autorank's do for a fixed seed.
     """
     models, tasks = values.shape
-    pairs = [(i, j) for i in range(models) for j in range(i + 1, models)]
+    pairs = list(combinations(range(models), 2))
     won = {pair: np.zeros(3) for pair in pairs}
     # The legacy generator: its stream never changes, and it is the one that baycomp uses.
     random = np.random.RandomState(seed)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from goldpan.evaluation.statistics.bayes import SAMPLES
-from goldpan.evaluation.statistics.calibrated import ROPE, new_tasks_by_scores
+from goldpan.evaluation.statistics.calibrated import ROPE, Criteria, new_tasks_by_scores
 from goldpan.evaluation.statistics.comparison import Approach, Comparison, Decision, Pair, Standing
 from goldpan.evaluation.statistics.decide import (
     FEWEST_TASKS,
@@ -282,7 +282,7 @@ def compare(
     check_settings(alpha, rope, samples)
     if approach == "calibrated":
         width = rope if rope_kind == "absolute" else ROPE
-        return arrange(scores, new_tasks_by_scores(scores, alpha=alpha, rope=width, seed=seed))
+        return arrange(scores, new_tasks_by_scores(scores, Criteria(alpha, width, seed)))
     values = scores.means()
     if len(scores.tasks) < FEWEST_TASKS:
         return arrange(scores, decide_few(scores, alpha=alpha, approach=approach))

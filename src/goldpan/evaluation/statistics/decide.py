@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -162,7 +163,7 @@ def _why(checked: Assumptions, two: bool) -> str:
 
 def _pairwise(values: Floats, parametric: bool, alpha: float, why: str) -> Verdicts:
     test: Callable[[Floats, Floats], float] = paired_t if parametric else wilcoxon
-    pairs = [(i, j) for i in range(len(values)) for j in range(i + 1, len(values))]
+    pairs = list(combinations(range(len(values)), 2))
     corrected = holm([test(values[i], values[j]) for i, j in pairs])
     sides = {(i, j): _side(values[i] - values[j], parametric) for i, j in pairs}
     chosen = ChosenTest("frequentist", "paired t" if parametric else "wilcoxon", why, alpha)
@@ -230,6 +231,6 @@ def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach) -> Verd
         f"{FEWEST_TASKS}. More seeds cannot replace them, because they share a test set. Compare "
         "by the answers to test rows (approach calibrated), or run more tasks"
     )
-    pairs = [(i, j) for i in range(len(scores.models)) for j in range(i + 1, len(scores.models))]
+    pairs = list(combinations(range(len(scores.models)), 2))
     test = ChosenTest(approach, "none", why, alpha)
     return Verdicts(test, "mean", {pair: Verdict("untested") for pair in pairs})

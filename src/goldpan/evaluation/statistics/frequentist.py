@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -234,7 +235,7 @@ def _residual(values: Floats) -> tuple[float, int]:
 
 
 def _studentized(scaled: Floats, models: int, freedom: float) -> dict[tuple[int, int], float]:
-    pairs = [(i, j) for i in range(models) for j in range(i + 1, models)]
+    pairs = list(combinations(range(models), 2))
     distances = np.array([abs(scaled[i] - scaled[j]) for i, j in pairs])
     chances = scipy_stats().studentized_range.sf(distances, models, freedom)
     return dict(zip(pairs, np.clip(chances, 0, 1).tolist(), strict=True))

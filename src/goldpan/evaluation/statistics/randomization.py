@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +124,7 @@ def compare_answers(
         ],
         metric,
     )
-    pairs = [(i, j) for i in range(len(scores.models)) for j in range(i + 1, len(scores.models))]
+    pairs = list(combinations(range(len(scores.models)), 2))
     rounds = max(rounds, math.ceil(2 * len(pairs) / alpha))
     tests = [
         randomization_test(

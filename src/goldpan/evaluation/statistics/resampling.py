@@ -18,6 +18,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +157,7 @@ class RowsTest:
 
 def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contributions:
     """Return what the units of these tasks add to the mean difference of each pair."""
-    pairs = tuple((i, j) for i in range(len(models)) for j in range(i + 1, len(models)))
+    pairs = tuple(combinations(range(len(models)), 2))
     first, second = (np.array(side, dtype=np.intp) for side in zip(*pairs, strict=True))
     bins = 1 + max(int(task.bins.max()) for task in tasks)
     by_source: dict[str, Floats] = {}
