@@ -19,7 +19,7 @@ from goldpan.evaluation.statistics.calibrated import (
 )
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.drift import degradation
-from goldpan.evaluation.statistics.frequentist import holm, mcnemar
+from goldpan.evaluation.statistics.frequentist import holm, sign_test
 from goldpan.evaluation.statistics.randomization import mean_of, randomization_test
 from goldpan.evaluation.statistics.resampling import contributions
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
@@ -82,7 +82,7 @@ def mcnemar_rows(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
     del seed
     right = drawn.right[0][:, 0]
     pairs = _pairs(len(right))
-    ps = [mcnemar(right[i], right[j]) for i, j in pairs]
+    ps = [sign_test(right[i], right[j]) for i, j in pairs]
     return _significant(pairs, ps, [float((right[i] - right[j]).sum()) for i, j in pairs])
 
 

@@ -81,17 +81,18 @@ def _revision() -> str | None:
 
 
 def _git(source: Path, *arguments: str) -> str | None:
+    output = _output("git", "-C", str(source), *arguments)
+    return None if output is None else output.strip()
+
+
+def _output(*command: str) -> str | None:
+    """Return what a program prints; None where it is missing or fails."""
     try:
-        process = subprocess.run(  # noqa: S603
-            ["git", "-C", str(source), *arguments],  # noqa: S607
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=30,
-        )
+        return subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, check=True, timeout=30
+        ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    return process.stdout.strip()
 
 
 def _cpu() -> str:
@@ -104,17 +105,8 @@ def _cpu() -> str:
 
 
 def _gpus() -> tuple[str, ...]:
-    try:
-        process = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],  # noqa: S607
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=30,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ()
-    return tuple(process.stdout.split("\n")[:-1])
+    output = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader") or ""
+    return tuple(output.split("\n")[:-1])
 
 
 def _versions() -> list[tuple[str, str]]:

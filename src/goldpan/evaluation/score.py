@@ -178,9 +178,13 @@ PATCHES = "code-edit"
 """The families whose answers are paths and patches; other texts are compared as texts."""
 
 
+_Rows = Mapping[str, list[Any]]
+_Files = Mapping[str, str] | None
+
+
 @dataclass(frozen=True, slots=True)
-class _Outcomes:
-    """What the examples say."""
+class ExampleOutcomes:
+    """Evidence of the examples of a task, and what is counted beside it."""
 
     evidence: list[Evidence]
     invalid: int
@@ -207,7 +211,7 @@ def score(
     Raises `EvaluationError` where the table is no predictions table of the task.
     """
     rows = _checked(task, predictions)
-    evidence = _METRICS[task.type](task, rows, files or {})
+    evidence = outcomes_of(task, rows, files or {})
     drawing = resample(rows["repo"], seed=seed, resamples=resamples)
     return Scores(
         task=task.name,
@@ -226,6 +230,13 @@ def score(
         confusion=evidence.confusion,
         label_confusions=evidence.label_confusions,
     )
+
+
+def outcomes_of(
+    task: Task, rows: Mapping[str, list[Any]], files: Mapping[str, str] | None
+) -> ExampleOutcomes:
+    """Return the evidence of truths, answers and scores by column; no patch without `files`."""
+    return _METRICS[task.type](task, rows, files)
 
 
 def positive_label(task: Task) -> str | None:
@@ -279,18 +290,18 @@ def _unknown_truth(task: Task, error: KeyError) -> EvaluationError:
     )
 
 
-def _label_scores(task: Task, rows: Mapping[str, list[Any]]) -> tuple[Floats | None, str]:
+def _label_scores(task: Task, rows: _Rows) -> tuple[Floats | None, str]:
     return check_scores(rows["scores"], len(task.labels))
 
 
-def _single_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Outcomes:
+def _single_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
     positive = positive_label(task)
     try:
         data = number_labels(task.label_names, rows["truth"], rows["answer"], positive)
     except KeyError as error:
         raise _unknown_truth(task, error) from None
     scores, reason = _label_scores(task, rows)
-    return _Outcomes(
+    return ExampleOutcomes(
         single_label_evidence(data, scores),
         data.invalid,
         _areas_missing(reason, binary=positive is not None),
@@ -299,13 +310,13 @@ def _single_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str
     )
 
 
-def _multi_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Outcomes:
+def _multi_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
     try:
         data = indicate_labels(task.label_names, rows["truth"], rows["answer"])
     except KeyError as error:
         raise _unknown_truth(task, error) from None
     scores, reason = _label_scores(task, rows)
-    return _Outcomes(
+    return ExampleOutcomes(
         multi_label_evidence(data, scores),
         data.invalid,
         _areas_missing(reason, binary=False),
@@ -313,43 +324,41 @@ def _multi_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]
     )
 
 
-def _numbers(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Outcomes:
+def _numbers(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
     if count_invalid_numbers(rows["truth"]):
         raise EvaluationError(
             f"A right answer of {task.name} is not a finite number", "Correct the task's data"
         )
     evidence = regression_evidence(rows["truth"], rows["answer"])
-    return _Outcomes(evidence, count_invalid_numbers(rows["answer"]))
+    return ExampleOutcomes(evidence, count_invalid_numbers(rows["answer"]))
 
 
-def _tags(_: Task, rows: Mapping[str, list[Any]], __: Mapping[str, str]) -> _Outcomes:
+def _tags(_: Task, rows: _Rows, __: _Files) -> ExampleOutcomes:
     truths, answers = rows["truth"], rows["answer"]
-    return _Outcomes(entity_evidence(truths, answers), count_invalid_tags(truths, answers))
+    return ExampleOutcomes(entity_evidence(truths, answers), count_invalid_tags(truths, answers))
 
 
-def _masked_words(_: Task, rows: Mapping[str, list[Any]], __: Mapping[str, str]) -> _Outcomes:
+def _masked_words(_: Task, rows: _Rows, __: _Files) -> ExampleOutcomes:
     evidence = masked_word_evidence(rows["truth"], rows["answer"])
-    return _Outcomes(evidence, _nulls(rows["answer"]))
+    return ExampleOutcomes(evidence, _nulls(rows["answer"]))
 
 
-def _texts(task: Task, rows: Mapping[str, list[Any]], files: Mapping[str, str]) -> _Outcomes:
+def _texts(task: Task, rows: _Rows, files: _Files) -> ExampleOutcomes:
     truths, answers = rows["truth"], rows["answer"]
     if task.source.builder == PATHS:
         evidence = path_evidence(truths, answers)
     else:
         evidence = text_evidence(truths, answers)
-        if task.source.builder == PATCHES:
+        if task.source.builder == PATCHES and files is not None:
             evidence += patch_evidence(with_files(truths, answers, rows["id"], files))
-    return _Outcomes(evidence, _nulls(answers))
+    return ExampleOutcomes(evidence, _nulls(answers))
 
 
 def _nulls(answers: list[Any]) -> int:
     return sum(answer is None for answer in answers)
 
 
-_METRICS: Mapping[
-    TaskType, Callable[[Task, Mapping[str, list[Any]], Mapping[str, str]], _Outcomes]
-] = {
+_METRICS: Mapping[TaskType, Callable[[Task, _Rows, _Files], ExampleOutcomes]] = {
     "binary": _single_label,
     "multi-class": _single_label,
     "multi-label": _multi_label,

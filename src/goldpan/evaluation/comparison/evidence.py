@@ -17,18 +17,9 @@ from numpy.typing import NDArray
 
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.question import System
-from goldpan.evaluation.metrics.classification import (
-    indicate_labels,
-    multi_label_evidence,
-    number_labels,
-    single_label_evidence,
-)
 from goldpan.evaluation.metrics.estimate import Evidence, Floats, Measure, Totals, means
-from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
-from goldpan.evaluation.metrics.regression import regression_evidence
-from goldpan.evaluation.metrics.words import entity_evidence, masked_word_evidence
 from goldpan.evaluation.record import RunRecord
-from goldpan.evaluation.score import PATHS, positive_label, ranking_values
+from goldpan.evaluation.score import outcomes_of, ranking_values
 from goldpan.evaluation.statistics.evidence import (
     ModelEvidence,
     TaskEvidence,
@@ -115,34 +106,16 @@ def _ranking_values(measure: Measure) -> Callable[[Floats], Floats]:
     return lambda sums: ranking_values(measure.name, measure.compute(sums))
 
 
-def _of_pairs(evidence: Evidence) -> bool:
-    return any(measure.name == "mcc" for measure in evidence.measures)
-
-
 def _evidence(task: Task, table: pa.Table) -> list[Evidence]:
     truths, answers = table["truth"].to_pylist(), table["answer"].to_pylist()
-    match task.type:
-        case "binary" | "multi-class":
-            names = number_labels(task.label_names, truths, answers, positive_label(task))
-            right = np.array([truth == other for truth, other in zip(truths, answers, strict=True)])
-            # Other evidence counts the pairs of labels that occur, which differ between models.
-            shared = [
-                evidence
-                for evidence in single_label_evidence(names, None)
-                if not _of_pairs(evidence)
-            ]
-            return [*shared, means({"accuracy": right.astype(np.float64)})]
-        case "multi-label":
-            return multi_label_evidence(indicate_labels(task.label_names, truths, answers), None)
-        case "regression":
-            return regression_evidence(truths, answers)
-        case "ner":
-            return entity_evidence(truths, answers)
-        case "mlm":
-            return masked_word_evidence(truths, answers)
-        case "text-generation":
-            evidence_of = path_evidence if task.source.builder == PATHS else text_evidence
-            return evidence_of(truths, answers)
+    rows = {"truth": truths, "answer": answers, "scores": [None] * len(truths)}
+    evidence = outcomes_of(task, rows, None).evidence
+    if task.type not in ("binary", "multi-class"):
+        return evidence
+    right = np.array([truth == other for truth, other in zip(truths, answers, strict=True)])
+    # The matrix counts the pairs of labels that occur, which differ between models.
+    shared = [one for one in evidence if not any(part.name == "mcc" for part in one.measures)]
+    return [*shared, means({"accuracy": right.astype(np.float64)})]
 
 
 MANY_PROJECTS = 10
@@ -188,9 +161,14 @@ def evidence_of(
         )
     sources = [tasks_by_name[name].source.dataset for name in tasks]
     bins = bins_of(_numbers(sources, units))
+    measures = [next(iter(task_runs.values()))[0].measure for task_runs in runs]
+    columns = [
+        {name: [run.columns for run in several] for name, several in task_runs.items()}
+        for task_runs in runs
+    ]
     return tuple(
-        _task_evidence(*of_task)
-        for of_task in zip(tasks, sources, units, bins, runs, trainings, strict=True)
+        task_evidence(*of_task)
+        for of_task in zip(tasks, sources, units, bins, columns, trainings, measures, strict=True)
     )
 
 
@@ -280,22 +258,24 @@ def _training(records: Sequence[RunRecord]) -> str:
     return " ".join(trainings) if all(trainings) else ""
 
 
-def _task_evidence(
+def task_evidence(
     task: str,
     source: str,
     units: Units,
     bins: NDArray[np.intp],
-    runs: Mapping[str, Sequence[ExampleNumbers]],
+    runs: Mapping[str, Sequence[Floats]],
     trainings: Mapping[str, str],
+    measure: Callable[[Floats], Floats],
 ) -> TaskEvidence:
+    """Return evidence on one test set from what the rows add to each run of each model."""
     models: dict[str, ModelEvidence] = {}
     own_bins = bins
-    for name, numbers in runs.items():
+    for name, columns in runs.items():
         summed = []
-        for run in numbers:
-            own_bins, sums = add_up(run.columns, bins)
+        for rows in columns:
+            own_bins, sums = add_up(rows, bins)
             summed.append(sums)
-        models[name] = model_evidence(np.stack(summed), numbers[0].measure, trainings[name])
+        models[name] = model_evidence(np.stack(summed), measure, trainings[name])
     return TaskEvidence(
         task=task,
         source=source,
@@ -304,5 +284,5 @@ def _task_evidence(
         rows=len(units.names),
         bins=own_bins,
         models=models,
-        measure=next(iter(runs.values()))[0].measure,
+        measure=measure,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparison.evidence import Units, units_of
+from goldpan.evaluation.comparison.evidence import Units, task_evidence, units_of
 from goldpan.evaluation.comparison.question import METHODS, Question
 from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile
 from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
@@ -28,7 +28,6 @@ from goldpan.evaluation.statistics.drift import (
 from goldpan.evaluation.statistics.evidence import (
     BINS,
     TaskEvidence,
-    add_up,
     bins_of,
     model_evidence,
 )
@@ -162,9 +161,8 @@ def prediction_evidence(
         _, numbers = np.unique(np.array(unit.names, dtype=object).astype(str), return_inverse=True)
         numbered.append((numbers.reshape(-1) + start).astype(np.intp))
     tasks = []
-    for dataset, unit, bins, by_model in zip(
-        matrix.tasks, units, bins_of(numbered), runs, strict=True
-    ):
+    by_dataset = zip(matrix.tasks, units, bins_of(numbered), runs, strict=True)
+    for dataset, unit, bins, by_model in by_dataset:
         check_labels(file.path, dataset, by_model)
         labels = sorted(
             {
@@ -176,22 +174,12 @@ def prediction_evidence(
                 if value
             }
         )
+        columns = {
+            name: [_columns(rows, labels) for rows in several] for name, several in by_model.items()
+        }
+        trainings = {name: file.training(name, dataset) for name in by_model}
         measure = _mean_over_labels(matrix.metric, len(labels))
-        own_bins = bins
-        models = {}
-        for name, several in by_model.items():
-            summed = []
-            for rows in several:
-                own_bins, sums = add_up(_columns(rows, labels), bins)
-                summed.append(sums)
-            training = file.training(name, dataset)
-            models[name] = model_evidence(np.stack(summed), measure, training)
-        count = len(set(unit.names))
-        tasks.append(
-            TaskEvidence(
-                dataset, dataset, unit.kind, count, len(unit.names), own_bins, models, measure
-            )
-        )
+        tasks.append(task_evidence(dataset, dataset, unit, bins, columns, trainings, measure))
     return tasks
 
 

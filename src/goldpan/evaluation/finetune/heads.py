@@ -172,16 +172,9 @@ def padded(
 
     With padding on the left, positions are told too: GPT-2 would count the padding.
     """
-    torch = load("torch")
     at_left = words.pads_left if left is None else left
-    longest = max(len(row) for row in rows)
-    ids = torch.full((len(rows), longest), words.pad)
-    mask = torch.zeros((len(rows), longest), dtype=torch.long)
-    for at, row in enumerate(rows):
-        span = slice(longest - len(row), longest) if at_left else slice(0, len(row))
-        ids[at, span] = torch.tensor(row)
-        mask[at, span] = 1
-    inputs = {"input_ids": ids, "attention_mask": mask}
+    mask = _filled([[1] * len(row) for row in rows], 0, at_left)
+    inputs = {"input_ids": _filled(rows, words.pad, at_left), "attention_mask": mask}
     if at_left:
         inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
     return inputs
@@ -189,14 +182,17 @@ def padded(
 
 def aligned(words: Words, rows: Sequence[Sequence[float]], *, left: bool | None = None) -> Tensor:
     """Return targets of tokens beside what `padded` returns."""
+    return _filled(rows, NOT_ASKED, words.pads_left if left is None else left)
+
+
+def _filled(rows: Sequence[Sequence[float]], value: int, left: bool) -> Tensor:
     torch = load("torch")
-    at_left = words.pads_left if left is None else left
     longest = max(len(row) for row in rows)
-    targets = torch.full((len(rows), longest), NOT_ASKED)
+    filled = torch.full((len(rows), longest), value)
     for at, row in enumerate(rows):
-        span = slice(longest - len(row), longest) if at_left else slice(0, len(row))
-        targets[at, span] = torch.tensor(row, dtype=torch.long)
-    return targets
+        span = slice(longest - len(row), longest) if left else slice(0, len(row))
+        filled[at, span] = torch.tensor(row, dtype=torch.long)
+    return filled
 
 
 def ask_in_batches(

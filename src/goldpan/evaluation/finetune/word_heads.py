@@ -93,10 +93,7 @@ class TaggingHead:
         examples = self.examples(words, rows, learn=False)
 
         def ask(batch: Sequence[Example]) -> Sequence[list[int]]:
-            inputs = padded(words, [example.ids for example in batch])
-            best = asker.logits(asker.module, inputs).argmax(-1).cpu()
-            inner = inputs["attention_mask"].bool()
-            return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
+            return likeliest(asker, words, [example.ids for example in batch])
 
         tokens = rows["tokens"].to_pylist()
         names = self.task.label_names
@@ -105,6 +102,14 @@ class TaggingHead:
             for word, index, _ in example.words:
                 values[example.row][word] = names[tags[index]]
         return Answers(values)
+
+
+def likeliest(asker: Asker, words: Words, rows: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the class or token that is likeliest at each token of each row."""
+    inputs = padded(words, rows)
+    best = asker.logits(asker.module, inputs).argmax(-1).cpu()
+    inner = inputs["attention_mask"].bool()
+    return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
@@ -185,12 +190,8 @@ class MaskingHead:
                 return [half == first_half for half in halves]
 
             def ask(batch: Sequence[Example]) -> Sequence[list[int]]:
-                inputs = padded(
-                    words, [_masked(words, example, hidden(example)) for example in batch]
-                )
-                best = asker.logits(asker.module, inputs).argmax(-1).cpu()
-                inner = inputs["attention_mask"].bool()
-                return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
+                rows = [_masked(words, example, hidden(example)) for example in batch]
+                return likeliest(asker, words, rows)
 
             for example, words_found in zip(
                 examples, ask_in_batches(asker, examples, ask), strict=True

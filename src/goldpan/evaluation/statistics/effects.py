@@ -81,11 +81,6 @@ def akinshin_gamma(first: Floats, second: Floats) -> float | None:
     return _ratio(float(np.median(first) - np.median(second)), pooled_mad(first, second))
 
 
-def cliffs_delta(first: Floats, second: Floats) -> float:
-    """Return how much more often a value of the first is larger than one of the second."""
-    return float(np.sign(first[:, None] - second[None, :]).mean())
-
-
 def eta_squared(u: float, first: int, second: int) -> float:
     """Return the effect size of a Mann-Whitney U of samples of these sizes (ECSER, Table 14).
 

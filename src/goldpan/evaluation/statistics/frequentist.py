@@ -53,13 +53,11 @@ def wilcoxon(first: Floats, second: Floats) -> float:
     return min(1.0, 2 * float(ways[: min(reached, whole - reached) + 1].sum()))
 
 
-def mcnemar(first: Floats, second: Floats) -> float:
-    """Return the exact two-sided p of McNemar's test; both hold 1 for each row that is right."""
-    return sign_test(first, second)
-
-
 def sign_test(first: Floats, second: Floats) -> float:
-    """Return the two-sided p of the sign test: wins against losses, ties left out."""
+    """Return the exact two-sided p of wins against losses, ties left out.
+
+    Of values that are 1 for each row that is right, it is McNemar's test.
+    """
     difference = rounded(first - second)
     wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
     if wins + losses == 0:
