@@ -13,7 +13,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.comparison.question import Question
+from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.leaks import COLUMN
@@ -124,7 +124,9 @@ def test_the_report_begins_with_the_leaks(tmp_path: Path) -> None:
         add_run(Workspace(tmp_path), data, name, share)
     runs = read_runs(Workspace(tmp_path))
     report = make_report(
-        Workspace(tmp_path), compare_runs(runs, runs, load_tasks(), Question()), load_tasks()
+        Workspace(tmp_path),
+        compare_runs(runs, runs, load_tasks(), ComparisonQuestion()),
+        load_tasks(),
     )
     assert report.summary[0].startswith("WARNING: 30 of 60 test rows of requirement_type")
     assert "without them macro_f1 of good is" in report.summary[0]
@@ -218,6 +220,8 @@ def test_a_model_without_an_error_is_reported(tmp_path: Path) -> None:
     add_run(Workspace(tmp_path), data, "perfect", 1.0)
     runs = read_runs(Workspace(tmp_path))
     report = make_report(
-        Workspace(tmp_path), compare_runs(runs, runs, load_tasks(), Question()), load_tasks()
+        Workspace(tmp_path),
+        compare_runs(runs, runs, load_tasks(), ComparisonQuestion()),
+        load_tasks(),
     )
     assert "errors" in [section.key for section in report.sections]

@@ -9,7 +9,7 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
-from goldpan.evaluation.comparison.question import ComparisonResult, Question
+from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.runs import read_runs
 from goldpan.report import latex, markdown
@@ -24,7 +24,7 @@ EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript
 
 def compared(workspace: Workspace) -> ComparisonResult:
     runs = read_runs(workspace)
-    return compare_runs(runs, runs, load_tasks(), Question())
+    return compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from goldpan.evaluation.metrics.codebleu import (
     language_keywords,
     match_trees,
 )
-from goldpan.evaluation.metrics.syntax import Flow, data_flow, read_code, same_code
+from goldpan.evaluation.metrics.syntax import ValueFlow, data_flow, read_code, same_code
 from tests.drawing import examples
 
 ADD = "def f(a):\n    b = a + 1\n    return b"
@@ -118,14 +118,14 @@ def test_the_same_flow_is_seen_in_every_language(path: str, code: str) -> None:
     reading = read_code(path, code)
     assert reading and reading.clean
     flow = data_flow(reading)
-    assert flow[Flow("var_1", "computed", ("var_0",))] == 1
-    assert flow[Flow("var_1", "computed", ("var_1",))] == 1
-    assert flow[Flow("var_1", "comes", ("var_1",))] >= 1
+    assert flow[ValueFlow("var_1", "computed", ("var_0",))] == 1
+    assert flow[ValueFlow("var_1", "computed", ("var_1",))] == 1
+    assert flow[ValueFlow("var_1", "comes", ("var_1",))] >= 1
     assert set(flow) <= {
-        Flow("var_0", "comes", ("var_0",)),
-        Flow("var_1", "computed", ("var_0",)),
-        Flow("var_1", "computed", ("var_1",)),
-        Flow("var_1", "comes", ("var_1",)),
+        ValueFlow("var_0", "comes", ("var_0",)),
+        ValueFlow("var_1", "computed", ("var_0",)),
+        ValueFlow("var_1", "computed", ("var_1",)),
+        ValueFlow("var_1", "comes", ("var_1",)),
     }
 
 

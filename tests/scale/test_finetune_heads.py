@@ -12,7 +12,7 @@ import pytest
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.finetune.heads import NOT_ASKED, out_of_memory, padded
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device
-from goldpan.evaluation.finetune.settings import Job, Settings
+from goldpan.evaluation.finetune.settings import TrainingJob, TrainingSettings
 from goldpan.evaluation.finetune.text_heads import GenerationHead
 from goldpan.evaluation.finetune.word_heads import TaggingHead
 from goldpan.evaluation.models.finetuned import finetuned
@@ -27,7 +27,7 @@ DECODERS = ("gpt2", "llama", "starcoder2")
 
 def _load(kind: str, name: str, **settings: Any) -> Loaded:
     task, table = example_rows(name)
-    job = Job(task, table, None, Settings(**settings), 0, tiny(kind), Path())
+    job = TrainingJob(task, table, None, TrainingSettings(**settings), 0, tiny(kind), Path())
     torch.manual_seed(1)
     return load_model(job, pick_device("cpu"))
 

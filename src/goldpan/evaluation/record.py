@@ -119,13 +119,13 @@ def _versions() -> list[tuple[str, str]]:
     return versions
 
 
-class _Part(BaseModel):
+class _RecordPart(BaseModel):
     """Data that nobody changes; what a later version adds is passed over."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class LearnedFrom(_Part):
+class LearnedFrom(_RecordPart):
     """How many rows the model learned from."""
 
     train: int
@@ -134,7 +134,7 @@ class LearnedFrom(_Part):
     """Rows that chose, of a split or carved out of train."""
 
 
-class Learning(_Part):
+class Learning(_RecordPart):
     """How the model came to be."""
 
     chosen_on: str
@@ -149,7 +149,7 @@ class Learning(_Part):
     """What else happened, by model."""
 
 
-class InvalidAnswer(_Part):
+class InvalidAnswer(_RecordPart):
     """An answer that is not valid."""
 
     raw: str
@@ -158,7 +158,7 @@ class InvalidAnswer(_Part):
     """How often it was given."""
 
 
-class AnswersTold(_Part):
+class AnswersTold(_RecordPart):
     """What there is to know of the answers to test rows."""
 
     notes: Mapping[str, int]
@@ -167,7 +167,7 @@ class AnswersTold(_Part):
     """The commonest ones that are not valid."""
 
 
-class RunRecord(_Part):
+class RunRecord(_RecordPart):
     """The record of a finished run: task, model, seed, settings, environment and scores."""
 
     format: int

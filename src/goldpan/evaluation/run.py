@@ -62,7 +62,7 @@ from goldpan.llm.budget import Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RunPart:
     """What one model learns from and answers."""
 
     name: str
@@ -70,7 +70,9 @@ class Part:
     splits: Mapping[str, pa.Table]
 
 
-def parts_of(data: TaskData, protocol: Protocol, *, needs_train: bool = True) -> tuple[Part, ...]:
+def parts_of(
+    data: TaskData, protocol: Protocol, *, needs_train: bool = True
+) -> tuple[RunPart, ...]:
     """Return the parts that a protocol asks for; every test row is in one of them.
 
     Raises `UsageError` where rows lack the column, `EvaluationError` where a part has nothing to
@@ -78,7 +80,7 @@ def parts_of(data: TaskData, protocol: Protocol, *, needs_train: bool = True) ->
     """
     column = protocol.leave_out or protocol.model_per
     if not column:
-        return (Part("", data.splits),)
+        return (RunPart("", data.splits),)
     for name, rows in data.splits.items():
         if column not in rows.column_names or rows[column].null_count:
             raise UsageError(
@@ -96,7 +98,7 @@ def parts_of(data: TaskData, protocol: Protocol, *, needs_train: bool = True) ->
                 f"{protocol.name} trains a model for each",
                 "Choose another --protocol",
             )
-        parts.append(Part(value, splits))
+        parts.append(RunPart(value, splits))
     return tuple(parts)
 
 
@@ -250,7 +252,7 @@ def _date_signal(data: TaskData) -> dict[str, Any] | None:
     return None if signal is None else asdict(signal)
 
 
-def _learning(learning: Sequence[SelectionInfo], parts: Sequence[Part]) -> dict[str, Any]:
+def _learning(learning: Sequence[SelectionInfo], parts: Sequence[RunPart]) -> dict[str, Any]:
     """Return how the models of a run came to be; facts by part where there are several."""
     facts: dict[str, Any] = learning[0].facts
     if len(learning) > 1:

@@ -26,11 +26,11 @@ from goldpan.evaluation.metrics.classification import (
 from goldpan.evaluation.metrics.curves import check_scores
 from goldpan.evaluation.metrics.estimate import (
     ConfusionMatrix,
-    Evidence,
     Floats,
     Interval,
     LabelConfusion,
     Metric,
+    MetricEvidence,
     Scores,
     added_evidence,
     estimate,
@@ -186,7 +186,7 @@ _Files = Mapping[str, str] | None
 class ExampleOutcomes:
     """Evidence of the examples of a task, and what is counted beside it."""
 
-    evidence: list[Evidence]
+    evidence: list[MetricEvidence]
     invalid: int
     missing: tuple[Metric, ...] = ()
     """Metrics that cannot be computed, with the reason."""

@@ -252,7 +252,7 @@ class Evaluate(Group):
             latex: A LaTeX file for the tables of a paper.
         """
         from goldpan.datasets.registry import load_tasks, tasks_directory
-        from goldpan.evaluation.comparison.question import Question
+        from goldpan.evaluation.comparison.question import ComparisonQuestion
         from goldpan.evaluation.comparison.stored_runs import compare_stored
         from goldpan.report.compared import report_comparison
         from goldpan.report.evaluation import EvaluationFiles
@@ -260,7 +260,7 @@ class Evaluate(Group):
         files = EvaluationFiles(
             _checked("output", output), _checked("markdown", markdown), _checked("latex", latex)
         )
-        question = Question(approach, alpha, rope, seed)
+        question = ComparisonQuestion(approach, alpha, rope, seed)
         named, models = several(task), several(model)
         if scores is not None:
             if suite or protocol:

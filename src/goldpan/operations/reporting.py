@@ -89,11 +89,11 @@ def trace(
 def _report_runs(layout: Layout, page: Path) -> Compared:
     """Write the page on all stored runs."""
     from goldpan.datasets.registry import load_tasks, tasks_directory
-    from goldpan.evaluation.comparison.question import Question
+    from goldpan.evaluation.comparison.question import ComparisonQuestion
     from goldpan.evaluation.comparison.stored_runs import compare_stored
     from goldpan.report.compared import report_comparison
     from goldpan.report.evaluation import EvaluationFiles
 
     tasks = load_tasks(tasks_directory(layout.root))
-    compared = compare_stored(layout, tasks, (), Question())
+    compared = compare_stored(layout, tasks, (), ComparisonQuestion())
     return report_comparison(layout, compared, tasks, EvaluationFiles(page))

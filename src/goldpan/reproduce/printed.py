@@ -179,7 +179,7 @@ def _range(how: str, figures: Sequence[float], half: float) -> tuple[float, floa
 _METRICS = ("precision", "recall", "specificity", "accuracy", "f1")
 
 
-class _Counts(RecipePart):
+class _ConfusionCounts(RecipePart):
     counts: Mapping[str, tuple[int, int, int, int]]
     metrics: Mapping[str, str]
     undefined: str = "-"
@@ -189,7 +189,7 @@ def confusion(
     context: Context, table: TableRecipe, settings: Mapping[str, Any]
 ) -> Iterator[Outcome]:
     """Yield each metric of each row's counts."""
-    chosen = parsed(_Counts, settings)
+    chosen = parsed(_ConfusionCounts, settings)
     for row, counts in chosen.counts.items():
         confusion = BinaryConfusion(*counts)
         for column, metric in chosen.metrics.items():

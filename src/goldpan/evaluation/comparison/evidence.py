@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.question import System
-from goldpan.evaluation.metrics.estimate import Evidence, Floats, Measure, Totals, means
+from goldpan.evaluation.metrics.estimate import Floats, Measure, MetricEvidence, Totals, means
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import outcomes_of, ranking_values
 from goldpan.evaluation.statistics.evidence import (
@@ -106,7 +106,7 @@ def _ranking_values(measure: Measure) -> Callable[[Floats], Floats]:
     return lambda sums: ranking_values(measure.name, measure.compute(sums))
 
 
-def _evidence(task: Task, table: pa.Table) -> list[Evidence]:
+def _evidence(task: Task, table: pa.Table) -> list[MetricEvidence]:
     truths, answers = table["truth"].to_pylist(), table["answer"].to_pylist()
     rows = {"truth": truths, "answer": answers, "scores": [None] * len(truths)}
     evidence = outcomes_of(task, rows, None).evidence

@@ -60,7 +60,7 @@ class Skipped(Exception):  # noqa: N818 - it ends a step, and is no error
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class StudySplit:
     """How the data of one task were divided (S1)."""
 
     task: str
@@ -76,7 +76,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class StudyTraining:
     """How one model was made for one task and seed (S2 to S5)."""
 
     model: str
@@ -94,7 +94,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StudyResult:
     """What one trained model reached on one part of one task."""
 
     model: str
@@ -114,9 +114,9 @@ class Study:
 
     metric: str
     """The one that ranks; higher is better."""
-    splits: tuple[Split, ...] = ()
-    trainings: tuple[Training, ...] = ()
-    results: tuple[Result, ...] = ()
+    splits: tuple[StudySplit, ...] = ()
+    trainings: tuple[StudyTraining, ...] = ()
+    results: tuple[StudyResult, ...] = ()
     examples: Literal["classification", "other"] = "classification"
     """Only classification has confusion matrices and curves."""
 
@@ -174,7 +174,7 @@ def chosen_by(run: Run) -> str:
     return run.record.learning.chosen_on
 
 
-def _splits(compared: ComparisonResult) -> Iterator[Split]:
+def _splits(compared: ComparisonResult) -> Iterator[StudySplit]:
     for task in compared.tasks:
         run = next(system.runs[task][0] for system in compared.systems if task in system.runs)
         rows, split = run.record.rows, split_of(run)
@@ -184,7 +184,7 @@ def _splits(compared: ComparisonResult) -> Iterator[Split]:
         sizes: dict[Part, int] = {
             part: rows[part] for part in ("train", "validation", "test") if part in rows
         }
-        yield Split(
+        yield StudySplit(
             task=task,
             method=run.record.split or "not known",
             sizes=sizes,
@@ -193,11 +193,11 @@ def _splits(compared: ComparisonResult) -> Iterator[Split]:
         )
 
 
-def _training(system: System, run: Run) -> Training:
+def _training(system: System, run: Run) -> StudyTraining:
     settings = {name: setting(value) for name, value in run.record.settings.items()}
     source = run.record.learned_from
     learning = run.record.learning
-    return Training(
+    return StudyTraining(
         model=system.name,
         task=run.task,
         seed=run.seed,
@@ -217,13 +217,15 @@ def _parts(run: Run) -> Iterator[tuple[Part, Scores]]:
     yield "test", run.scores
 
 
-def _result(system: System, run: Run, part: Part, scores: Scores, metric: str) -> Result:
+def _result(system: System, run: Run, part: Part, scores: Scores, metric: str) -> StudyResult:
     metrics = shown_metrics(scores)
     value = ranking_score(scores).value
     if value is not None:
         metrics[metric] = value
     counts = positive_counts(scores)
-    return Result(system.name, run.task, run.seed, part, metrics, counts, invalid=scores.invalid)
+    return StudyResult(
+        system.name, run.task, run.seed, part, metrics, counts, invalid=scores.invalid
+    )
 
 
 def _classifies(runs: list[tuple[System, Run]]) -> bool:

@@ -10,10 +10,10 @@ import numpy as np
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.comparison.evidence import Units, task_evidence, units_of
-from goldpan.evaluation.comparison.question import METHODS, Question
+from goldpan.evaluation.comparison.question import METHODS, ComparisonQuestion
 from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile
 from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
-from goldpan.evaluation.metrics.classification import Counts, Formula
+from goldpan.evaluation.metrics.classification import Formula, LabelCounts
 from goldpan.evaluation.metrics.estimate import ratio
 from goldpan.evaluation.statistics.calibrated import ROPE, Criteria, answer_questions, no_rows
 from goldpan.evaluation.statistics.compare import arrange, compare
@@ -92,7 +92,7 @@ def check_labels(
 _COUNTS = 4
 
 
-def _accuracy(counts: Counts) -> Floats:
+def _accuracy(counts: LabelCounts) -> Floats:
     return ratio(counts.tp + counts.tn, counts.tp + counts.fp + counts.tn + counts.fn)
 
 
@@ -106,7 +106,7 @@ FORMULAS: Mapping[str, Formula] = {
 def _by_label(metric: str, counts: Floats) -> Floats:
     """Return a metric of true and false positives, true and false negatives; 0 if undefined."""
     tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
-    return np.nan_to_num(FORMULAS[metric](Counts(tp, fp, tn, fn, np.zeros(1))))
+    return np.nan_to_num(FORMULAS[metric](LabelCounts(tp, fp, tn, fn, np.zeros(1))))
 
 
 def one_vs_rest(rows: Sequence[Prediction]) -> dict[str, BinaryConfusion]:
@@ -274,7 +274,7 @@ class FileComparison:
 
 def compare_file(
     file: ScoreFile,
-    question: Question,
+    question: ComparisonQuestion,
     *,
     metric: str = "",
     tasks: Collection[str] = (),
@@ -353,7 +353,7 @@ def _numbered(keys: Sequence[Key]) -> dict[Key, int]:
 
 
 def _compared(
-    file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key], question: Question
+    file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key], question: ComparisonQuestion
 ) -> tuple[Comparison, Comparison | None]:
     approach, choice = METHODS[question.approach]
     alpha, seed = question.alpha, question.seed

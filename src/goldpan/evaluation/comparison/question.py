@@ -43,7 +43,7 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CompleteBlock:
     """Models and tasks of which every model was run on every task."""
 
     models: tuple[str, ...]
@@ -112,7 +112,7 @@ def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
     return tuple(systems)
 
 
-def complete(have: Mapping[str, Collection[str]], *, keep_models: bool = False) -> Block:
+def complete(have: Mapping[str, Collection[str]], *, keep_models: bool = False) -> CompleteBlock:
     """Leave out models or tasks until every model has every task.
 
     `have` holds the tasks of each model. What lacks the largest share goes first, tasks before
@@ -135,7 +135,7 @@ def complete(have: Mapping[str, Collection[str]], *, keep_models: bool = False) 
         else:
             left_out.append(f"{model}: no score on {model_gaps[model]} of {len(tasks)} tasks")
             models.remove(model)
-    return Block(tuple(sorted(models)), tuple(sorted(tasks)), tuple(left_out))
+    return CompleteBlock(tuple(sorted(models)), tuple(sorted(tasks)), tuple(left_out))
 
 
 def _variants(runs: Iterable[Run]) -> int:
@@ -203,7 +203,7 @@ METHODS: Mapping[Method, tuple[Approach, Choice]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ComparisonQuestion:
     """How models are compared."""
 
     approach: Method = "calibrated"
@@ -223,7 +223,7 @@ class ComparisonResult:
     tasks: tuple[str, ...]
     metrics: Mapping[str, str]
     """What ranks on each task, higher is better."""
-    block: Block
+    block: CompleteBlock
     """What is ranked."""
     comparison: Comparison | str
     """Or why there is none."""

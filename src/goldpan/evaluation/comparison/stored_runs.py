@@ -20,8 +20,8 @@ from goldpan.evaluation.comparison.evidence import (
 )
 from goldpan.evaluation.comparison.question import (
     METHODS,
+    ComparisonQuestion,
     ComparisonResult,
-    Question,
     complete,
     matrix,
     on_one_split,
@@ -49,7 +49,7 @@ from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings
 
 
 def compare_on_task(
-    result: ComparisonResult, name: str, task: Task | None, question: Question
+    result: ComparisonResult, name: str, task: Task | None, question: ComparisonQuestion
 ) -> Comparison | None:
     """Compare by the answers to one task, None where the metric does not allow it."""
     if task is None:
@@ -109,7 +109,7 @@ def compare_stored(
     workspace: Workspace,
     tasks: Mapping[str, Task],
     names: Collection[str],
-    question: Question,
+    question: ComparisonQuestion,
     *,
     required: Collection[str] = (),
     models: Collection[str] = (),
@@ -134,7 +134,7 @@ def compare_runs(
     runs: Sequence[Run],
     every: Sequence[Run],
     tasks: Mapping[str, Task],
-    question: Question,
+    question: ComparisonQuestion,
     *,
     keep_models: bool = False,
 ) -> ComparisonResult:
@@ -171,7 +171,7 @@ def compare_runs(
 
 
 def _compare(
-    result: ComparisonResult, tasks: Mapping[str, Task], question: Question
+    result: ComparisonResult, tasks: Mapping[str, Task], question: ComparisonQuestion
 ) -> ComparisonResult:
     check_settings(question.alpha, question.rope or 0.0)
     models, shared = result.block.models, result.block.tasks
@@ -202,7 +202,7 @@ def _compare(
 
 
 def _calibrated(
-    result: ComparisonResult, tasks: Mapping[str, Task], question: Question
+    result: ComparisonResult, tasks: Mapping[str, Task], question: ComparisonQuestion
 ) -> ComparisonResult:
     """Answer what holds on new rows and on new tasks, and on new rows of each of a few tasks."""
     scores = matrix(result)

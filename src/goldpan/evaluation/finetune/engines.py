@@ -14,7 +14,7 @@ import orjson
 
 from goldpan.evaluation.finetune.heads import Tensor
 from goldpan.evaluation.finetune.loading import learned, pick_device, put_back
-from goldpan.evaluation.finetune.settings import Settings
+from goldpan.evaluation.finetune.settings import TrainingSettings
 from goldpan.evaluation.model import load
 
 # One process among those that train together, as its launcher told it.
@@ -54,7 +54,7 @@ class ProcessGroup:
         return gathered
 
 
-def join(settings: Settings) -> ProcessGroup:
+def join(settings: TrainingSettings) -> ProcessGroup:
     """Join the processes that a launcher started with this one."""
     device = pick_device(settings.device, int(os.environ.get("LOCAL_RANK", "0")))
     if device.type == "cpu":
@@ -67,7 +67,7 @@ def join(settings: Settings) -> ProcessGroup:
     return ProcessGroup(device, distributed.get_rank(), distributed.get_world_size(), talk)
 
 
-def single_process(settings: Settings) -> ProcessGroup:
+def single_process(settings: TrainingSettings) -> ProcessGroup:
     """Return the place of a process that trains by itself."""
     return ProcessGroup(pick_device(settings.device))
 
@@ -78,7 +78,7 @@ _TEMPLATES = files("goldpan.evaluation.finetune") / "deepspeed"
 
 
 def deepspeed_config(
-    settings: Settings, *, device_batch: int, half: bool, gpu: bool
+    settings: TrainingSettings, *, device_batch: int, half: bool, gpu: bool
 ) -> dict[str, Any]:
     """Return the configuration of `zero2` or `zero2-offload` for a training.
 
@@ -102,7 +102,7 @@ def deepspeed_config(
     return config
 
 
-def accumulation(settings: Settings, device_batch: int) -> int:
+def accumulation(settings: TrainingSettings, device_batch: int) -> int:
     """Return how many parts a step has on each process."""
     share = -(-settings.batch // settings.processes)
     return -(-share // device_batch)
@@ -112,7 +112,7 @@ LossOf = Callable[[Any], Tensor]
 """Gives the loss that a model has; the model is that of an engine, which counts its calls."""
 
 
-class Engine(Protocol):
+class TrainingEngine(Protocol):
     """What changes a model's weights."""
 
     def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
@@ -144,7 +144,7 @@ def weight_groups(module: Any, decay: float) -> list[dict[str, Any]]:
 class Plain:
     """AdamW of PyTorch; several processes average their gradients."""
 
-    def __init__(self, module: Any, settings: Settings, group: ProcessGroup) -> None:
+    def __init__(self, module: Any, settings: TrainingSettings, group: ProcessGroup) -> None:
         torch = load("torch")
         self._module = module
         self._group = group
@@ -159,7 +159,7 @@ class Plain:
         self._optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
 
     def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
-        """See `Engine`."""
+        """See `TrainingEngine`."""
         alone = last or self._group.world == 1
         with nullcontext() if alone else self._wrapped.no_sync():
             loss = loss_of(self._wrapped)
@@ -167,7 +167,7 @@ class Plain:
         return loss.detach()
 
     def update(self, rate: float) -> None:
-        """See `Engine`."""
+        """See `TrainingEngine`."""
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         if self._clip:
@@ -177,14 +177,14 @@ class Plain:
         self._optimizer.zero_grad(set_to_none=True)
 
     def save(self, directory: Path) -> None:
-        """See `Engine`."""
+        """See `TrainingEngine`."""
         if self._group.first:
             torch = load("torch")
             torch.save(learned(self._module), directory / "weights.pt")
             torch.save(self._optimizer.state_dict(), directory / "optimizer.pt")
 
     def load(self, directory: Path) -> None:
-        """See `Engine`."""
+        """See `TrainingEngine`."""
         torch = load("torch")
         options = {"map_location": "cpu", "weights_only": True}
         weights = torch.load(directory / "weights.pt", **options)
@@ -197,7 +197,13 @@ class Zero:
     """DeepSpeed's ZeRO, stage 2: processes share gradients and the optimizer's state."""
 
     def __init__(
-        self, module: Any, settings: Settings, group: ProcessGroup, device_batch: int, *, half: bool
+        self,
+        module: Any,
+        settings: TrainingSettings,
+        group: ProcessGroup,
+        device_batch: int,
+        *,
+        half: bool,
     ) -> None:
         deepspeed = load("deepspeed")
         gpu = group.device.type == "cuda"
@@ -213,26 +219,26 @@ class Zero:
         )
 
     def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
-        """See `Engine`."""
+        """See `TrainingEngine`."""
         self._engine.set_gradient_accumulation_boundary(last)
         loss = loss_of(self._engine)
         self._engine.backward(loss, scale_wrt_gas=False)
         return loss.detach()
 
     def update(self, rate: float) -> None:
-        """See `Engine`."""
+        """See `TrainingEngine`."""
         for group in self._engine.optimizer.param_groups:
             group["lr"] = rate
         self._engine.step()
 
     def save(self, directory: Path) -> None:
-        """See `Engine`."""
+        """See `TrainingEngine`."""
         self._engine.save_checkpoint(
             str(directory), tag="zero", save_latest=False, exclude_frozen_parameters=self._lora
         )
 
     def load(self, directory: Path) -> None:
-        """See `Engine`."""
+        """See `TrainingEngine`."""
         loaded, _ = self._engine.load_checkpoint(
             str(directory), tag="zero", load_module_strict=not self._lora
         )

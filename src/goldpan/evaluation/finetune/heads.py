@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from goldpan.evaluation.finetune.tokenizing import Words
+from goldpan.evaluation.finetune.tokenizing import ModelTokenizer
 from goldpan.evaluation.model import Answers, load
 
 # Which rows make a step, and which of them a process takes at once.
@@ -53,7 +53,7 @@ def steps_of_epoch(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StepPart:
     """What a process takes at once."""
 
     rows: Sequence[int]
@@ -67,13 +67,13 @@ def rows_at_once(most: int, longest: int, device: str) -> int:
     return max(1, min(most, _CPU_TOKENS // max(1, longest))) if device == "cpu" else most
 
 
-def parts_of(step: Sequence[int], rank: int, world: int, device_batch: int) -> list[Part]:
+def parts_of(step: Sequence[int], rank: int, world: int, device_batch: int) -> list[StepPart]:
     """Return the parts of a step that one of `world` processes takes, as many as any other."""
     largest = math.ceil(len(step) / world)
     parts = math.ceil(largest / device_batch)
     mine = step[rank::world]
     cut = [mine[at * len(mine) // parts : (at + 1) * len(mine) // parts] for at in range(parts)]
-    return [Part(rows) if rows else Part(step[:1], counts=False) for rows in cut]
+    return [StepPart(rows) if rows else StepPart(step[:1], counts=False) for rows in cut]
 
 
 Tensor = Any
@@ -83,7 +83,7 @@ NOT_ASKED = -100
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TokenizedExample:
     """What a model takes at once: a row, or a window of one."""
 
     row: int
@@ -103,7 +103,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TensorBatch:
     """Examples as tensors."""
 
     inputs: Mapping[str, Tensor]
@@ -115,7 +115,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class Predictor:
     """A model on a device, ready to answer."""
 
     module: Any
@@ -135,7 +135,7 @@ class Asker:
             return module(**moved).logits
 
 
-class Head(Protocol):
+class TaskHead(Protocol):
     """One type of task."""
 
     @property
@@ -148,11 +148,15 @@ class Head(Protocol):
         """What that class is told."""
         ...
 
-    def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
+    def examples(
+        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
+    ) -> list[TokenizedExample]:
         """Return rows as tokens; with their targets where they are to be learned."""
         ...
 
-    def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
+    def batch(
+        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
+    ) -> TensorBatch:
         """Return examples to learn from; what is drawn follows from `salt` and the rows."""
         ...
 
@@ -160,13 +164,13 @@ class Head(Protocol):
         """Return the sum of the losses of all targets, in float32."""
         ...
 
-    def answers(self, asker: Asker, words: Words, rows: pa.Table) -> Answers:
+    def answers(self, asker: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Answer rows without looking at their targets."""
         ...
 
 
 def padded(
-    words: Words, rows: Sequence[Sequence[int]], *, left: bool | None = None
+    words: ModelTokenizer, rows: Sequence[Sequence[int]], *, left: bool | None = None
 ) -> dict[str, Tensor]:
     """Return rows of tokens as `input_ids` and `attention_mask`, all of one length.
 
@@ -180,7 +184,9 @@ def padded(
     return inputs
 
 
-def aligned(words: Words, rows: Sequence[Sequence[float]], *, left: bool | None = None) -> Tensor:
+def aligned(
+    words: ModelTokenizer, rows: Sequence[Sequence[float]], *, left: bool | None = None
+) -> Tensor:
     """Return targets of tokens beside what `padded` returns."""
     return _filled(rows, NOT_ASKED, words.pads_left if left is None else left)
 
@@ -196,7 +202,9 @@ def _filled(rows: Sequence[Sequence[float]], value: int, left: bool) -> Tensor:
 
 
 def ask_in_batches(
-    asker: Asker, examples: Sequence[Example], ask: Callable[[Sequence[Example]], Sequence[Any]]
+    asker: Predictor,
+    examples: Sequence[TokenizedExample],
+    ask: Callable[[Sequence[TokenizedExample]], Sequence[Any]],
 ) -> list[Any]:
     """Return what `ask` says of each example, in their order, asking for many at once.
 
@@ -225,7 +233,7 @@ def ask_in_batches(
     return outputs
 
 
-def cut_texts(examples: Sequence[Example]) -> dict[str, int]:
+def cut_texts(examples: Sequence[TokenizedExample]) -> dict[str, int]:
     """Return how many texts lost their end, as `Answers.notes` takes it."""
     count = sum(example.cut for example in examples)
     return {"text_cut": count} if count else {}

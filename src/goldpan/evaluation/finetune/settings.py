@@ -31,7 +31,7 @@ AS_LONG_AS_THE_MODEL = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrainingSettings:
     """What a training is told; `--set NAME=VALUE` changes one."""
 
     recipe: str = "default"
@@ -134,8 +134,8 @@ _AT_LEAST = {
 
 
 def with_enough_steps(
-    settings: Settings, rows: int, *, words: bool, chosen: Collection[str]
-) -> Settings:
+    settings: TrainingSettings, rows: int, *, words: bool, chosen: Collection[str]
+) -> TrainingSettings:
     """Return settings under which so many rows give `least_steps`, as far as `chosen` allows.
 
     `words` says that the task is one of those that `word_epochs` counts for; `chosen` names what
@@ -160,7 +160,7 @@ def with_enough_steps(
 recipe = Registry("recipe", lambda: RECIPES).find
 
 
-def check(settings: Settings) -> Settings:
+def check(settings: TrainingSettings) -> TrainingSettings:
     """Return the settings; raises `UsageError` for a value that none can have."""
     for name, choices in CHOICES.items():
         value = getattr(settings, name)
@@ -185,13 +185,13 @@ WORD_TASKS = ("ner", "mlm")
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TrainingJob:
     """What is to be learned, from what and how."""
 
     task: Task
     train: pa.Table
     validation: pa.Table | None
-    settings: Settings
+    settings: TrainingSettings
     seed: int
     weights: Path
     directory: Path
@@ -204,7 +204,7 @@ class Job:
         return self.settings.word_epochs if words else self.settings.epochs
 
 
-def write_job(job: Job) -> None:
+def write_job(job: TrainingJob) -> None:
     """Write a training into its directory; those of an earlier try are replaced."""
     folder = job.directory / _FOLDER
     folder.mkdir(exist_ok=True)
@@ -220,16 +220,16 @@ def write_job(job: Job) -> None:
     write_file(folder / "job.json", orjson.dumps(facts, option=orjson.OPT_INDENT_2))
 
 
-def read_job(directory: Path) -> Job:
+def read_job(directory: Path) -> TrainingJob:
     """Read what `write_job` wrote."""
     folder = directory / _FOLDER
     data = orjson.loads((folder / "job.json").read_bytes())
     chosen = folder / "validation.parquet"
-    return Job(
+    return TrainingJob(
         task_of(data["task"], str(folder)),
         read_table(folder / "train.parquet"),
         read_table(chosen) if chosen.exists() else None,
-        Settings(**data["settings"]),
+        TrainingSettings(**data["settings"]),
         data["seed"],
         Path(data["weights"]),
         directory,

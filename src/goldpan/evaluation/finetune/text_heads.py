@@ -18,16 +18,16 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
-    Asker,
-    Batch,
-    Example,
+    Predictor,
     Tensor,
+    TensorBatch,
+    TokenizedExample,
     aligned,
     ask_in_batches,
     cut_texts,
     padded,
 )
-from goldpan.evaluation.finetune.tokenizing import Words, stream
+from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, stream
 from goldpan.evaluation.finetune.word_heads import cross_entropy
 from goldpan.evaluation.model import Answers, labels_above, load
 
@@ -79,14 +79,16 @@ class SequenceHead:
         """The number of outputs."""
         return {"num_labels": len(self.task.labels) or 1}
 
-    def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
+    def examples(
+        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
+    ) -> list[TokenizedExample]:
         """Return a row an example; longer texts lose their end."""
         targets: list[Any] = [None] * len(rows)
         if learn:
             targets = rows[target_column(self.task.type).name].to_pylist()
         ends = words.tokenizer.eos_token_id if words.after else None
         return [
-            Example(
+            TokenizedExample(
                 row,
                 # Heads of encoder-decoders want as many end tokens in every row.
                 words.frame([id_ for id_ in text.ids if id_ != ends]),
@@ -107,7 +109,9 @@ class SequenceHead:
             case _:
                 return (self.task.label_names.index(target),)
 
-    def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
+    def batch(
+        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
+    ) -> TensorBatch:
         """Return examples as tensors; nothing is drawn."""
         torch = load("torch")
         inputs = padded(words, [example.ids for example in examples])
@@ -115,7 +119,7 @@ class SequenceHead:
         kind = torch.long if single else torch.float32
         targets = torch.tensor([example.target for example in examples], dtype=kind)
         tokens = sum(example.length for example in examples)
-        return Batch(inputs, targets[:, 0] if single else targets, len(examples), tokens)
+        return TensorBatch(inputs, targets[:, 0] if single else targets, len(examples), tokens)
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy; binary for each label of several; squares for numbers."""
@@ -131,11 +135,11 @@ class SequenceHead:
             case _:
                 return losses.cross_entropy(logits.float(), targets, reduction="sum")
 
-    def answers(self, asker: Asker, words: Words, rows: pa.Table) -> Answers:
+    def answers(self, asker: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Choose the likeliest label, all of 0.5 and more for multi-label tasks, or a number."""
         examples = self.examples(words, rows, learn=False)
 
-        def ask(batch: Sequence[Example]) -> Sequence[list[float]]:
+        def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[float]]:
             inputs = padded(words, [example.ids for example in batch])
             logits = asker.logits(asker.module, inputs).float()
             match self.task.type:
@@ -185,7 +189,9 @@ class GenerationHead:
         """Nothing: the vocabulary is the model's."""
         return {}
 
-    def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
+    def examples(
+        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
+    ) -> list[TokenizedExample]:
         """Return the texts; a decoder learns from texts with their answers behind them."""
         extra = len(words.before) + len(self._cue(words))
         targets = words.texts(stream(rows["target"])) if learn else repeat(None, len(rows))
@@ -196,31 +202,37 @@ class GenerationHead:
             answer = self._answer(words, right.ids) if right else []
             if self.start is not None:
                 cut = len(text.ids) > words.room
-                built.append(Example(row, words.frame(text.ids), array("i", answer), cut=cut))
+                built.append(
+                    TokenizedExample(row, words.frame(text.ids), array("i", answer), cut=cut)
+                )
                 continue
             prompt = self._prompt(words, text.ids)
             target = array("i", [*[NOT_ASKED] * len(prompt), *answer] if learn else [])
             ids = array("i", [*prompt, *answer])
-            built.append(Example(row, ids, target, cut=len(prompt) < len(text.ids) + extra))
+            built.append(
+                TokenizedExample(row, ids, target, cut=len(prompt) < len(text.ids) + extra)
+            )
         return built
 
-    def _answer(self, words: Words, ids: Sequence[int]) -> list[int]:
+    def _answer(self, words: ModelTokenizer, ids: Sequence[int]) -> list[int]:
         return [*ids[: self._most(words) - 1], words.tokenizer.eos_token_id]
 
-    def _most(self, words: Words) -> int:
+    def _most(self, words: ModelTokenizer) -> int:
         """Return how many tokens an answer has at most."""
         return min(self.answer_tokens, words.limit // 2)
 
-    def _prompt(self, words: Words, ids: Sequence[int]) -> list[int]:
+    def _prompt(self, words: ModelTokenizer, ids: Sequence[int]) -> list[int]:
         """Return the prompt with room for the answer; a long one loses its end, not the cue."""
         cue = self._cue(words)
         most = words.limit - self._most(words)
         return [*words.before, *ids[: max(0, most - len(cue) - len(words.before))], *cue]
 
-    def _cue(self, words: Words) -> list[int]:
+    def _cue(self, words: ModelTokenizer) -> list[int]:
         return list(words.tokenizer(_CUE, add_special_tokens=False)["input_ids"])
 
-    def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
+    def batch(
+        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
+    ) -> TensorBatch:
         """Return examples as tensors; nothing is drawn."""
         inputs = padded(words, [example.ids for example in examples])
         tokens = sum(example.length for example in examples)
@@ -230,7 +242,7 @@ class GenerationHead:
             targets = aligned(words, [example.target for example in examples], left=False)
             inputs["decoder_input_ids"] = self._shifted(targets, words.pad)
             tokens += sum(len(example.target) for example in examples)
-        return Batch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
+        return TensorBatch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
 
     def _shifted(self, targets: Tensor, pad: int) -> Tensor:
         """Return what the decoder sees when it is to say the targets: those before."""
@@ -242,7 +254,7 @@ class GenerationHead:
         """Cross entropy over the tokens of the answers; those of prompts do not count."""
         return cross_entropy(logits[:, :-1] if self.start is None else logits, targets)
 
-    def answers(self, asker: Asker, words: Words, rows: pa.Table) -> Answers:
+    def answers(self, asker: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Write the likeliest token after the other, until the end token comes."""
         torch = load("torch")
         # A configuration of our own: that of the weights may forbid to repeat words, and the like.
@@ -256,7 +268,7 @@ class GenerationHead:
             decoder_start_token_id=self.start,
         )
 
-        def ask(batch: Sequence[Example]) -> Sequence[str]:
+        def ask(batch: Sequence[TokenizedExample]) -> Sequence[str]:
             # Prompts must end where the answer begins, so a decoder's are filled on the left.
             inputs = padded(words, [example.ids for example in batch], left=self.start is None)
             inputs.pop("position_ids", None)  # generate counts them itself

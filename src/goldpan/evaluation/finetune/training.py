@@ -19,19 +19,25 @@ import orjson
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import write_whole
-from goldpan.evaluation.finetune.checkpoints import State, resume, save
-from goldpan.evaluation.finetune.engines import Engine, Plain, ProcessGroup, Zero, accumulation
+from goldpan.evaluation.finetune.checkpoints import TrainingState, resume, save
+from goldpan.evaluation.finetune.engines import (
+    Plain,
+    ProcessGroup,
+    TrainingEngine,
+    Zero,
+    accumulation,
+)
 from goldpan.evaluation.finetune.heads import (
-    Batch,
-    Example,
-    Part,
+    StepPart,
+    TensorBatch,
+    TokenizedExample,
     out_of_memory,
     parts_of,
     rows_at_once,
     steps_of_epoch,
 )
 from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, quiet
-from goldpan.evaluation.finetune.settings import WORD_TASKS, Job
+from goldpan.evaluation.finetune.settings import WORD_TASKS, TrainingJob
 from goldpan.evaluation.model import Answer, Answers, load
 from goldpan.evaluation.score import predictions_of, score
 
@@ -39,7 +45,7 @@ from goldpan.evaluation.score import predictions_of, score
 
 
 def validate(
-    job: Job, loaded: Loaded, group: ProcessGroup, batch: int
+    job: TrainingJob, loaded: Loaded, group: ProcessGroup, batch: int
 ) -> tuple[float | None, float]:
     """Return the score, and the same such that higher is better; processes share the rows."""
     assert job.validation is not None
@@ -74,11 +80,11 @@ class TooLargeError(Exception):
 class _Training:
     """All that a step needs."""
 
-    job: Job
+    job: TrainingJob
     loaded: Loaded
-    engine: Engine
+    engine: TrainingEngine
     group: ProcessGroup
-    examples: Sequence[Example]
+    examples: Sequence[TokenizedExample]
     device_batch: int
     steps: int
 
@@ -93,7 +99,7 @@ class _Training:
         return settings.learning_rate * (self.steps - step) / max(1, self.steps - rising)
 
 
-def train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
+def train(job: TrainingJob, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
     """Train, going on from a checkpoint where there is one; leave `LEARNED` and `TRAINED`.
 
     All processes of a training call it. Raises `TooLargeError` where `device_batch` rows do not
@@ -111,7 +117,7 @@ def train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter) 
         raise
 
 
-def _train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
+def _train(job: TrainingJob, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
     settings = job.settings
     loaded = load_model(job, group.device, master_copies=settings.deepspeed != "none")
     examples = loaded.head.examples(loaded.words, job.train, learn=True)
@@ -119,7 +125,7 @@ def _train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter)
         raise EvaluationError(
             f"The train split of {job.task.name} has nothing to learn", "Import more rows"
         )
-    engine: Engine
+    engine: TrainingEngine
     if settings.deepspeed == "none":
         engine = Plain(loaded.module, settings, group)
     else:
@@ -138,7 +144,7 @@ def _train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter)
     group.wait()
 
 
-def _steps(training: _Training, state: State, steps_per_epoch: int, progress: Task) -> None:
+def _steps(training: _Training, state: TrainingState, steps_per_epoch: int, progress: Task) -> None:
     job, group = training.job, training.group
     lengths = [example.length for example in training.examples]
     interval = steps_per_epoch
@@ -167,7 +173,7 @@ def _steps(training: _Training, state: State, steps_per_epoch: int, progress: Ta
             save(job.directory, state, training.engine, group)
 
 
-def _step(training: _Training, state: State, rows: Sequence[int], salt: str) -> Any:
+def _step(training: _Training, state: TrainingState, rows: Sequence[int], salt: str) -> Any:
     """Change the weights once, by the mean loss over all that the step asks for; return it."""
     group, loaded = training.group, training.loaded
     longest = max(training.examples[row].length for row in rows)
@@ -192,7 +198,9 @@ def _step(training: _Training, state: State, rows: Sequence[int], salt: str) -> 
     return sum(losses)
 
 
-def _learn(training: _Training, part: Part, batch: Batch, total: int, *, last: bool) -> Any:
+def _learn(
+    training: _Training, part: StepPart, batch: TensorBatch, total: int, *, last: bool
+) -> Any:
     loaded = training.loaded
     asker = loaded.asker(1)
     # Engines average over processes, so that a sum over all of them wants this factor.
@@ -205,7 +213,7 @@ def _learn(training: _Training, part: Part, batch: Batch, total: int, *, last: b
     return training.engine.learn(loss_of, last=last)
 
 
-def _settle(state: State, pending: list[Any], group: ProcessGroup) -> None:
+def _settle(state: TrainingState, pending: list[Any], group: ProcessGroup) -> None:
     """Fetch the losses of the last steps; asking a GPU for each at once would make it wait."""
     shares = group.gather([float(loss) for loss in pending])
     pending.clear()
@@ -218,7 +226,7 @@ def _settle(state: State, pending: list[Any], group: ProcessGroup) -> None:
             )
 
 
-def _evaluate(training: _Training, state: State) -> None:
+def _evaluate(training: _Training, state: TrainingState) -> None:
     job, group = training.job, training.group
     if job.validation is None or not len(job.validation):
         return
@@ -240,7 +248,7 @@ def _keep(training: _Training) -> None:
     unfinished.replace(path)
 
 
-def _finish(training: _Training, state: State) -> None:
+def _finish(training: _Training, state: TrainingState) -> None:
     job, loaded, group = training.job, training.loaded, training.group
     if state.best is None:
         _keep(training)

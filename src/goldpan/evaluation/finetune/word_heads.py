@@ -22,15 +22,15 @@ from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
-    Asker,
-    Batch,
-    Example,
+    Predictor,
     Tensor,
+    TensorBatch,
+    TokenizedExample,
     aligned,
     ask_in_batches,
     padded,
 )
-from goldpan.evaluation.finetune.tokenizing import Span, Words, covering, stream, windows
+from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, Span, covering, stream, windows
 from goldpan.evaluation.model import Answers, load
 
 _NONE = "O"
@@ -54,7 +54,9 @@ class TaggingHead:
         """The number of tags."""
         return {"num_labels": len(self.task.labels)}
 
-    def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
+    def examples(
+        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
+    ) -> list[TokenizedExample]:
         """Return the windows of all rows; a target for each token of a window."""
         sentences = rows["tokens"].to_pylist()
         tags = rows["tags"].to_pylist() if learn else [[]] * len(rows)
@@ -74,25 +76,27 @@ class TaggingHead:
                 target = [NOT_ASKED] * len(ids) if learn else []
                 for word, position, _ in places if learn else ():
                     target[position] = numbers[tags[row][word]]
-                built.append(Example(row, ids, target, places))
+                built.append(TokenizedExample(row, ids, target, places))
         return built
 
-    def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
+    def batch(
+        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
+    ) -> TensorBatch:
         """Return examples as tensors; nothing is drawn."""
         targets = aligned(words, [example.target for example in examples])
         tokens = sum(example.length for example in examples)
         inputs = padded(words, [example.ids for example in examples])
-        return Batch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
+        return TensorBatch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy over the first tokens of words."""
         return cross_entropy(logits, targets)
 
-    def answers(self, asker: Asker, words: Words, rows: pa.Table) -> Answers:
+    def answers(self, asker: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Choose a tag for each word; ``O`` for one of which the tokenizer makes nothing."""
         examples = self.examples(words, rows, learn=False)
 
-        def ask(batch: Sequence[Example]) -> Sequence[list[int]]:
+        def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[int]]:
             return likeliest(asker, words, [example.ids for example in batch])
 
         tokens = rows["tokens"].to_pylist()
@@ -104,7 +108,9 @@ class TaggingHead:
         return Answers(values)
 
 
-def likeliest(asker: Asker, words: Words, rows: Sequence[Sequence[int]]) -> list[list[int]]:
+def likeliest(
+    asker: Predictor, words: ModelTokenizer, rows: Sequence[Sequence[int]]
+) -> list[list[int]]:
     """Return the class or token that is likeliest at each token of each row."""
     inputs = padded(words, rows)
     best = asker.logits(asker.module, inputs).argmax(-1).cpu()
@@ -135,7 +141,9 @@ class MaskingHead:
         """Nothing: the vocabulary is the model's."""
         return {}
 
-    def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
+    def examples(
+        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
+    ) -> list[TokenizedExample]:
         """Return the windows of all rows that hold a word to mask."""
         if words.tokenizer.mask_token_id is None:
             raise EvaluationError(
@@ -154,10 +162,14 @@ class MaskingHead:
                     if after > first and window.start <= first < window.stop
                 ]
                 if word_spans:
-                    built.append(Example(row, words.frame(text.ids[window]), (), word_spans))
+                    built.append(
+                        TokenizedExample(row, words.frame(text.ids[window]), (), word_spans)
+                    )
         return built
 
-    def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
+    def batch(
+        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
+    ) -> TensorBatch:
         """Return examples with half of their words masked; which follows from `salt`."""
         masks = [_drawn(example, salt) for example in examples]
         masked = [
@@ -168,13 +180,15 @@ class MaskingHead:
             [_targets(example, hidden) for example, hidden in zip(examples, masks, strict=True)],
         )
         tokens = sum(example.length for example in examples)
-        return Batch(padded(words, masked), targets, int((targets != NOT_ASKED).sum()), tokens)
+        return TensorBatch(
+            padded(words, masked), targets, int((targets != NOT_ASKED).sum()), tokens
+        )
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy over the masked tokens."""
         return cross_entropy(logits, targets)
 
-    def answers(self, asker: Asker, words: Words, rows: pa.Table) -> Answers:
+    def answers(self, asker: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Return a word for each span; the word itself where all its tokens were found.
 
         A word of several tokens is masked by as many. Words are compared by their tokens, as a
@@ -185,11 +199,11 @@ class MaskingHead:
         values = [[""] * len(span) for span in spans]
         for first_half in (True, False):
 
-            def hidden(example: Example, first_half: bool = first_half) -> list[bool]:
+            def hidden(example: TokenizedExample, first_half: bool = first_half) -> list[bool]:
                 halves = _drawn(example, f"{self.seed} answers")
                 return [half == first_half for half in halves]
 
-            def ask(batch: Sequence[Example]) -> Sequence[list[int]]:
+            def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[int]]:
                 rows = [_masked(words, example, hidden(example)) for example in batch]
                 return likeliest(asker, words, rows)
 
@@ -212,13 +226,13 @@ def _spans(rows: pa.Table) -> list[list[tuple[int, int]]]:
     return [[(span["start"], span["end"]) for span in spans] for spans in rows["masks"].to_pylist()]
 
 
-def _drawn(example: Example, salt: str) -> list[bool]:
+def _drawn(example: TokenizedExample, salt: str) -> list[bool]:
     """Draw for each word of an example whether it is hidden; the same for the same salt."""
     draw = random.Random(f"{salt} {example.row} {example.words[0][0]}")  # noqa: S311
     return [draw.random() < _SHARE for _ in example.words]
 
 
-def _masked(words: Words, example: Example, hidden: Sequence[bool]) -> list[int]:
+def _masked(words: ModelTokenizer, example: TokenizedExample, hidden: Sequence[bool]) -> list[int]:
     ids = list(example.ids)
     for (_, start, stop), yes in zip(example.words, hidden, strict=True):
         if yes:
@@ -226,7 +240,7 @@ def _masked(words: Words, example: Example, hidden: Sequence[bool]) -> list[int]
     return ids
 
 
-def _targets(example: Example, hidden: Sequence[bool]) -> list[int]:
+def _targets(example: TokenizedExample, hidden: Sequence[bool]) -> list[int]:
     targets = [NOT_ASKED] * len(example.ids)
     for (_, start, stop), yes in zip(example.words, hidden, strict=True):
         if yes:

@@ -15,10 +15,10 @@ import numpy as np
 from goldpan.evaluation.metrics.curves import Ranking
 from goldpan.evaluation.metrics.estimate import (
     ConfusionMatrix,
-    Evidence,
     Floats,
     LabelConfusion,
     Measure,
+    MetricEvidence,
     Totals,
     Whole,
     means,
@@ -33,10 +33,10 @@ from goldpan.evaluation.metrics.estimate import (
 COUNTS = 5
 """Columns a label."""
 BETAS = {"f1": 1.0, "f2": 2.0, "f0.5": 0.5}
-Formula = Callable[["Counts"], Floats]
+Formula = Callable[["LabelCounts"], Floats]
 
 
-class Counts(NamedTuple):
+class LabelCounts(NamedTuple):
     """The counts of one label or of all, a number a draw."""
 
     tp: Floats
@@ -46,17 +46,17 @@ class Counts(NamedTuple):
     invalid: Floats
 
 
-def label_counts(totals: Floats, number: int) -> Counts:
+def label_counts(totals: Floats, number: int) -> LabelCounts:
     """Return the counts of the label of that number."""
     start = number * COUNTS
-    return Counts(*(totals[:, start + column] for column in range(COUNTS)))
+    return LabelCounts(*(totals[:, start + column] for column in range(COUNTS)))
 
 
 def _f_score(beta: float) -> Formula:
     """Return Equation 1 of SELU, for any beta: 0 where nothing is right, undefined without any."""
     square = beta * beta
 
-    def f_score(counts: Counts) -> Floats:
+    def f_score(counts: LabelCounts) -> Floats:
         over = (1 + square) * counts.tp
         return ratio(over, over + square * counts.fn + counts.fp)
 
@@ -203,7 +203,7 @@ def indicate_labels(
     return MultiLabel(tuple(labels), truth, answer, valid)
 
 
-def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[Evidence]:
+def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[MetricEvidence]:
     """Return what the metrics of a multi-label task follow from.
 
     An example's Jaccard index is the shared part of its true and its answered labels, 1 where
@@ -215,7 +215,7 @@ def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[Eviden
     either = np.maximum(data.truth, data.answer).sum(axis=1)
     jaccard = np.where(either > 0, shared / np.maximum(either, 1), 1.0) * data.valid
     exact = (wrong.sum(axis=1) == 0) * data.valid
-    evidence: list[Evidence] = [
+    evidence: list[MetricEvidence] = [
         Totals(_counts(data), label_measures(data.labels, None)),
         means(
             {"accuracy": exact, "hamming_loss": hamming, "example_jaccard": jaccard},
@@ -282,10 +282,10 @@ def confusion_matrix(data: SingleLabel) -> ConfusionMatrix:
     return ConfusionMatrix(data.labels, tuple(tuple(row) for row in counts.tolist()))
 
 
-def single_label_evidence(data: SingleLabel, scores: Floats | None) -> list[Evidence]:
+def single_label_evidence(data: SingleLabel, scores: Floats | None) -> list[MetricEvidence]:
     """Return what the metrics of a binary or multi-class task follow from."""
     columns = _one_vs_rest(data)
-    evidence: list[Evidence] = [
+    evidence: list[MetricEvidence] = [
         Totals(columns, label_measures(data.labels, data.positive)),
         _matrix_evidence(data),
     ]

@@ -179,7 +179,7 @@ class Measure:
     """What people must know of the value."""
 
 
-class Evidence(Protocol):
+class MetricEvidence(Protocol):
     """What is known of each example, and the measures that follow from it."""
 
     @property
@@ -242,7 +242,7 @@ def means(
     )
 
 
-def estimate(evidence: Sequence[Evidence], resampling: Resampling) -> tuple[Metric, ...]:
+def estimate(evidence: Sequence[MetricEvidence], resampling: Resampling) -> tuple[Metric, ...]:
     """Return all metrics with their intervals."""
     weigh = [item.by_unit(resampling.unit_of, resampling.units) for item in evidence]
     once = np.ones((1, resampling.units))
@@ -261,7 +261,7 @@ def estimate(evidence: Sequence[Evidence], resampling: Resampling) -> tuple[Metr
     return tuple(metrics)
 
 
-def _computed(evidence: Evidence, reduced: Floats) -> Floats:
+def _computed(evidence: MetricEvidence, reduced: Floats) -> Floats:
     """Return measures x draws."""
     computed = [measure.compute(reduced) for measure in evidence.measures]
     return np.array(computed).reshape(len(computed), -1)

@@ -14,7 +14,7 @@ import numpy as np
 from rapidfuzz.distance import LCSseq, Levenshtein, Postfix, Prefix
 
 from goldpan.code.languages import language_of
-from goldpan.evaluation.metrics.estimate import Evidence, Floats, Measure, Totals, means
+from goldpan.evaluation.metrics.estimate import Floats, Measure, MetricEvidence, Totals, means
 
 # Scores of texts beside the right ones: exact match, edit similarity, BLEU.
 #
@@ -223,7 +223,7 @@ def compare_text(reference: str, answer: str | None) -> TextAgreement:
     )
 
 
-def text_evidence(references: Sequence[str], answers: Sequence[str | None]) -> list[Evidence]:
+def text_evidence(references: Sequence[str], answers: Sequence[str | None]) -> list[MetricEvidence]:
     """Return what the metrics of generated texts follow from.
 
     `bleu` is over all examples at once, `sentence_bleu` the mean of single examples;
@@ -247,7 +247,7 @@ def text_evidence(references: Sequence[str], answers: Sequence[str | None]) -> l
     return [means(columns), Totals(np.column_stack([counts, np.ones(len(agreements))]), [corpus])]
 
 
-def path_evidence(references: Sequence[str], answers: Sequence[str | None]) -> list[Evidence]:
+def path_evidence(references: Sequence[str], answers: Sequence[str | None]) -> list[MetricEvidence]:
     """Return what the metrics of named files follow from."""
     pairs = list(zip(references, answers, strict=True))
     columns = {

@@ -184,7 +184,7 @@ _TYPE = "user_type"
 _PLAIN = (b"=", b":=")
 
 
-class Flow(NamedTuple):
+class ValueFlow(NamedTuple):
     """One variable gets its value from others."""
 
     variable: str
@@ -193,22 +193,22 @@ class Flow(NamedTuple):
     sources: tuple[str, ...]
 
 
-def data_flow(reading: Reading) -> Counter[Flow]:
+def data_flow(reading: Reading) -> Counter[ValueFlow]:
     """Count a text's flows, with variables named by the order in which they appear."""
     names: dict[str, str] = {}
-    counts: Counter[Flow] = Counter()
+    counts: Counter[ValueFlow] = Counter()
     for flow in _flows(reading):
         for name in (*flow.sources, flow.variable):
             names.setdefault(name, f"var_{len(names)}")
         sources = tuple(names[name] for name in flow.sources)
-        counts[Flow(names[flow.variable], flow.relation, sources)] += 1
+        counts[ValueFlow(names[flow.variable], flow.relation, sources)] += 1
     return counts
 
 
-def _flows(reading: Reading) -> list[Flow]:
-    flows: list[Flow] = []
+def _flows(reading: Reading) -> list[ValueFlow]:
+    flows: list[ValueFlow] = []
     defined: set[str] = set()
-    waiting: list[Node | list[Flow] | set[str]] = [reading.tree.root_node]
+    waiting: list[Node | list[ValueFlow] | set[str]] = [reading.tree.root_node]
     while waiting:
         step = waiting.pop()
         if isinstance(step, list):
@@ -218,7 +218,7 @@ def _flows(reading: Reading) -> list[Flow]:
         elif step.type in _NAMES:
             name = _text(step, reading)
             if name in defined:
-                flows.append(Flow(name, "comes", (name,)))
+                flows.append(ValueFlow(name, "comes", (name,)))
         elif step.type.endswith(_PARAMETERS) or step.type == _PARAMETER:
             defined.update(_names(step, reading))
         else:
@@ -226,10 +226,10 @@ def _flows(reading: Reading) -> list[Flow]:
     return flows
 
 
-def _steps(node: Node, reading: Reading) -> list[Node | list[Flow] | set[str]]:
+def _steps(node: Node, reading: Reading) -> list[Node | list[ValueFlow] | set[str]]:
     """Return what to look at, in order; where a node defines, its flows follow its sources."""
     children = _valued(node, reading)
-    inner: list[Node | list[Flow] | set[str]] = [child for _, child in children]
+    inner: list[Node | list[ValueFlow] | set[str]] = [child for _, child in children]
     fields = {field for field, _ in children}
     has_both = not fields.isdisjoint(_TARGETS) and not fields.isdisjoint(_SOURCES)
     if not (has_both and node.type in _LOOPS) and node.type not in _DEFINING:
@@ -244,7 +244,7 @@ def _steps(node: Node, reading: Reading) -> list[Node | list[Flow] | set[str]]:
     if _updates(node):
         from_names = [*variables, *from_names]
     computed = tuple(dict.fromkeys(from_names))
-    flows = [Flow(name, "computed", computed) for name in variables] if computed else []
+    flows = [ValueFlow(name, "computed", computed) for name in variables] if computed else []
     ids = {child.id for child in (*targets, *sources)}
     rest = [child for _, child in children if child.id not in ids]
     return [*sources, flows, set(variables), *rest]

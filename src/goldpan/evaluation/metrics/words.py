@@ -12,7 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from goldpan.evaluation.metrics.estimate import Evidence, Floats, Measure, Totals, mean_of, ratio
+from goldpan.evaluation.metrics.estimate import (
+    Floats,
+    Measure,
+    MetricEvidence,
+    Totals,
+    mean_of,
+    ratio,
+)
 
 _OUTSIDE = "O"
 
@@ -44,7 +51,7 @@ def entities(tags: Sequence[str], *, strict: bool = False) -> frozenset[Entity]:
 
 def entity_evidence(
     truths: Sequence[Sequence[str]], answers: Sequence[Sequence[str] | None]
-) -> list[Evidence]:
+) -> list[MetricEvidence]:
     """Return what the metrics of a NER task follow from.
 
     An answer without one tag a word is not valid: none of its entities is found.
@@ -53,7 +60,7 @@ def entity_evidence(
         answer if answer is not None and len(answer) == len(truth) else None
         for truth, answer in zip(truths, answers, strict=True)
     ]
-    evidence: list[Evidence] = []
+    evidence: list[MetricEvidence] = []
     for name, strict in (("seqeval", False), ("strict_seqeval", True)):
         columns = np.array(
             [
@@ -121,7 +128,7 @@ def _measures(name: str) -> list[Measure]:
 
 def masked_word_evidence(
     truths: Sequence[Sequence[str]], answers: Sequence[Sequence[str] | None]
-) -> list[Evidence]:
+) -> list[MetricEvidence]:
     """Return what accuracy over all masked words follows from (SELU, Equation 4).
 
     Words are compared as they are, by place; a word without an answer is not found.

@@ -109,7 +109,7 @@ class LabelsByDate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Dated:
+class _ByDate:
     task: Task
     labels: LabelsByDate
 
@@ -132,13 +132,13 @@ def require_dates(name: str, task: Task, rows: pa.Table) -> None:
         )
 
 
-def _fit_dates(context: TrainingContext) -> _Dated:
+def _fit_dates(context: TrainingContext) -> _ByDate:
     task = context.task
     types = ("binary", "multi-class")
     require_type(task, types, f"The model {_DATES} does not answer", "Choose majority")
     require_dates(_DATES, task, context.whole_train)
     context.learning.from_all = True
-    return _Dated(task, LabelsByDate.of(task, context.whole_train))
+    return _ByDate(task, LabelsByDate.of(task, context.whole_train))
 
 
 def _make_dates(name: str, settings: Mapping[str, Any]) -> Model:

@@ -33,10 +33,10 @@ from goldpan.evaluation.models.encoder import (
     vectors_of,
 )
 from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, Documents, place_facts
-from goldpan.evaluation.models.linear import Kind, fit_heads
+from goldpan.evaluation.models.linear import LinearKind, fit_heads
 
 _NAME = "embeddings"
-_HEAD = Kind("logistic", (1.0, 4.0, 16.0, 64.0))
+_HEAD = LinearKind("logistic", (1.0, 4.0, 16.0, 64.0))
 _CONTEXTS = ("none", "neighbours")
 _DEFAULTS = {"weights": MINILM, "context": "none", "folds": 5, "tokens": 256}
 

@@ -129,7 +129,7 @@ class Trainer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Classifier:
+class _FastText:
     task: Task
     trainer: Trainer
     model: Path
@@ -195,7 +195,7 @@ def _averaged(trainer: Trainer, settings: Mapping[str, Any], context: TrainingCo
 
 def _supervised(
     trainer: Trainer, settings: Mapping[str, Any], context: TrainingContext
-) -> _Classifier:
+) -> _FastText:
     task = context.task
     text, best = context.directory / "train.txt", context.directory / "best.bin"
     lines = _lines(task, context.train, quoted=settings["quoted"] and task.type != "multi-label")
@@ -211,12 +211,12 @@ def _supervised(
     if settings["ngrams"] == 1:
         fixed["bucket"] = 0
 
-    def candidate(rate: float, epochs: int) -> _Classifier:
+    def candidate(rate: float, epochs: int) -> _FastText:
         model = context.directory / "candidate.bin"
         trainer.train("supervised", text, {**fixed, "lr": rate, "epoch": epochs}, model)
-        return _Classifier(task, trainer, model)
+        return _FastText(task, trainer, model)
 
-    def keep(classifier: _Classifier) -> _Classifier:
+    def keep(classifier: _FastText) -> _FastText:
         return replace(classifier, model=classifier.model.replace(best))
 
     grid = list(product(*_GRIDS[settings["grid"]]))

@@ -17,8 +17,8 @@ from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device,
 from goldpan.evaluation.finetune.settings import (
     AS_LONG_AS_THE_MODEL,
     WORD_TASKS,
-    Job,
-    Settings,
+    TrainingJob,
+    TrainingSettings,
     check,
     recipe,
     with_enough_steps,
@@ -60,11 +60,11 @@ class Finetuned:
 
 
 def _fit(
-    weights: Weights, defaults: Settings, chosen: Collection[str], context: TrainingContext
+    weights: Weights, defaults: TrainingSettings, chosen: Collection[str], context: TrainingContext
 ) -> Finetuned:
     words = context.task.type in WORD_TASKS
     settings = with_enough_steps(defaults, len(context.train), words=words, chosen=chosen)
-    job = Job(
+    job = TrainingJob(
         context.task,
         context.train,
         context.validation,
@@ -111,7 +111,7 @@ def finetuned(options: Mapping[str, Any]) -> Model:
             "Name them with --set weights=FOLDER or --set weights=OWNER/NAME@COMMIT",
         )
     chosen = recipe(str(rest.get("recipe", "default")))
-    settings = Settings(**settled(NAME, {**asdict(Settings()), **chosen}, rest))
+    settings = TrainingSettings(**settled(NAME, {**asdict(TrainingSettings()), **chosen}, rest))
     weights = encoder_weights(runtime["weights"], download=runtime["download"])
     if not settings.learning_rate:
         settings = replace(settings, learning_rate=_learning_rate(settings, weights))
@@ -133,7 +133,7 @@ def finetuned(options: Mapping[str, Any]) -> Model:
     )
 
 
-def _learning_rate(settings: Settings, weights: Weights) -> float:
+def _learning_rate(settings: TrainingSettings, weights: Weights) -> float:
     if settings.lora:
         return 2e-4
     return 1e-4 if weights.config.get("is_encoder_decoder") else 5e-5

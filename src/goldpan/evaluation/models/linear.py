@@ -48,7 +48,7 @@ class Inputs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class LinearKind:
     """A linear model, with how strongly it may fit: the values of C to choose from."""
 
     name: Literal["svm", "logistic", "sparse-logistic", "similarity"]
@@ -67,9 +67,9 @@ class Kind:
         return logistic(max_iter=1_000, **fixed)
 
 
-SVM = Kind("svm", (0.1, 0.3, 1.0))
-LOGISTIC = Kind("sparse-logistic", (1.0, 4.0, 16.0))
-SIMILARITY = Kind("similarity", (4.0,))
+SVM = LinearKind("svm", (0.1, 0.3, 1.0))
+LOGISTIC = LinearKind("sparse-logistic", (1.0, 4.0, 16.0))
+SIMILARITY = LinearKind("similarity", (4.0,))
 """Reads similarities to the train rows (`kernels.py`) instead of features."""
 _ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
 """How strongly a ridge may be held back."""
@@ -88,13 +88,13 @@ class Head:
     """The scores of the train rows, each by a model that had not seen it."""
 
 
-def fit_head(kind: Kind, matrix: Any, truth: Booleans, folds: int, seed: int) -> Head:
+def fit_head(kind: LinearKind, matrix: Any, truth: Booleans, folds: int, seed: int) -> Head:
     """Fit a model of one label; strength and threshold are the best by F1 out of fold."""
     selection = load("sklearn.model_selection")
     smallest = int(min(truth.sum(), (~truth).sum()))
     if smallest < 2:
         side = 1.0 if truth.mean() > 0.5 else -1.0
-        return Head(_Constant(side), 0.0, np.full(len(truth), side))
+        return Head(_ConstantScore(side), 0.0, np.full(len(truth), side))
     split = selection.StratifiedKFold(min(folds, smallest), shuffle=True, random_state=seed)
     best: tuple[float, float, float, Numbers] | None = None
     for strength in kind.strengths:
@@ -134,7 +134,7 @@ def labels_of(task: Task) -> Sequence[str]:
 
 
 def fit_heads(
-    kind: Kind, prepare: Callable[[], Inputs], context: TrainingContext, folds: int
+    kind: LinearKind, prepare: Callable[[], Inputs], context: TrainingContext, folds: int
 ) -> Fitted:
     """Fit a head for each label, or a ridge for numbers; `prepare` makes what they read.
 
@@ -156,7 +156,7 @@ def fit_heads(
     with context.reporter.task(f"{task.name}: labels", len(names)) as progress:
         for name in names:
             head = fit_head(kind, columns, bears(targets, name), folds, context.seed)
-            if fewer is not None and not isinstance(head.model, _Constant):
+            if fewer is not None and not isinstance(head.model, _ConstantScore):
                 head = replace(head, model=fewer.scorer(head.model))
             heads.append(head)
             progress.advance()
@@ -208,7 +208,7 @@ class _Regression:
 
 
 @dataclass(frozen=True, slots=True)
-class _Constant:
+class _ConstantScore:
     """A label that all rows bear, or none: above zero or below."""
 
     side: float
@@ -323,14 +323,14 @@ def best_threshold(
 _DEFAULTS = {"context": "none", "folds": 5}
 
 
-def _fit(kind: Kind, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
+def _fit(kind: LinearKind, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
     def prepare() -> Features:
         return Features(context.whole_train, context.unlabelled, settings["context"])
 
     return fit_heads(kind, prepare, context, settings["folds"])
 
 
-def _model(name: str, kind: Kind, overrides: Mapping[str, Any]) -> Model:
+def _model(name: str, kind: LinearKind, overrides: Mapping[str, Any]) -> Model:
     settings = settled(name, _DEFAULTS, overrides)
     require_choice(name, settings, "context", CONTEXTS)
     require_least(name, settings, folds=2)

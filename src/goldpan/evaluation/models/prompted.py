@@ -15,10 +15,10 @@ from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.task import Task
 from goldpan.datasets.wording import wording_of
 from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled
-from goldpan.evaluation.prompting.asking import Reply, ask_rows, estimate_rows
+from goldpan.evaluation.prompting.asking import RowReply, ask_rows, estimate_rows
 from goldpan.evaluation.prompting.inputs import answer_schema
 from goldpan.evaluation.prompting.prompts import (
-    Example,
+    PromptExample,
     Requests,
     Script,
     own_examples,
@@ -52,7 +52,7 @@ class _Prompted:
         notes: Counter[str] = Counter()
         raw: list[str] = []
 
-        def read(reply: Reply) -> Answer:
+        def read(reply: RowReply) -> Answer:
             raw.append(reply.text or "")
             return self._read(reply, notes).value
 
@@ -60,7 +60,7 @@ class _Prompted:
         values = ask_rows(path, self.requests, rows, read, context.reporter, context.costs)
         return Answers(values, raw=raw, notes=dict(sorted(notes.items())))
 
-    def _read(self, reply: Reply, notes: Counter[str]) -> Read:
+    def _read(self, reply: RowReply, notes: Counter[str]) -> Read:
         wording = self.requests.script.wording
         if not reply.structured and answer_schema(wording) is not None:
             notes["without-schema"] += 1
@@ -92,7 +92,7 @@ def _requests(settings: Mapping[str, Any], context: TrainingContext) -> Requests
     return Requests(script, prompting, seed, structured)
 
 
-def _positive(prompting: PromptSettings, context: TrainingContext) -> tuple[Example, ...]:
+def _positive(prompting: PromptSettings, context: TrainingContext) -> tuple[PromptExample, ...]:
     wording, count = wording_of(context.task), prompting.method.positive("evaluation")
     if prompting.from_train and count:
         # The row itself may take half of the characters, all examples together the other half.
@@ -104,8 +104,8 @@ def _positive(prompting: PromptSettings, context: TrainingContext) -> tuple[Exam
 
 
 def _enough(
-    context: TrainingContext, examples: tuple[Example, ...], count: int
-) -> tuple[Example, ...]:
+    context: TrainingContext, examples: tuple[PromptExample, ...], count: int
+) -> tuple[PromptExample, ...]:
     if len(examples) < count:
         raise UsageError(
             f"{context.task.name} has {len(examples)} examples in its file, not {count}",

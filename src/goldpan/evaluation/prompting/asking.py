@@ -36,7 +36,7 @@ _REFUSED = "bad-request"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class RowReply:
     """What came back for a row."""
 
     shown: PromptRow
@@ -59,7 +59,7 @@ def ask_rows(
     directory: Path,
     requests: Requests,
     rows: pa.Table,
-    read: Callable[[Reply], T],
+    read: Callable[[RowReply], T],
     reporter: Reporter,
     costs: Costs,
 ) -> list[T]:
@@ -76,7 +76,7 @@ def ask_rows(
             raise EvaluationError(in_settings(error.problem), in_settings(error.remedy)) from None
         except UsageError as error:
             raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
-        planner, tally = _planner(store, requests, rows), _Tally()
+        planner, tally = _planner(store, requests, rows), _RowTally()
         answers = []
         for row in _row_dicts(rows):
             attempt = planner.last(requests.question(row))
@@ -96,7 +96,7 @@ def estimate_rows(directory: Path, requests: Requests, rows: pa.Table) -> Estima
 
 
 @dataclass(slots=True)
-class _Tally:
+class _RowTally:
     """What became of all rows."""
 
     rows: int = 0
@@ -134,13 +134,13 @@ def _planner(store: ResponseStore, requests: Requests, rows: pa.Table) -> Planne
     )
 
 
-def _reply(attempt: Attempt[PromptRow, str], *, structured: bool) -> Reply:
+def _reply(attempt: Attempt[PromptRow, str], *, structured: bool) -> RowReply:
     """Return what came back for a row."""
     outcome = attempt.outcome
     if outcome is None:
-        return Reply(attempt.shown, None, None, structured)
+        return RowReply(attempt.shown, None, None, structured)
     text = outcome.text or outcome.detail or None
-    return Reply(attempt.shown, text, outcome.failure, structured)
+    return RowReply(attempt.shown, text, outcome.failure, structured)
 
 
 def _ask(store: ResponseStore, requests: Requests, rows: pa.Table, reporter: Reporter) -> Requests:
@@ -163,7 +163,7 @@ def _ask(store: ResponseStore, requests: Requests, rows: pa.Table, reporter: Rep
     return requests
 
 
-def _require(store: ResponseStore, requests: Requests, tally: _Tally) -> None:
+def _require(store: ResponseStore, requests: Requests, tally: _RowTally) -> None:
     """Raise `UnansweredError` unless every row has an answer, or a failure that would stay.
 
     A request that the endpoint does not take counts as such a failure where it takes others.

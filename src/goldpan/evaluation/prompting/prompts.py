@@ -60,7 +60,7 @@ from goldpan.text.markers import escaped
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class PromptExample:
     """An input with its right answer, in words and in the form of JSON where there is one."""
 
     shown: PromptRow
@@ -71,7 +71,7 @@ class Example:
 
 def own_examples(
     wording: Wording, examples: Sequence[tuple[str, str, str]], count: int, seed: int
-) -> tuple[Example, ...]:
+) -> tuple[PromptExample, ...]:
     """Return so many of a task's own examples, drawn by the seed."""
     name = wording.task.name
     order = sorted(range(len(examples)), key=lambda at: draw_number(seed, name, str(at)))
@@ -80,7 +80,7 @@ def own_examples(
 
 def train_examples(
     wording: Wording, train: pa.Table, count: int, seed: int, most: int
-) -> tuple[Example, ...]:
+) -> tuple[PromptExample, ...]:
     """Return so many train rows, drawn by the seed; of classes, each label in turn.
 
     Each is shown with at most about `most` characters. Raises `EvaluationError` where train has
@@ -99,7 +99,7 @@ def train_examples(
     for row in train.take(indexes).to_pylist():
         answer = output_text(wording, row[input_name], row[target])
         examples.append(
-            Example(
+            PromptExample(
                 show_row(task, row, most),
                 answer,
                 _written(wording, row[input_name], row[target], answer),
@@ -108,14 +108,14 @@ def train_examples(
     return tuple(examples)
 
 
-def _own(wording: Wording, example: tuple[str, str, str]) -> Example:
+def _own(wording: Wording, example: tuple[str, str, str]) -> PromptExample:
     value, answer, reason = example
     try:
         read = read_texts(wording, value, answer)
         written = _written(wording, *read, answer)
     except WordingError:  # the answer of a task of one's own is told as it stands
         written = answer
-    return Example(show_text(value), answer, written, reason)
+    return PromptExample(show_text(value), answer, written, reason)
 
 
 def _written(wording: Wording, value: Any, target: Any, answer: str) -> str:
@@ -160,8 +160,8 @@ class Script:
 
     wording: Wording
     method: Method
-    positive: tuple[Example, ...] = ()
-    negative: tuple[Example, ...] = ()
+    positive: tuple[PromptExample, ...] = ()
+    negative: tuple[PromptExample, ...] = ()
 
     def messages(self, shown: PromptRow, *, structured: bool) -> list[Message]:
         """Return the messages that ask for a row, with answers as JSON if `structured`."""
@@ -213,7 +213,7 @@ def _message(role: str, content: str) -> Message:
     return {"role": role, "content": content}
 
 
-def _explained(word: str, examples: Sequence[Example], *, structured: bool) -> list[str]:
+def _explained(word: str, examples: Sequence[PromptExample], *, structured: bool) -> list[str]:
     """Return examples with the reason why they are right or wrong."""
     blocks = []
     for at, example in enumerate(examples, 1):

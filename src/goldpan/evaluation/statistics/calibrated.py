@@ -15,7 +15,12 @@ from itertools import combinations
 import numpy as np
 
 from goldpan.evaluation.statistics.comparison import ChosenTest, Decision
-from goldpan.evaluation.statistics.decide import Verdict, Verdicts, near_limit, significant_decision
+from goldpan.evaluation.statistics.decide import (
+    PairVerdict,
+    Verdicts,
+    near_limit,
+    significant_decision,
+)
 from goldpan.evaluation.statistics.evidence import TaskEvidence
 from goldpan.evaluation.statistics.new_tasks import (
     FEWEST_SOURCES,
@@ -86,7 +91,7 @@ def no_rows(models: int, why: str, alpha: float) -> Verdicts:
     """Return that nothing can be told of new rows, and why."""
     test = ChosenTest("calibrated", "none", why, alpha, question="new rows")
     pairs = list(combinations(range(models), 2))
-    return Verdicts(test, "mean", {pair: Verdict("untested") for pair in pairs})
+    return Verdicts(test, "mean", {pair: PairVerdict("untested") for pair in pairs})
 
 
 def answer_on_new_rows(
@@ -141,7 +146,7 @@ def answer_on_new_rows(
     for at, pair in enumerate(parts.pairs):
         difference, p = float(tested.difference[at]), float(tested.p[at])
         decision = _decision(p, difference, float(wide[at]), alpha, rope)
-        verdicts[pair] = Verdict(
+        verdicts[pair] = PairVerdict(
             decision,
             p=p,
             fragile=near_limit(p, alpha, tested.rounds),
@@ -246,7 +251,7 @@ def _over_sources(
         difference, p = float(tested.difference[at]), float(tested.p[at])
         half = float(tested.half_width[at])
         decision = _decision(p, difference, half, alpha, rope)
-        verdicts[pair] = Verdict(
+        verdicts[pair] = PairVerdict(
             decision,
             p=p,
             low=difference - half,
@@ -268,7 +273,7 @@ def _untested(
     test = ChosenTest(
         "calibrated", "none", why, criteria.alpha, question="new tasks", units=units, unit=unit
     )
-    verdict = Verdict("untested", needed=needed, needed_unit=unit if needed else "")
+    verdict = PairVerdict("untested", needed=needed, needed_unit=unit if needed else "")
     return Verdicts(test, "mean", dict.fromkeys(pairs, verdict))
 
 

@@ -10,18 +10,24 @@ import numpy as np
 
 from goldpan.evaluation.statistics.bayes import SAMPLES
 from goldpan.evaluation.statistics.calibrated import ROPE, Criteria, new_tasks_by_scores
-from goldpan.evaluation.statistics.comparison import Approach, Comparison, Decision, Pair, Standing
+from goldpan.evaluation.statistics.comparison import (
+    Approach,
+    ComparedPair,
+    Comparison,
+    Decision,
+    Standing,
+)
 from goldpan.evaluation.statistics.decide import (
     FEWEST_TASKS,
     Choice,
-    Verdict,
+    PairVerdict,
     Verdicts,
     decide_bayesian,
     decide_few,
     decide_frequentist,
 )
 from goldpan.evaluation.statistics.effects import (
-    Interval,
+    ConfidenceInterval,
     akinshin_gamma,
     cohen_d,
     magnitude,
@@ -182,12 +188,12 @@ def _pair(
     effect_size: EffectSize,
     first: int,
     other: int,
-) -> Pair:
+) -> ComparedPair:
     verdict = verdicts.of[min(first, other), max(first, other)]
     if first > other:
         verdict = _mirrored(verdict)
     effect = _effect(values[first], values[other], effect_size)
-    return Pair(
+    return ComparedPair(
         first=scores.models[first],
         second=scores.models[other],
         decision=verdict.decision,
@@ -204,7 +210,7 @@ def _pair(
     )
 
 
-def _mirrored(verdict: Verdict) -> Verdict:
+def _mirrored(verdict: PairVerdict) -> PairVerdict:
     return replace(
         verdict,
         decision=_MIRROR.get(verdict.decision, verdict.decision),
@@ -214,7 +220,7 @@ def _mirrored(verdict: Verdict) -> Verdict:
     )
 
 
-def _beats(names: Sequence[str], pairs: Sequence[Pair]) -> Mapping[str, frozenset[str]]:
+def _beats(names: Sequence[str], pairs: Sequence[ComparedPair]) -> Mapping[str, frozenset[str]]:
     reached: dict[str, set[str]] = {name: set() for name in names}
     for pair in pairs:
         if pair.decision == "better":
@@ -224,7 +230,7 @@ def _beats(names: Sequence[str], pairs: Sequence[Pair]) -> Mapping[str, frozense
     return {name: frozenset(beaten) for name, beaten in reached.items()}
 
 
-def _interval(values: Floats, alpha: float, models: int, normal: bool) -> Interval | None:
+def _interval(values: Floats, alpha: float, models: int, normal: bool) -> ConfidenceInterval | None:
     if values.size < 2:
         return None
     return (mean_interval if normal else median_interval)(values, alpha, models)
@@ -241,7 +247,9 @@ def _seed_sd(cells: tuple[tuple[float, ...], ...]) -> float | None:
     return sum(spreads) / len(spreads) if spreads else None
 
 
-def _notes(scores: ScoreMatrix, verdicts: Verdicts, pairs: Sequence[Pair]) -> tuple[str, ...]:
+def _notes(
+    scores: ScoreMatrix, verdicts: Verdicts, pairs: Sequence[ComparedPair]
+) -> tuple[str, ...]:
     notes = [f"Left out: {reason}" for reason in scores.left_out]
     if verdicts.test.name == "wilcoxon" and len(scores.tasks) == FEWEST_TASKS:
         notes.append(

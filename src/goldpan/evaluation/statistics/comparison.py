@@ -37,7 +37,7 @@ _MIRROR: dict[Decision, Decision] = {"better": "worse", "worse": "better"}
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ComparedPair:
     """Two models, the better placed first."""
 
     first: str
@@ -134,7 +134,7 @@ class Comparison:
     assumptions: Assumptions | None
     standings: tuple[Standing, ...]
     """By place."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ComparedPair, ...]
     """By places of the first, then of the second."""
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA

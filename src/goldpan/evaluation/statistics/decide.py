@@ -40,7 +40,7 @@ Pairs = Mapping[tuple[int, int], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PairVerdict:
     """Of the first model of a pair."""
 
     decision: Decision
@@ -59,7 +59,7 @@ class Verdicts:
 
     test: ChosenTest
     central: Literal["mean", "median", "mean rank"]
-    of: Mapping[tuple[int, int], Verdict] = field(default_factory=dict)
+    of: Mapping[tuple[int, int], PairVerdict] = field(default_factory=dict)
 
 
 def posterior_decision(posterior: Posterior, alpha: float) -> Decision:
@@ -112,7 +112,7 @@ def decide_bayesian(
         seed=seed,
     )
     verdicts = {
-        pair: Verdict(
+        pair: PairVerdict(
             posterior_decision(posterior, alpha),
             posterior=posterior,
             fragile=any(
@@ -190,7 +190,9 @@ def _omnibus_first(
     verdicts = _significant(tested, sides, alpha)
     if first.p >= alpha:
         why += f"; {first.name} finds no difference at all, so no pair is decided"
-        verdicts = {pair: Verdict("undecided", p=verdict.p) for pair, verdict in verdicts.items()}
+        verdicts = {
+            pair: PairVerdict("undecided", p=verdict.p) for pair, verdict in verdicts.items()
+        }
     test = ChosenTest(
         approach="frequentist",
         name=name,
@@ -206,9 +208,10 @@ def _omnibus_first(
     return Verdicts(test, "mean" if name == "tukey" else "mean rank", verdicts)
 
 
-def _significant(pairs: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, int], Verdict]:
+def _significant(pairs: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, int], PairVerdict]:
     return {
-        pair: Verdict(significant_decision(p, sides[pair], alpha), p=p) for pair, p in pairs.items()
+        pair: PairVerdict(significant_decision(p, sides[pair], alpha), p=p)
+        for pair, p in pairs.items()
     }
 
 
@@ -233,4 +236,4 @@ def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach) -> Verd
     )
     pairs = list(combinations(range(len(scores.models)), 2))
     test = ChosenTest(approach, "none", why, alpha)
-    return Verdicts(test, "mean", {pair: Verdict("untested") for pair in pairs})
+    return Verdicts(test, "mean", {pair: PairVerdict("untested") for pair in pairs})

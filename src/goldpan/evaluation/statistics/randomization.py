@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from goldpan.evaluation.statistics.compare import arrange
 from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
 from goldpan.evaluation.statistics.decide import (
-    Verdict,
+    PairVerdict,
     Verdicts,
     near_limit,
     significant_decision,
@@ -138,7 +138,7 @@ def compare_answers(
         for i, j in pairs
     ]
     verdicts = {
-        pair: Verdict(
+        pair: PairVerdict(
             significant_decision(p, tested.difference, alpha),
             p,
             fragile=near_limit(p, alpha, rounds),
