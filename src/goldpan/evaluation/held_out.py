@@ -45,7 +45,7 @@ class HeldOut(Protocol):
     fifth: int = 0
     """Which of them, from 0."""
     column: str = DOCUMENT
-    """What names the groups."""
+    """Column that names the groups."""
     value: str = ""
     """The group that is the test; empty where a fifth or each of them is."""
 

@@ -55,13 +55,13 @@ class RankedLabel:
     id: str
     split: str
     given: tuple[str, ...]
-    """The labels that it bears."""
+    """Labels that it has."""
     suggested: tuple[str, ...]
-    """Those that it would bear if the least probable decision were the other way."""
+    """Labels that it would have if the least probable decision were the other way."""
     margin: float
     """From -1, surely wrong, to 1: the probability of the label less that of the next."""
     suspect: bool
-    """Whether the confident joint counts it as an error."""
+    """True if the confident joint counts it as an error."""
     text: str
     """How the text begins."""
 
@@ -77,7 +77,7 @@ class LabelErrors:
     folds: int
     seed: int
     context: str
-    """What the models read beside the text: neighbours, or none."""
+    """Context that models read beside the text: neighbours, or none."""
     right_out_of_fold: float
     """The share of decisions that the models would have made as the labels say: where it is low,
     so is the worth of the order."""

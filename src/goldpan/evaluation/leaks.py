@@ -1,7 +1,7 @@
 """Scores without the rows that were seen in training, by overlap of texts and by dates.
 
-A model may have read in training what was public before that date, answers included. Only rows
-from after it are surely new to the model.
+A model may have read in training what was public before its cut-off date, answers included. Only
+rows from after it are surely new to the model.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class ScoreWithout:
     """The score on the test rows that remain when those seen in training are left out."""
 
     seen: str
-    """What was left out: `texts` (equal or near), `documents` or `projects`."""
+    """Rows that were left out: `texts` (equal or near), `documents` or `projects`."""
     left: int
     """Rows that remain."""
     metric: str
@@ -129,7 +129,7 @@ class Leaks:
     project: int | None
     """Whose project has rows in train; None where rows name no projects."""
     learned: bool
-    """Whether the model learns from train: to others, nothing can leak here."""
+    """True if the model learns from train: to others, nothing can leak here."""
     without: tuple[ScoreWithout, ...]
 
     @property

@@ -1,4 +1,4 @@
-"""What a model is to a run: it learns from rows with answers, then answers rows without.
+"""Models as runs use them: they learn from rows with answers, then answer rows without.
 
 A model never sees the test answers. What it may see of the test rows beside their own texts is
 what `Unlabelled` holds: the texts around them, as a tool that comments code would have them.
@@ -25,8 +25,6 @@ from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.llm.budget import Estimate
 
-# Loads the packages that models need, which extras install.
-
 
 def load(module: str) -> Any:
     """Return a module of an extra; raises `EvaluationError` that names what to install."""
@@ -38,7 +36,7 @@ Answer = str | float | Sequence[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a model answered to rows, in their order."""
+    """Answers of a model to rows, in their order."""
 
     values: Sequence[Answer]
     """In the type of the task's target; None where an answer is not valid."""
@@ -52,7 +50,7 @@ class Answers:
 
 @dataclass(slots=True)
 class Costs:
-    """What a run took; models add what only they know of."""
+    """Costs of a run; models add those that only they know."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -67,22 +65,22 @@ class SelectionInfo:
     """How a model came to be; models write what only they know of."""
 
     chosen_on: str = ""
-    """What chose among candidates; empty where there was nothing to choose."""
+    """Rows that chose among candidates; empty without candidates."""
     candidates: int = 0
     """How many there were."""
     from_all: bool = False
     """Whether it learned from all of train, the rows that chose included."""
     training: str = ""
-    """What names the training where it answers other tasks too; empty where it is this one's."""
+    """Name of a training that answers several tasks; empty for the training of this task alone."""
     unseen: tuple[pa.Table, Answers] | None = None
     """Train rows with answers of models that had not learned from them."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """What else happened, as plain JSON data."""
+    """Further facts, as plain JSON data."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingContext:
-    """What a model learns from."""
+    """Rows, settings and folders that a model learns with."""
 
     task: Task
     train: pa.Table
@@ -104,7 +102,7 @@ class TrainingContext:
     every one of them and lie in no other split here, so that no answer crosses a split."""
     protocol: Rules = field(default_factory=lambda: find_protocol("default"))
     validation_name: str = "the validation split"
-    """What the rows to choose by are, for readers."""
+    """Name of the rows to choose by, for readers."""
     replies: Path | None = None
     """Where replies that were paid for are kept beyond this run; None is in `directory`."""
 

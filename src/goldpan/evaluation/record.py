@@ -1,4 +1,4 @@
-"""What `result.json` of a finished run says, typed: a viewer or a script reads it by this."""
+"""Record of a finished run: `result.json` as typed data, for viewers and scripts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.model import Costs
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.slices import ByColumn
-
-# On what a run ran: Goldpan's revision, packages and hardware, as `result.json` keeps them.
 
 _PACKAGES = (
     "accelerate",
@@ -138,15 +136,15 @@ class Learning(_RecordPart):
     """How the model came to be."""
 
     chosen_on: str
-    """What chose among candidates; empty where there was nothing to choose."""
+    """Rows that chose among candidates; empty without candidates."""
     candidates: int
     """How many there were."""
     from_all: bool
     """Whether it learned from all of train, the rows that chose included."""
     training: str = ""
-    """What names the training where it answers other tasks too; empty where it is this one's."""
+    """Name of a training that answers several tasks; empty for the training of this task alone."""
     facts: Mapping[str, Any]
-    """What else happened, by model."""
+    """Further facts, by model."""
 
 
 class InvalidAnswer(_RecordPart):
@@ -159,7 +157,7 @@ class InvalidAnswer(_RecordPart):
 
 
 class AnswersTold(_RecordPart):
-    """What there is to know of the answers to test rows."""
+    """Notes on the answers to test rows."""
 
     notes: Mapping[str, int]
     """How many are not what was hoped for, by what they are: refused, truncated."""
@@ -191,7 +189,7 @@ class RunRecord(_RecordPart):
     in_part: tuple[str, ...] = ()
     """In what the run is less than its protocol asks for; empty where it follows it in whole."""
     seed: int
-    """What random draws began with."""
+    """Seed of all random draws."""
     plugins: Mapping[str, str] = {}
     """SHA-256 of the plugins that brought the model or the task, by their names."""
     environment: Environment
@@ -201,7 +199,7 @@ class RunRecord(_RecordPart):
     dates: RowDates | None = None
     """When test rows were written, and how many after the model's cut-off; None in older runs."""
     date_signal: DateSignal | None = None
-    """What dates alone tell of labels; None where rows have no dates, and in older runs."""
+    """Share of labels that dates alone predict; None without dates, and in older runs."""
     split: str
     """How rows were split, as `--split` writes it; empty where it is not known."""
     learned_from: LearnedFrom
@@ -209,13 +207,13 @@ class RunRecord(_RecordPart):
     learning: Learning
     """How the model came to be."""
     uses_neighbours: bool
-    """Whether the model reads the texts around a row, those of test rows included."""
+    """True if the model reads the texts around a row, those of test rows included."""
     uses_dates: bool = False
-    """Whether the model reads when a text was written; false in older runs."""
+    """True if the model reads the date of a text; false in older runs."""
     test_opened: int
     """How often the test was opened: once, and once more after each kill."""
     answers: AnswersTold
-    """What there is to know of the answers."""
+    """Notes on the answers."""
     costs: Costs
     """Tokens, money and time."""
     leaks: Leaks

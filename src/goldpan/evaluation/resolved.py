@@ -1,4 +1,9 @@
-"""Keeps beside a run what running tests said of its patches, for reports."""
+"""Issues that a model's patches resolve, as tests decide, beside their similarity to the fix.
+
+CodeBLEU and exact match compare texts: a correct patch in other words scores low, and a wrong
+one that copies most lines scores high. Execution tells them apart, so both stand beside each
+other.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +32,6 @@ from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
 from goldpan.evaluation.runs import PREDICTIONS, RESULT
 from goldpan.execution.resolve import EXPLAINED, Outcome, Resolution
 
-# How many issues a model's patches resolve, and how far similarity is from that.
-#
-# CodeBLEU and exact match compare texts: a correct patch in other words scores low, and a wrong
-# one that copies most lines scores high. Execution tells them apart, so both stand beside each
-# other.
-
 RESOLVED: Outcome = "resolved"
 _IDS = ("instance_id", "id")
 _ANSWERS = ("model_patch", "answer", "patch")
@@ -44,19 +43,19 @@ _REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class PatchScore:
-    """What execution and text say of one patch."""
+    """Outcome of one patch by execution, and its similarity to the fix."""
 
     id: str
     outcome: Outcome
     codebleu: float
     """CodeBLEU of the lines that it writes and those of the merged fix, in [0, 1]."""
     exact: bool
-    """Whether these are the same lines, but for white space."""
+    """True if these are the same lines, but for white space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """What text alone says of patches with one outcome."""
+    """Similarity of patches with one outcome to their merged fixes."""
 
     patches: int
     codebleu: float | None
@@ -280,7 +279,7 @@ _PATCHES = TypeAdapter(tuple[PatchScore, ...])
 
 @dataclass(frozen=True, slots=True)
 class StoredResolved:
-    """What running tests said of a run's patches."""
+    """Outcomes of a run's patches by running tests."""
 
     instances: int
     """How many proved issues there are, answered or not."""

@@ -58,12 +58,10 @@ from goldpan.evaluation.slices import NO_VALUE, unasked, values_of
 from goldpan.evaluation.training import train_and_ask, training_context, unanswered
 from goldpan.llm.budget import Estimate
 
-# The trainings of one run: a single one, one for each project, or one without each project.
-
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """What one model learns from and answers."""
+    """Rows that one model learns from and answers."""
 
     name: str
     """The value of the column that parts the rows; empty where one model does all."""

@@ -1,4 +1,4 @@
-"""How a run is shown: what to know before quoting it, its scores, by label and by project."""
+"""Screen of a run: cautions before quoting it, then scores, by label and by project."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from goldpan.evaluation.run import RunResult
 
 _METRICS = 6
-"""How many metrics beside the main one are shown."""
+"""Number of metrics that are shown beside the main one."""
 _ANSWERS = 5
-"""How many answers that are not valid are shown."""
+"""Number of invalid answers that are shown."""
 _LABELS, _PARTS = 30, 20
-"""How many labels, and how many values of a column, have a line."""
+"""Number of labels, and of values of a column, that have a line."""
 
 
 def run_blocks(result: RunResult) -> Iterator[Block]:

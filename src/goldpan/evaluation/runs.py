@@ -153,8 +153,6 @@ def _read(path: Path) -> pa.Table:
         ) from None
 
 
-# What tells a run apart from others, and where it lies.
-
 ABLATE = "ablate"
 """The setting of a run that names what is taken out of the input."""
 

@@ -1,4 +1,4 @@
-"""From the stored predictions of a run to all metrics of its task, and nothing else is read."""
+"""All metrics of a task, computed from the stored predictions of a run alone."""
 
 from __future__ import annotations
 
@@ -43,8 +43,6 @@ from goldpan.evaluation.metrics.regression import regression_evidence
 from goldpan.evaluation.metrics.words import count_invalid as count_invalid_tags
 from goldpan.evaluation.metrics.words import entity_evidence, masked_word_evidence
 from goldpan.evaluation.model import Answers
-
-# The score that ranks: higher is better in every comparison, errors change their sign.
 
 _FROM_ONE = ("smape",)
 """Errors of which 1 - error is the score (SELU, IV-C); others change their sign."""
@@ -92,10 +90,8 @@ def _turn(metric: str, value: float) -> float:
     return float(ranking_values(metric, np.array([value]))[0])
 
 
-# What a model answered, a row an example: metrics are computed from this table alone.
-
 _SHOWN, _LONGEST = 20, 500
-"""How many invalid answers a result shows, and how many characters of each."""
+"""Number of invalid answers that a result shows, and of characters of each."""
 _TEXT = pa.string()
 _WORDS = pa.list_(pa.field("item", pa.string(), nullable=False))
 _NUMBERS = pa.list_(pa.field("item", pa.float64(), nullable=False))

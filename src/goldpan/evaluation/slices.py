@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
-
-from goldpan.core.result import Block, Result, Table
-
-if TYPE_CHECKING:
-    from goldpan.evaluation.runs import Run
-
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
+from goldpan.core.result import Block, Result, Table
 from goldpan.datasets.provenance import shard_paths
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.score import RESAMPLES, score
 
-# Scores by project, document or any other column, from the stored predictions.
+if TYPE_CHECKING:
+    from goldpan.evaluation.runs import Run
 
 ALWAYS = "repo"
 """The column by which every run is scored, where its rows name 2 to 200 projects."""

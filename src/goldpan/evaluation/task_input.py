@@ -2,7 +2,7 @@
 
 What Goldpan builds keeps the parts of an input apart: title, body, folder tree, file. Such rows
 have these columns beside the joined text, so that a prompt can name them and a study can take
-one out (`ablation.py`).
+one out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData, family_datasets, read_task_data, task_directory
 from goldpan.datasets.task_rows import input_column
-
-# What each part of the input is worth: inputs without it (FAUN-Eval, RQ2 and Table 5).
 
 MODULES = {"title": "IT", "body": "IB", "pull_title": "PT", "pull_body": "PB"}
 """The columns that people wrote, with the paper's names for them."""
@@ -103,7 +101,7 @@ class TaskInput:
     """The data of a task for a run."""
 
     data: TaskData
-    """Its hashes are those of the whole input, whatever is taken out of it."""
+    """Rows; hashes are those of the whole input, whatever is taken out of it."""
     ablated: tuple[str, ...] = ()
     """The parts that are taken out."""
     files: Mapping[str, str] = field(default_factory=dict)

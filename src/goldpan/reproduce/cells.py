@@ -1,4 +1,4 @@
-"""What a computation is given, and what it may ask for."""
+"""Cells of a table beside the print, and the context of the computations that fill them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from goldpan.core.workspace import Workspace
 from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError
 from goldpan.reproduce.recipe import Recipe, TableRecipe, Value
 
-# The cells of a table: what the paper prints, what came out here, and how near they are.
-
 State = Literal["run", "in part", "recomputed", "untested"]
-"""How a cell came about: by running what the paper ran, by running less than that, by computing
+"""Origin of a cell: by running what the paper ran, by running less than that, by computing
 from scores that the authors published, or not at all."""
 STATES: tuple[State, ...] = ("run", "in part", "recomputed", "untested")
 MEANING: Mapping[State, str] = {
@@ -33,7 +31,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a computation says of a cell."""
+    """Value that a computation gives to a cell."""
 
     row: str
     column: str
@@ -43,7 +41,7 @@ class Outcome:
     note: str = ""
     """Why it is untested or in part, or what else a reader must know."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What it came from, as plain JSON data: the run's directory, rows, seeds."""
+    """Origin of the value, as plain JSON data: the run's directory, rows, seeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class Cell:
     facts: Mapping[str, Any]
     decimals: int
     others: tuple[Outcome, ...] = ()
-    """What other computations say of it, such as the published score beside a run."""
+    """Outcomes of other computations, such as the published score beside a run."""
 
     @property
     def distance(self) -> float | None:
@@ -89,7 +87,7 @@ class TableResult:
     """By row and column, in the order of the print; cells that the paper leaves empty are not
     among them."""
     problems: tuple[str, ...] = ()
-    """What kept computations from running, a sentence each."""
+    """Reasons why computations did not run, a sentence each."""
     notes: tuple[str, ...] = ()
 
     def counts(self) -> dict[State, int]:
@@ -197,9 +195,9 @@ class Context:
     missing: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Files that were asked for and are not there: what, and how to get it, by key."""
     notes: list[str] = field(default_factory=list)
-    """What computations want readers to know, in order."""
+    """Notes of computations for readers, in order."""
     problems: list[str] = field(default_factory=list)
-    """What kept single cells of the table at hand from being computed, a sentence each."""
+    """Reasons why single cells of the table at hand were not computed, a sentence each."""
     used: dict[str, FoundFile] = field(default_factory=dict)
     """Files of the table at hand, by key."""
 

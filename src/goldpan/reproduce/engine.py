@@ -17,7 +17,7 @@ from goldpan.reproduce.recipe import Recipe, TableRecipe
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """What came out of a recipe, with all that it came from."""
+    """Tables of a recipe as they came out here, with their origin."""
 
     recipe: Recipe
     tables: tuple[TableResult, ...]

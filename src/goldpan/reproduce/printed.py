@@ -50,9 +50,9 @@ class Rule(RecipePart):
     """The rows of the figures; an empty name is the cell's own."""
     columns: tuple[str, ...] = ()
     scale: float = 1.0
-    """What the result is multiplied by, where the tables print different units."""
+    """Factor of the result, where the tables print different units."""
     decimals: int | None = Field(default=None, ge=0, le=9)
-    """Of the cells and figures of these rows, where they print fewer than their table."""
+    """Decimals of the cells and figures of these rows, where they print fewer than their table."""
 
 
 class _Rules(RecipePart):

@@ -52,7 +52,7 @@ class ScoreColumns(RecipePart):
     value_of: Mapping[str, tuple[str, ...]] = {}
     """Other columns for single tasks."""
     models: Mapping[str, str] = {}
-    """What the file calls a model, by the recipe's name, where they differ."""
+    """Names of models in the file, by the recipe's name, where they differ."""
     tasks: tuple[str, ...] = ()
     """The tasks that count, empty for all."""
 
@@ -133,7 +133,7 @@ def published_scores(
 
 _METRIC = "score"
 _NAMES = {"none": "Negligible", "small": "Small", "medium": "Medium", "large": "Large"}
-"""How tables call effects; `none` is below the least that has a name."""
+"""Names of effects in tables; `none` is below the least that has a name."""
 
 
 class _Ranking(RecipePart):

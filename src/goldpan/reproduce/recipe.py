@@ -1,4 +1,9 @@
-"""Finds and reads recipes: those that ship with Goldpan, and files of one's own."""
+"""Recipes: all that is needed to repeat a paper's tables, as TOML files.
+
+A recipe comes with a paper or a plugin, or is one's own. It holds facts alone: where the
+authors' files lie, their digests and counts, settings, and the figures that the paper prints.
+Texts of the authors, such as prompts, stay in their files, which the recipe names.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +27,6 @@ from goldpan.core.errors import UsageError
 from goldpan.core.registry import Registry, unknown_name
 from goldpan.core.settings_file import read_toml
 
-# What a recipe is: all that is needed to repeat a paper's tables, as one TOML file.
-#
-# A recipe comes with a paper or a plugin, or is one's own. It holds facts alone: where the
-# authors' files lie, their digests and counts, settings, and the figures that the paper prints.
-# Texts of the authors, such as prompts, stay in their files, which the recipe names.
-
 Value = float | str | None
 """A figure or a word that a table prints; None where the paper leaves the cell empty."""
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -46,20 +45,20 @@ class SourceFile(RecipePart):
 
     key: Key
     title: str
-    """What it is, in a few words."""
+    """Description in a few words."""
     paths: tuple[str, ...] = Field(min_length=1)
     """Where it lies: the end of its path below the data folder, with slashes, without .xz or
     .gz; the first is where people are told to put it."""
     sha256: tuple[Digest, ...] = ()
-    """Of its content, decompressed: all digests under which it is known."""
+    """Digests of its content, decompressed: all under which it is known."""
     repository: Annotated[str, StringConstraints(pattern=r"^([\w.-]+/[\w.-]+)?$")] = ""
     """OWNER/NAME on GitHub, where it is published there."""
     commit: Commit = ""
-    """Of that repository."""
+    """Commit of that repository."""
     path: str = ""
-    """Its path in that repository."""
+    """Path in that repository."""
     lfs: bool = False
-    """Whether the repository has it in Git LFS: a clone without that holds a pointer to it."""
+    """True if the repository has it in Git LFS: a clone without that holds a pointer to it."""
     url: str = ""
     """The page of its authors, where there is no repository."""
     license: str = "unknown"
@@ -106,9 +105,9 @@ class SplitRecipe(RecipePart):
     file: Key | None = None
     column: str = ""
     test: str = ""
-    """What the file's column holds for test rows."""
+    """Value of the file's column for test rows."""
     share: float = Field(default=0.2, gt=0, lt=1)
-    """Of the test, for `shuffled`."""
+    """Share of the test, for `shuffled`."""
     stratified: bool = True
     labels: tuple[str, ...] = ()
     """In the order of the authors' numbers, for `shuffled`: the rows drawn depend on it."""
@@ -136,7 +135,7 @@ class TaskRecipe(RecipePart):
     prompt: Key | None = None
     """The file that holds the authors' prompt, with {text} for the row's text."""
     answers: Mapping[str, str] = {}
-    """What that prompt calls a label, where it differs from the task's name of it."""
+    """Names of labels in that prompt, where they differ from the task's."""
 
 
 class ModelRecipe(RecipePart):
@@ -151,11 +150,11 @@ class ModelRecipe(RecipePart):
     hub: str = ""
     """OWNER/NAME of the weights on the Hugging Face Hub."""
     commit: Commit = ""
-    """Of the weights; empty where the authors did not say and none could be checked."""
+    """Commit of the weights; empty where the authors did not say and none could be checked."""
     parameters: int | None = None
     license: str = "unknown"
     settings: Mapping[str, Any] = {}
-    """Of the model or of fine-tuning, beside those of the protocol."""
+    """Settings of the model or of fine-tuning, beside those of the protocol."""
     quick: Mapping[str, Any] = {}
     """Settings of a small grid, for a first look."""
     task_types: tuple[str, ...] = ()
@@ -172,7 +171,7 @@ class Computation(RecipePart):
     method: str
     """The name of a computation: one of `reproduce/engine.py`, or of a paper or a plugin."""
     files: tuple[Key, ...] = ()
-    """What it reads."""
+    """Files that it reads."""
     settings: Mapping[str, Any] = {}
 
 
@@ -180,7 +179,7 @@ class TableRecipe(RecipePart):
     """A printed table."""
 
     key: Key
-    """Its number in the paper in Arabic digits, or a word."""
+    """Number in the paper in Arabic digits, or a word."""
     title: str
     columns: tuple[str, ...] = Field(min_length=1)
     rows: Mapping[str, tuple[Value, ...]]
@@ -188,11 +187,11 @@ class TableRecipe(RecipePart):
     own: tuple[str, ...] = ()
     """Rows that the print has not: systems that are run here, beside it."""
     decimals: int = Field(default=3, ge=0, le=9)
-    """Of the printed figures."""
+    """Decimals of the printed figures."""
     compute: tuple[Computation, ...] = ()
     """Later ones replace cells of earlier ones where they are nearer to a run."""
     note: str = ""
-    """What a reader must know, such as an error in the print."""
+    """Note for readers, such as an error in the print."""
 
     @field_validator("rows")
     @classmethod
@@ -233,16 +232,16 @@ class Recipe(RecipePart):
     """A paper's recipe."""
 
     name: str
-    """That of its file."""
+    """Name of its file."""
     title: str
     citation: str
     """A line: authors, year, title, place."""
     url: str = ""
     schema_version: Literal[1] = Field(alias="schema")
     protocol: str = "default"
-    """Of evaluation."""
+    """Protocol of evaluation."""
     about: tuple[str, ...] = ()
-    """What a reader must know of the whole, a sentence each."""
+    """Notes for readers on the whole, a sentence each."""
     files: tuple[SourceFile, ...] = ()
     tasks: tuple[TaskRecipe, ...] = ()
     models: tuple[ModelRecipe, ...] = ()
@@ -303,7 +302,7 @@ RECIPES: Registry[Path | Traversable] = Registry(
     lambda item: item[0],
     remedy="Choose {names}, or give the path of a TOML file",
 )
-"""Those of papers and plugins."""
+"""Recipes of papers and plugins."""
 recipe_names = RECIPES.names
 
 

@@ -1,4 +1,4 @@
-"""Cells that come from the rows of the recipe's tasks.
+"""Cells that come from runs of the recipe's models and from the rows of its tasks.
 
 `runs`: scores of models that are run here, or of finished runs. Rows and columns of the table are
 tasks and models, either way round; models stand under the recipe's name or title. Settings:

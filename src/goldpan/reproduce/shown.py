@@ -1,4 +1,4 @@
-"""What `goldpan reproduce` shows: recipes, what one of them holds, and tables beside the print."""
+"""Screens of `goldpan reproduce`: recipes, the content of one, and tables beside the print."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RecipeSummary(Result):
 
 @dataclass(frozen=True, slots=True)
 class RecipeDescription(Result):
-    """What a recipe holds, and which of its files are there."""
+    """Content of a recipe, and which of its files are there."""
 
     context: Context
 

@@ -1,4 +1,4 @@
-"""From the stored predictions of many models to what their units add to each score.
+"""Evidence on many models from their stored predictions, unit by unit.
 
 Units are the projects of a test set where it has enough of them, else its documents, else its
 rows: rows of one document are seldom independent of each other.
@@ -28,8 +28,6 @@ from goldpan.evaluation.statistics.evidence import (
     bins_of,
     model_evidence,
 )
-
-# What each example adds to the metric that ranks, so that answers can be shuffled.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +117,7 @@ def _evidence(task: Task, table: pa.Table) -> list[MetricEvidence]:
 
 
 MANY_PROJECTS = 10
-"""From so many projects on they are the units; with fewer, answers hold for these projects."""
+"""Fewest projects that are units; with fewer, answers hold for these projects."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +126,7 @@ class Units:
 
     kind: Unit
     names: tuple[str, ...]
-    """Of each row, in the order of ids."""
+    """Unit of each row, in the order of ids."""
     projects: int
     """Named ones; 0 where none is."""
 

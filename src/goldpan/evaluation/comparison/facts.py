@@ -48,7 +48,7 @@ METRICS = (
     "codebleu",
     "patch_applied",
 )
-"""What tables show beside the score that ranks; `result.json` holds all of them."""
+"""Metrics that tables show beside the score that ranks; `result.json` holds all of them."""
 
 
 class Skipped(Exception):  # noqa: N818 - it ends a step, and is no error
@@ -86,7 +86,7 @@ class StudyTraining:
     """Examples; 0 for a model that is only prompted."""
     settings: Mapping[str, str] = field(default_factory=dict)
     tuned_on: str = ""
-    """What chose the settings: validation, 5 folds inside train, ...; empty: nothing did."""
+    """Rows that chose the settings: validation, 5 folds inside train, ...; empty: none did."""
     candidates: int = 0
     """How many settings were tried."""
     retrained: bool = False
@@ -95,7 +95,7 @@ class StudyTraining:
 
 @dataclass(frozen=True, slots=True)
 class StudyResult:
-    """What one trained model reached on one part of one task."""
+    """Metrics of one trained model on one part of one task."""
 
     model: str
     task: str

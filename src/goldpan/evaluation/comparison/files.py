@@ -39,10 +39,6 @@ from goldpan.evaluation.statistics.scores import (
     score_matrix,
 )
 
-# Evidence out of files of predictions or counts, and the metrics that counts give.
-
-# Checks predictions from elsewhere before models are compared: the same rows, the same labels.
-
 _NAMED = 5
 """Labels that a sentence names."""
 
@@ -100,7 +96,7 @@ FORMULAS: Mapping[str, Formula] = {
     **{name: LABEL_FORMULAS[name] for name in ("f1", "precision", "recall", "specificity")},
     "accuracy": _accuracy,
 }
-"""Of counts of each label; a score is their mean over labels."""
+"""Formulas on the counts of each label; a score is their mean over labels."""
 
 
 def _by_label(metric: str, counts: Floats) -> Floats:
@@ -259,12 +255,12 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class FileComparison:
-    """What a file says of models."""
+    """Comparison of the models of a file."""
 
     file: ScoreFile
     metric: str
     matrix: ScoreMatrix
-    """Of the test parts; a data set a task, or a project of it."""
+    """Scores of the test parts; a data set a task, or a project of it."""
     comparison: Comparison
     new_tasks: Comparison | None
     drift: tuple[Drift, ...]

@@ -49,7 +49,7 @@ class CompleteBlock:
     models: tuple[str, ...]
     tasks: tuple[str, ...]
     left_out: tuple[str, ...]
-    """What stays out of the ranking and why, a sentence each."""
+    """Models and tasks outside the ranking, with the reason, a sentence each."""
 
 
 def split_of(run: Run) -> Split:
@@ -189,7 +189,7 @@ def _same_metric(runs: Iterable[Run]) -> None:
 
 
 MIXED = "score"
-"""What the score is called where tasks rank by different metrics."""
+"""Name of the score where tasks rank by different metrics."""
 Method = Literal["calibrated", "bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
 METHODS: Mapping[Method, tuple[Approach, Choice]] = {
     "calibrated": ("calibrated", "auto"),
@@ -199,7 +199,7 @@ METHODS: Mapping[Method, tuple[Approach, Choice]] = {
     "nemenyi": ("frequentist", "nonparametric"),
     "tukey": ("frequentist", "parametric"),
 }
-"""How models can be compared, by name; all but the first are the papers' own."""
+"""Methods of comparison by name; all but the first are the papers' own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,19 +216,19 @@ class ComparisonQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """What stored runs say of models."""
+    """Comparison of models by their stored runs."""
 
     systems: tuple[System, ...]
     """By name, also those that are left out of the ranking."""
     tasks: tuple[str, ...]
     metrics: Mapping[str, str]
-    """What ranks on each task, higher is better."""
+    """Metric that ranks on each task, higher is better."""
     block: CompleteBlock
-    """What is ranked."""
+    """Models and tasks that are ranked."""
     comparison: Comparison | str
     """Or why there is none."""
     new_tasks: Comparison | None
-    """What holds on new tasks, where `comparison` says what holds on new rows of these."""
+    """Comparison on new tasks, where `comparison` is on new rows of these tasks."""
     alone: tuple[Comparison, ...]
     """On each task by itself, by the answers to its examples, where there are few tasks."""
     without_value: tuple[str, ...]

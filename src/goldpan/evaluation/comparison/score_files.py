@@ -34,7 +34,7 @@ _ValueT = TypeVar("_ValueT")
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a row of the file is about."""
+    """Model, task and part that a row of the file is about."""
 
     model: str
     task: str
@@ -42,7 +42,7 @@ class Key:
     project: str = ""
     """The project, or another data set of the task, that these test rows come from."""
     fold: str = ""
-    """Of a cross-validation."""
+    """Fold of a cross-validation."""
     seed: int = 0
 
     @property
@@ -63,7 +63,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class ScoreFile:
-    """What a file holds; all but one of the mappings are empty."""
+    """Content of a file; only one of the three mappings is filled."""
 
     path: Path
     layout: Layout
@@ -72,7 +72,7 @@ class ScoreFile:
     """By label, one against the rest; the empty label where none is named."""
     predictions: Mapping[Key, tuple[Prediction, ...]]
     trainings: Mapping[Key, str]
-    """What names the training, of rows that name it in the column `training`."""
+    """Name of the training, of rows that have the column `training`."""
 
     def training(self, model: str, dataset: str) -> str:
         """Return what names the training of a model that was tested on a data set.

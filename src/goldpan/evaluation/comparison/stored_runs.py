@@ -1,4 +1,4 @@
-"""Compares what is stored: from finished runs to a ranking with its decisions."""
+"""Compares the models of stored runs, on one task by its examples or over several tasks."""
 
 from __future__ import annotations
 
@@ -44,8 +44,6 @@ from goldpan.evaluation.statistics.decide import FEWEST_TASKS
 from goldpan.evaluation.statistics.randomization import Measure, compare_answers
 from goldpan.evaluation.statistics.resampling import contributions
 from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings
-
-# Compares models on one task, by their answers to its examples.
 
 
 def compare_on_task(

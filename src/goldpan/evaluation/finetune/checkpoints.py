@@ -39,9 +39,9 @@ class TrainingState:
     misses: int = 0
     """Evaluations since then."""
     losses: list[float] = field(default_factory=list)
-    """Of each step."""
+    """Loss of each step."""
     scores: list[tuple[int, float | None]] = field(default_factory=list)
-    """Of each evaluation, with its step, as the metric tells it."""
+    """Score of each evaluation, with its step."""
     tokens: int = 0
     seconds: float = 0.0
 

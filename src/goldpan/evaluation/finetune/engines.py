@@ -1,4 +1,4 @@
-"""How gradients are summed and weights changed: by PyTorch alone, or by DeepSpeed."""
+"""Engines that sum gradients and change weights: PyTorch alone, or DeepSpeed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from goldpan.evaluation.finetune.heads import Tensor
 from goldpan.evaluation.finetune.loading import learned, pick_device, put_back
 from goldpan.evaluation.finetune.settings import TrainingSettings
 from goldpan.evaluation.model import load
-
-# One process among those that train together, as its launcher told it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +70,6 @@ def single_process(settings: TrainingSettings) -> ProcessGroup:
     return ProcessGroup(pick_device(settings.device))
 
 
-# What DeepSpeed is told: the templates in `deepspeed/` with what the settings say filled in.
-
 _TEMPLATES = files("goldpan.evaluation.finetune") / "deepspeed"
 
 
@@ -113,7 +109,7 @@ LossOf = Callable[[Any], Tensor]
 
 
 class TrainingEngine(Protocol):
-    """What changes a model's weights."""
+    """Engine that changes a model's weights."""
 
     def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
         """Add the gradient of a loss, and return the loss; `last` of a step exchanges it."""

@@ -1,4 +1,4 @@
-"""What a head is: the part of a model that is made for a type of task, and what it reads.
+"""Heads: the part of a model that is made for a type of task, and the batches that it reads.
 
 SELU, section IV-B and Figure 3. Each type has its file; this one holds what they share.
 """
@@ -54,7 +54,7 @@ def steps_of_epoch(
 
 @dataclass(frozen=True, slots=True)
 class StepPart:
-    """What a process takes at once."""
+    """Rows that a process takes at once."""
 
     rows: Sequence[int]
     counts: bool = True
@@ -84,17 +84,17 @@ NOT_ASKED = -100
 
 @dataclass(frozen=True, slots=True)
 class TokenizedExample:
-    """What a model takes at once: a row, or a window of one."""
+    """Row, or window of a row, as tokens."""
 
     row: int
     ids: Sequence[int]
     """With the frame."""
     target: Sequence[float] = ()
-    """What it is is the head's affair."""
+    """Target, in the form of the head."""
     words: Sequence[tuple[int, int, int]] = ()
-    """Of words: their number in the row, their first token here and the one after the last."""
+    """Words: number in the row, first token here and the token after the last."""
     cut: bool = False
-    """Whether the text lost its end."""
+    """True if the text lost its end."""
 
     @property
     def length(self) -> int:
@@ -107,7 +107,7 @@ class TensorBatch:
     """Examples as tensors."""
 
     inputs: Mapping[str, Tensor]
-    """What the model's `forward` takes."""
+    """Arguments of the model's `forward`."""
     targets: Tensor
     count: int
     """How many things there are to learn: a loss is the mean over them."""
@@ -125,7 +125,7 @@ class Predictor:
     batch: int
     """Rows at once."""
     answered: Callable[[int], None] = lambda _: None
-    """Told how many tokens were read."""
+    """Callback that gets the number of tokens read."""
 
     def logits(self, module: Any, inputs: Mapping[str, Tensor]) -> Tensor:
         """Return what a model, this one or one wrapped around it, says of inputs."""
@@ -145,7 +145,7 @@ class TaskHead(Protocol):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What that class is told."""
+        """Options of that class."""
         ...
 
     def examples(

@@ -33,7 +33,7 @@ from goldpan.evaluation.finetune.training import TooLargeError, read_trained, tr
 from goldpan.evaluation.model import load
 
 OUTCOME = "outcome.json"
-"""How a launched training ended where it did not end well; the first process tells."""
+"""Failure of a launched training, written by its first process."""
 PROGRESS = "progress.json"
 WORKERS = "workers.lock"
 """Held by all processes of a launched training."""

@@ -19,7 +19,7 @@ from goldpan.evaluation.finetune.word_heads import MaskingHead, TaggingHead
 from goldpan.evaluation.model import load
 
 _HEADS = ("classifier", "score", "classification_head")
-"""What transformers calls the layers of a head; LoRA trains them whole."""
+"""Names that transformers gives to the layers of a head; LoRA trains them whole."""
 _FLASH = (8, 0)
 """Ampere: the first GPUs that FlashAttention 2 runs on."""
 

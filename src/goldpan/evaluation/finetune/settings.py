@@ -32,13 +32,13 @@ AS_LONG_AS_THE_MODEL = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """What a training is told; `--set NAME=VALUE` changes one."""
+    """Settings of a training; `--set NAME=VALUE` changes one."""
 
     recipe: str = "default"
     """`default`, or `selu-paper` as SELU, section IV-C, says."""
     epochs: int = 10
     word_epochs: int = 30
-    """Of tasks that are about words (NER and masked words), which have few rows."""
+    """Epochs of tasks on words (NER and masked words), which have few rows."""
     evaluations: int = 10
     """How often the validation split is looked at; word tasks do after each epoch."""
     patience: int = 3
@@ -56,7 +56,7 @@ class TrainingSettings:
     warmup: float = 0.1
     """The share of steps in which the learning rate rises."""
     decay: bool = True
-    """Whether the learning rate then falls to 0, on a line."""
+    """True if the learning rate then falls to 0, on a line."""
     clip: float = 1.0
     """The longest gradient."""
     max_length: int = 0
@@ -186,7 +186,7 @@ WORD_TASKS = ("ner", "mlm")
 
 @dataclass(frozen=True, slots=True)
 class TrainingJob:
-    """What is to be learned, from what and how."""
+    """Task, rows, settings and weights of one training."""
 
     task: Task
     train: pa.Table

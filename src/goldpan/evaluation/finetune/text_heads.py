@@ -167,7 +167,7 @@ class SequenceHead:
 
 
 _CUE = "\n\nANSWER:\n"
-"""What tells a decoder that its turn has come."""
+"""Cue after which a decoder answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""From texts to tokens: framing, lengths, and which tokens are a word.
+"""Tokens of texts: framing, lengths, and the tokens of each word.
 
 Tokens that models give a meaning of their own, such as ``</s>``, are plain characters where
 they stand in a text.

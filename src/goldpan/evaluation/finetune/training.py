@@ -1,4 +1,4 @@
-"""The training itself: steps, evaluations, early stopping, checkpoints.
+"""Training loop: steps, evaluations, early stopping, checkpoints.
 
 The loop is Goldpan's own, as what it has to keep is more than what a trainer would save: the
 same steps whatever fits on a device, a resume that gives the same losses, and one way for PyTorch
@@ -41,8 +41,6 @@ from goldpan.evaluation.finetune.settings import WORD_TASKS, TrainingJob
 from goldpan.evaluation.model import Answer, Answers, load
 from goldpan.evaluation.score import predictions_of, score
 
-# How good a model is on the validation split, by the metric that ranks its task.
-
 
 def validate(
     job: TrainingJob, loaded: Loaded, group: ProcessGroup, batch: int
@@ -65,7 +63,7 @@ def validate(
 LEARNED = "learned.pt"
 """The weights that training changed, at their best."""
 TRAINED = "trained.json"
-"""What happened; its presence is the end."""
+"""Facts of a finished training; the file is written last."""
 _PENDING = 50
 """Steps after which their losses are fetched."""
 _BETWEEN = 600.0

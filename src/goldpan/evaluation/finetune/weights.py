@@ -1,4 +1,7 @@
-"""Finds the weights of a small encoder: those that a package carries, or those in a folder."""
+"""Weights of models: in a folder, in the Hub's cache at one commit, or in a package.
+
+Nothing is fetched unless asked to, and a name that can come to mean other weights is refused.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,6 @@ import orjson
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-
-# Where a model's weights lie: in a folder, or in the Hub's cache at one commit.
-#
-# Nothing is fetched unless asked to, and a name that can come to mean other weights is refused.
 
 _HUB = re.compile(r"(?P<id>[\w.-]{1,96}(?:/[\w.-]{1,96})?)(?:@(?P<revision>.*))?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")

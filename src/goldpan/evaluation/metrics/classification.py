@@ -244,7 +244,7 @@ class SingleLabel:
     truth: Whole
     answer: Whole
     positive: str | None
-    """Of a binary task."""
+    """Positive label of a binary task."""
 
     @property
     def invalid(self) -> int:

@@ -22,7 +22,7 @@ from goldpan.core.registry import Registry
 from goldpan.datasets.task import Task, TaskType
 
 Unit = Literal["project", "example"]
-"""What a bootstrap draws: whole projects where examples name theirs, else single examples."""
+"""Unit of the bootstrap: whole projects where examples name theirs, else single examples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,9 @@ class Scores:
     seed: int
     metrics: tuple[Metric, ...]
     confusion: ConfusionMatrix | None = None
-    """Of binary and multi-class tasks."""
+    """Confusion matrix of binary and multi-class tasks."""
     label_confusions: tuple[LabelConfusion, ...] = ()
-    """Of classification tasks, one-vs-rest."""
+    """Confusions of classification tasks, one-vs-rest."""
 
     def metric(self, name: str, label: str | None = None) -> Metric:
         """Return the metric of that name; raises `KeyError` where there is none."""
@@ -176,11 +176,11 @@ class Measure:
     label: str | None = None
     higher_is_better: bool = True
     note: str = ""
-    """What people must know of the value."""
+    """Caution that belongs to the value."""
 
 
 class MetricEvidence(Protocol):
-    """What is known of each example, and the measures that follow from it."""
+    """Facts on each example, and the measures that follow from them."""
 
     @property
     def measures(self) -> Sequence[Measure]:
@@ -284,7 +284,7 @@ def _metric(measure: Measure, value: float, draws: Floats | None, undrawn: str) 
 
 
 _SETTING = "metrics"
-"""Of a task: further metrics by name, beside the one that ranks."""
+"""Setting of a task: further metrics by name, beside the one that ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +293,7 @@ class ExampleMetric:
 
     name: str
     types: tuple[TaskType, ...]
-    """Of the tasks that it can be computed for."""
+    """Types of tasks that it can be computed for."""
     compute: Callable[[Task, Sequence[Any], Sequence[Any]], Sequence[float]]
     """From the right answers and a model's, None where one is not valid, to a number for each."""
     higher_is_better: bool = True

@@ -111,7 +111,7 @@ def bleu_of_counts(totals: Floats, *, effective_order: bool = False) -> Floats:
 
 _WORD = re.compile(r"""[^\s`'"<>()\[\]{}*,;|=]+""")
 _NOT_ALONE = re.compile(r"\s|=|://|\]\(")
-"""What shows that an answer is more than a path; brackets alone do not, as in app/[id]/page.tsx."""
+"""Signs that an answer is more than a path; brackets alone are not, as in app/[id]/page.tsx."""
 _LONGEST = 4_096
 """Characters of a path, as file systems bound it."""
 _LINE_NUMBER = re.compile(r"(?::\d+){1,2}$|#L\d+(?:-L?\d+)?$")

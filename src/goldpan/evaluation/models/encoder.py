@@ -1,8 +1,8 @@
 """Embeddings of texts by a transformer, kept on disk so that no text is encoded twice.
 
     WORKSPACE/cache/
-    ├── embeddings/DIGEST.sqlite  vectors of texts, by what made them (`vectors.py`)
-    └── trunks/DIGEST/            a fine-tuned encoder, by all that it was trained on (`trunk.py`)
+    ├── embeddings/DIGEST.sqlite  vectors of texts, by what made them
+    └── trunks/DIGEST/            a fine-tuned encoder, by all that it was trained on
 
 All of it can be deleted: it is made again when it is wanted.
 

@@ -49,7 +49,7 @@ TRAINER = IsolatedEnv(
     proof="lib/python*/site-packages/fasttext/__init__.py",
     newest_python=(3, 12),
 )
-"""It has the import name of the predictor that tells languages apart, so both cannot share one
+"""fastText has the import name of the predictor of languages, so both cannot share one
 environment. Later builds for numpy 2, and 0.9.3, end some trainings with NaN."""
 _DEFAULTS = {"grid": "small", "dim": 100, "ngrams": 1, "quoted": False, "install": False}
 _GRIDS: dict[str, tuple[Sequence[float], Sequence[int]]] = {
@@ -153,7 +153,7 @@ class _Averaged:
     trainer: Trainer
     model: Path
     size: float = 1.0
-    """Their usual length: from few texts vectors stay near nothing, and a ridge flat."""
+    """Usual length of vectors: from few texts they stay near 0, and a ridge flat."""
 
     def of(self, rows: pa.Table) -> Any:
         vectors = self.trainer.ask("vectors", self.model, rows["text"].to_pylist())

@@ -88,7 +88,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands around a text; texts are empty at the ends of a document."""
+    """Document and neighbours of a text; neighbours are empty at the ends of a document."""
 
     document: str
     before: str
@@ -141,9 +141,9 @@ def spoken(name: str) -> str:
 
 CONTEXTS = ("none", "document", "neighbours")
 NEIGHBOUR, NAME, PLACE = 0.4, 0.5, 0.5
-"""How much neighbours, the document's name and the place count beside the text itself."""
+"""Weights of neighbours, of the document's name and of the place, beside 1 for the text."""
 _MOST_CHARACTERS = 20_000
-"""Of a text that is read: what follows in a log says nothing new."""
+"""Characters of a text that are read: the rest of a log says nothing new."""
 
 
 class Features:

@@ -42,7 +42,7 @@ class Finetuned:
     batch: int
     costs: Costs
     facts: Mapping[str, Any]
-    """What happened in training, as plain JSON data."""
+    """Facts of the training, as plain JSON data."""
 
     def answer(self, rows: pa.Table) -> Answers:
         """Answer rows that have no target; masks of masked words are part of what is asked."""

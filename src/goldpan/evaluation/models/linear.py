@@ -40,7 +40,7 @@ Booleans = npt.NDArray[np.bool_]
 
 
 class Inputs(Protocol):
-    """What heads read."""
+    """Features of rows, as heads read them."""
 
     def of(self, rows: pa.Table) -> Any:
         """Return a matrix, sparse or not, with a row a text."""
@@ -72,7 +72,7 @@ LOGISTIC = LinearKind("sparse-logistic", (1.0, 4.0, 16.0))
 SIMILARITY = LinearKind("similarity", (4.0,))
 """Reads similarities to the train rows (`kernels.py`) instead of features."""
 _ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
-"""How strongly a ridge may be held back."""
+"""Strengths of a ridge's penalty to choose from."""
 _MOST_LEFT_OUT = 5_000
 """Rows of many features that are left out one by one."""
 
@@ -196,7 +196,7 @@ class _Regression:
     low: float
     high: float
     efforts: bool
-    """Whether the model tells logarithms."""
+    """True if the model predicts logarithms."""
 
     def answer(self, rows: pa.Table) -> Answers:
         return self.answers_of(self.model.predict(self.inputs.of(rows)))

@@ -37,7 +37,7 @@ from goldpan.llm.budget import Estimate
 
 _NAME = "prompted"
 _SPOKEN = (None, "truncated")
-"""What an answer that was given may have failed of; others say nothing of the row."""
+"""Failures of an answer that was still given; others say nothing of the row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,14 +37,14 @@ _REFUSED = "bad-request"
 
 @dataclass(frozen=True, slots=True)
 class RowReply:
-    """What came back for a row."""
+    """Reply to the request for a row."""
 
     shown: PromptRow
     text: str | None
-    """What the model wrote, verbatim; None where nothing came."""
+    """Text of the model, verbatim; None without a reply."""
     failure: str | None
     structured: bool
-    """Whether the server was to hold the model to the form of the answer."""
+    """True if the server was asked to enforce the form of the answer."""
 
 
 def archive_of(directory: Path, settings: PromptSettings) -> Path:
@@ -97,17 +97,17 @@ def estimate_rows(directory: Path, requests: Requests, rows: pa.Table) -> Estima
 
 @dataclass(slots=True)
 class _RowTally:
-    """What became of all rows."""
+    """Counts of rows by what became of their requests."""
 
     rows: int = 0
     missing: int = 0
     """Rows that were not asked about."""
     served: bool = False
-    """Whether the endpoint answered anything."""
+    """True if the endpoint answered any request."""
     failed: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Failures that asking again might mend, with a line for people."""
     keys: set[str] = field(default_factory=set)
-    """Of the requests that were answered."""
+    """Keys of the requests that were answered."""
 
     def add(self, attempt: Attempt[PromptRow, str]) -> None:
         """Count a row."""

@@ -151,12 +151,12 @@ RULES: Registry[Path | Traversable] = Registry(
     partial(files_in, files("goldpan.evaluation.prompting") / "rules", ".txt"),
     "prompt rule",
 )
-"""What answers must look like, by the builder of their rows, where there is more to say."""
+"""Rules on the form of answers, by the builder of their rows, for families that have any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What all prompts of a run share."""
+    """Wording, method and examples that all prompts of a run share."""
 
     wording: Wording
     method: Method
@@ -237,8 +237,6 @@ def _rules(builder: str) -> str:
     return RULES.find(builder).read_text(encoding="utf-8").strip()
 
 
-# Tells runs with other prompts apart, be it the task's file or Goldpan that changed.
-
 _WORD = "word"
 
 
@@ -268,7 +266,7 @@ class Requests:
     settings: PromptSettings
     seed: int
     structured: bool
-    """Whether the server is to hold the model to the form of the answer."""
+    """True if the server is asked to enforce the form of the answer."""
 
     def question(self, row: Mapping[str, Any]) -> Question[PromptRow, str]:
         """Return what is asked about a row."""

@@ -34,7 +34,7 @@ TELLING: Mapping[str, Any] = {
     "send_seed": True,
     "max_characters": 48_000,
 }
-"""What tells runs apart."""
+"""Settings that tell runs apart."""
 ASKING: Mapping[str, Any] = {
     "concurrency": 8,
     "retries": 4,
@@ -46,7 +46,7 @@ ASKING: Mapping[str, Any] = {
     "max_cost": NONE,
     "prices": "",
 }
-"""How to ask."""
+"""Settings of requests alone."""
 _SHORT: tuple[TaskType, ...] = ("binary", "multi-class", "multi-label", "regression")
 _CHOICES = {
     "method": tuple(METHODS),
@@ -60,7 +60,7 @@ Structured = Literal["auto", "yes", "no"]
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    """What one run is asked with."""
+    """Settings of the requests of one run."""
 
     asking: EndpointSettings
     """How the endpoint is asked; one model."""

@@ -1,4 +1,4 @@
-"""Compares models by their scores: `compare` is where most callers start."""
+"""Compares models by their scores and arranges the decisions as a ranking with tiers."""
 
 from __future__ import annotations
 
@@ -42,10 +42,6 @@ from goldpan.evaluation.statistics.scores import (
     check_settings,
     rounded,
 )
-
-# Arranges what a test decided about pairs as a ranking with ties and tiers.
-
-# Turns decisions about pairs into tiers and ties.
 
 
 def tiers(order: Sequence[str], beats: Mapping[str, frozenset[str]]) -> dict[str, int]:

@@ -1,7 +1,4 @@
-"""How often each method declares equal models different, as `benchmarks.calibration` measures it.
-
-Equal models answer 200 rows a task, 10 % of them anew for each seed; docs/statistics.md has all.
-"""
+"""Result of a comparison: ranking, decisions on pairs, and the test behind them."""
 
 from __future__ import annotations
 
@@ -13,15 +10,13 @@ from goldpan.evaluation.statistics.bayes import Posterior
 from goldpan.evaluation.statistics.effects import Magnitude
 from goldpan.evaluation.statistics.frequentist import Assumptions
 
-# The result of a comparison: who is better than whom, how surely, and by which test.
-
 SCHEMA = 2
 Approach = Literal["calibrated", "frequentist", "bayesian"]
 Question = Literal["new rows", "new tasks", ""]
-"""What is asked: does a difference hold on new rows of these tasks, does it on new tasks. Empty
+"""Question: does a difference hold on new rows of these tasks, does it on new tasks. Empty
 for methods by other names, which take tasks as all there is to know."""
 Decision = Literal["better", "worse", "equal", "undecided", "untested"]
-"""Of the first of two models. Only a ROPE can make it `equal`: no test shows sameness."""
+"""Decision on the first of two models. Only a ROPE gives `equal`: no test shows sameness."""
 TestName = Literal[
     "hierarchical resampling",
     "random effects",
@@ -47,7 +42,7 @@ class ComparedPair:
     p: float | None
     """Corrected for all pairs; None in a Bayesian comparison."""
     posterior: Posterior | None
-    """Of the first; None in a frequentist comparison."""
+    """Posterior of the first; None in a frequentist comparison."""
     difference: float
     """Of the means."""
     effect: float | None
@@ -93,7 +88,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class ChosenTest:
-    """What decided, and why it."""
+    """Test that decided, and the reason for choosing it."""
 
     approach: Approach
     name: TestName
@@ -103,7 +98,7 @@ class ChosenTest:
     omnibus_statistic: float | None = None
     omnibus_p: float | None = None
     critical_difference: float | None = None
-    """Of mean ranks (Nemenyi)."""
+    """Critical difference of mean ranks (Nemenyi)."""
     rope: float | None = None
     rope_kind: Literal["effect", "absolute"] | None = None
     samples: int | None = None
@@ -112,7 +107,7 @@ class ChosenTest:
     question: Question = ""
     units: int | None = None
     unit: str = ""
-    """What is resampled: rows, documents, projects, tasks or data sets."""
+    """Unit of resampling: rows, documents, projects, tasks or data sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +119,12 @@ class Comparison:
     seeds: int
     """Runs of the cell that has fewest."""
     central: Literal["mean", "median", "mean rank"]
-    """What places are by."""
+    """Value that gives the places."""
     agreement: float
     """Share of pairs whose decisions agree with the tiers."""
     effect_size: Literal["cohen d", "akinshin gamma"]
     confidence: float | None
-    """Of each interval, after correction; None with one task."""
+    """Confidence of each interval, after correction; None with one task."""
     test: ChosenTest
     assumptions: Assumptions | None
     standings: tuple[Standing, ...]
@@ -173,6 +168,7 @@ class Comparison:
         return asdict(self)
 
 
+# By `benchmarks.calibration`: equal models answer 200 rows a task, 10 % of them anew for each seed.
 _MEASURED: Mapping[TestName, str] = {
     "hierarchical resampling": "4.4 % of 360,750 null simulations, and in at most 6.0 % of those"
     " of any setting (docs/statistics.md)",

@@ -99,7 +99,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What a model reaches at every threshold of its scores."""
+    """Curve of a model over the thresholds of its scores."""
 
     model: str
     dataset: str

@@ -1,4 +1,4 @@
-"""Says that there are too few tasks for a test over tasks, and what to do instead."""
+"""Decisions on each pair of models by one test, chosen by what the data allow."""
 
 from __future__ import annotations
 
@@ -33,15 +33,13 @@ from goldpan.evaluation.statistics.scores import (
     scipy_stats,
 )
 
-# Decides each pair of models by one test, chosen by what the data allow.
-
 Choice = Literal["auto", "parametric", "nonparametric", "pairwise"]
 Pairs = Mapping[tuple[int, int], float]
 
 
 @dataclass(frozen=True, slots=True)
 class PairVerdict:
-    """Of the first model of a pair."""
+    """Decision on the first model of a pair."""
 
     decision: Decision
     p: float | None = None
@@ -55,7 +53,7 @@ class PairVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What one test says of all pairs, keyed by the places of their rows, the smaller first."""
+    """Decisions of one test on all pairs, keyed by the places of their rows, the smaller first."""
 
     test: ChosenTest
     central: Literal["mean", "median", "mean rank"]

@@ -1,4 +1,4 @@
-"""How scores change from training to validation to test (ECSER, S8)."""
+"""Changes of scores from training to validation to test (ECSER, S8)."""
 
 from __future__ import annotations
 

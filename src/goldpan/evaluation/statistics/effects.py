@@ -1,4 +1,4 @@
-"""How large a difference is, whatever its significance."""
+"""Effect sizes and confidence intervals, whatever the significance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Literal
 import numpy as np
 
 from goldpan.evaluation.statistics.scores import Floats, scipy_stats
-
-# Confidence intervals of a model's mean or median over tasks.
 
 
 @dataclass(frozen=True, slots=True)

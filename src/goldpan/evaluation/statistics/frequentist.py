@@ -76,12 +76,9 @@ def holm(values: Sequence[float]) -> list[float]:
     return corrected
 
 
-# Checks what a test takes for granted, so that the data choose the test (ECSER, Table 6).
-
-
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What the scores of several models look like over tasks."""
+    """Normality and variances of the scores of several models over tasks."""
 
     normal: bool
     normality: tuple[float | None, ...]

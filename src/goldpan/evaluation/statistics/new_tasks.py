@@ -1,4 +1,4 @@
-"""Would a difference hold on new tasks? Data sets are the units, and few say little.
+"""Tests if a difference would hold on new tasks: data sets are the units, and few say little.
 
 A random-effects analysis: the difference on a data set is that of all tasks, plus what is peculiar
 to this data set, plus the chance of its test rows. A t test over data sets takes in both; its
@@ -38,7 +38,7 @@ class TasksTest:
     """Two-sided, corrected for all pairs (Holm)."""
     error: Floats
     half_width: Floats
-    """Of the interval that holds for all pairs at once (Bonferroni)."""
+    """Half the width of the interval that holds for all pairs at once (Bonferroni)."""
     needed: tuple[int | None, ...]
     """Data sets at which the difference seen would be found with a power of 80 %; None beyond
     `MOST_SOURCES`."""

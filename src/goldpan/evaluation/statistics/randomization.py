@@ -45,7 +45,7 @@ class RandomizationTest:
     """How two models differ on the same examples."""
 
     difference: float
-    """Of the first and the second model's score."""
+    """Difference of the first and the second model's score."""
     p: float
     """Two-sided, approximate: never 0, as the actual answers count as one shuffle."""
     examples: int

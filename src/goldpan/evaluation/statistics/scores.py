@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from goldpan.core.errors import GoldpanError
 from goldpan.core.extras import load
 
-# What can go wrong where scores are compared.
-
 
 class StatisticsError(GoldpanError):
     """Scores cannot be compared as they are."""
@@ -75,7 +73,7 @@ def rank(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> tuple[Ran
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one run reached. Higher is better: turn errors round first, such as 1 - SMAPE."""
+    """Score of one run. Higher is better: turn errors round first, such as 1 - SMAPE."""
 
     model: str
     task: str
@@ -95,7 +93,7 @@ class ScoreMatrix:
     cells: tuple[tuple[tuple[float, ...], ...], ...]
     """A row a model, a cell a task, in it the scores by rising seed."""
     left_out: tuple[str, ...] = ()
-    """What was dropped to leave no cell empty, one sentence a task."""
+    """Tasks that were dropped to leave no cell empty, a sentence each."""
 
     def means(self) -> Floats:
         """Return the mean over seeds, models x tasks; what is equal as decimals is equal."""
