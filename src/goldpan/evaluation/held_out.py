@@ -61,7 +61,7 @@ def held_out_column(kind: str) -> str:
 def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[TaskData, HeldOut]:
     """Return the task's rows split by a column, and the protocol that says so.
 
-    `kind` is what `--hold-out` takes; the rows have the column (`columns.with_columns`). The
+    `kind` is what `--hold-out` takes; the rows have the column (`slices.with_columns`). The
     official partition no longer counts. Raises `UsageError` for a kind that is not known, for
     rows without a value, or with too few values to hold any out.
     """

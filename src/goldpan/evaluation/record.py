@@ -156,7 +156,7 @@ class InvalidAnswer(_RecordPart):
     """How often it was given."""
 
 
-class AnswersTold(_RecordPart):
+class AnswerNotes(_RecordPart):
     """Notes on the answers to test rows."""
 
     notes: Mapping[str, int]
@@ -212,7 +212,7 @@ class RunRecord(_RecordPart):
     """True if the model reads the date of a text; false in older runs."""
     test_opened: int
     """How often the test was opened: once, and once more after each kill."""
-    answers: AnswersTold
+    answers: AnswerNotes
     """Notes on the answers."""
     costs: Costs
     """Tokens, money and time."""

@@ -54,7 +54,7 @@ from goldpan.evaluation.runs import (
     with_values,
 )
 from goldpan.evaluation.score import invalid_answers
-from goldpan.evaluation.slices import NO_VALUE, unasked, values_of
+from goldpan.evaluation.slices import NO_VALUE, default_columns, values_of
 from goldpan.evaluation.training import train_and_ask, training_context, unanswered
 from goldpan.llm.budget import Estimate
 
@@ -233,7 +233,7 @@ def run(
                 files=files,
                 kinds=kinds,
                 learns=model.needs_train,
-                by=(*unasked(predictions), *by),
+                by=(*default_columns(predictions), *by),
             ),
         }
         tables = {PREDICTIONS: predictions, TRAIN: train_predictions, VALIDATION: chosen}

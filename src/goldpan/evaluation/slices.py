@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ALWAYS = "repo"
 """The column by which every run is scored, where its rows name 2 to 200 projects."""
-_MOST_UNASKED, _MOST = 200, 5_000
+_MOST_BY_DEFAULT, _MOST = 200, 5_000
 _RESAMPLES = 500
 
 
@@ -79,7 +79,7 @@ def scores_by(
     indexes: dict[str, list[int]] = {}
     for position, value in enumerate(values):
         indexes.setdefault(value, []).append(position)
-    resamples = _RESAMPLES if len(counts) <= _MOST_UNASKED else 0
+    resamples = _RESAMPLES if len(counts) <= _MOST_BY_DEFAULT else 0
     parts = []
     for value in sorted(indexes, key=lambda name: (-counts[name], name)):
         rows = predictions.take(pa.array(indexes[value], pa.int64()))
@@ -93,10 +93,10 @@ def scores_by(
     return ByColumn(column, task.metric, mean, spread, tuple(parts))
 
 
-def unasked(predictions: pa.Table) -> tuple[str, ...]:
+def default_columns(predictions: pa.Table) -> tuple[str, ...]:
     """Return the columns by which a run is scored in any case."""
     projects = set(predictions[ALWAYS].to_pylist()) - {None}
-    return (ALWAYS,) if 2 <= len(projects) <= _MOST_UNASKED else ()
+    return (ALWAYS,) if 2 <= len(projects) <= _MOST_BY_DEFAULT else ()
 
 
 NO_VALUE = "(none)"

@@ -14,6 +14,7 @@ from goldpan.evaluation.held_out import (
 from goldpan.evaluation.held_out import (
     held_out_rows as held_out_rows,
 )
+from goldpan.evaluation.metrics.classification import has_label as has_label
 from goldpan.evaluation.metrics.generation import bleu_of_counts as bleu_of_counts
 from goldpan.evaluation.metrics.generation import compare_text as compare_text
 from goldpan.evaluation.model import (
@@ -84,9 +85,6 @@ from goldpan.evaluation.models.linear import (
 )
 from goldpan.evaluation.models.linear import (
     answers_of as answers_of,
-)
-from goldpan.evaluation.models.linear import (
-    bears as bears,
 )
 from goldpan.evaluation.models.linear import best_threshold as best_threshold
 from goldpan.evaluation.models.linear import (

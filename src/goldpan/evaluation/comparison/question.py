@@ -90,7 +90,7 @@ def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
     different metrics.
     """
     _same_metric(runs)
-    keys = _telling(runs)
+    keys = _distinguishing(runs)
     protocols = {run.record.protocol.name for run in runs}
     grouped: dict[str, dict[str, dict[int, Run]]] = defaultdict(lambda: defaultdict(dict))
     for run in runs:
@@ -144,7 +144,7 @@ def _variants(runs: Iterable[Run]) -> int:
     )
 
 
-def _telling(runs: Iterable[Run]) -> dict[str, list[str]]:
+def _distinguishing(runs: Iterable[Run]) -> dict[str, list[str]]:
     """Return the settings of each model that differ on one and the same task."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for run in runs:

@@ -164,7 +164,7 @@ class TaskHead(Protocol):
         """Return the sum of the losses of all targets, in float32."""
         ...
 
-    def answers(self, asker: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Answer rows without looking at their targets."""
         ...
 
@@ -201,8 +201,8 @@ def _filled(rows: Sequence[Sequence[float]], value: int, left: bool) -> Tensor:
     return filled
 
 
-def ask_in_batches(
-    asker: Predictor,
+def predict_in_batches(
+    predictor: Predictor,
     examples: Sequence[TokenizedExample],
     ask: Callable[[Sequence[TokenizedExample]], Sequence[Any]],
 ) -> list[Any]:
@@ -213,11 +213,11 @@ def ask_in_batches(
     torch = load("torch")
     order = sorted(range(len(examples)), key=lambda at: (-examples[at].length, at))
     outputs: list[Any] = [None] * len(examples)
-    size, start = asker.batch, 0
-    asker.module.eval()
+    size, start = predictor.batch, 0
+    predictor.module.eval()
     with torch.no_grad():
         while start < len(order):
-            fit = rows_at_once(size, examples[order[start]].length, asker.device.type)
+            fit = rows_at_once(size, examples[order[start]].length, predictor.device.type)
             indexes = order[start : start + fit]
             try:
                 replies = ask([examples[at] for at in indexes])
@@ -228,7 +228,7 @@ def ask_in_batches(
                 continue
             for at, output in zip(indexes, replies, strict=True):
                 outputs[at] = output
-            asker.answered(sum(examples[at].length for at in indexes))
+            predictor.answered(sum(examples[at].length for at in indexes))
             start += fit
     return outputs
 

@@ -36,7 +36,7 @@ class Loaded:
     """Whether it computes in bfloat16."""
     device: Any
 
-    def asker(self, batch: int) -> Predictor:
+    def predictor(self, batch: int) -> Predictor:
         """Return the model as one that answers, `batch` rows at once."""
         single = load("torch").float32
         mixed = self.half and any(

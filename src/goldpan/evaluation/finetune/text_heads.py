@@ -23,9 +23,9 @@ from goldpan.evaluation.finetune.heads import (
     TensorBatch,
     TokenizedExample,
     aligned,
-    ask_in_batches,
     cut_texts,
     padded,
+    predict_in_batches,
 )
 from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, stream
 from goldpan.evaluation.finetune.word_heads import cross_entropy
@@ -135,13 +135,13 @@ class SequenceHead:
             case _:
                 return losses.cross_entropy(logits.float(), targets, reduction="sum")
 
-    def answers(self, asker: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Choose the likeliest label, all of 0.5 and more for multi-label tasks, or a number."""
         examples = self.examples(words, rows, learn=False)
 
         def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[float]]:
             inputs = padded(words, [example.ids for example in batch])
-            logits = asker.logits(asker.module, inputs).float()
+            logits = predictor.logits(predictor.module, inputs).float()
             match self.task.type:
                 case "regression":
                     outputs = logits
@@ -152,7 +152,7 @@ class SequenceHead:
             scores: list[list[float]] = outputs.cpu().double().tolist()
             return scores
 
-        replies: list[list[float]] = ask_in_batches(asker, examples, ask)
+        replies: list[list[float]] = predict_in_batches(predictor, examples, ask)
         notes = cut_texts(examples)
         names = self.task.label_names
         match self.task.type:
@@ -254,11 +254,11 @@ class GenerationHead:
         """Cross entropy over the tokens of the answers; those of prompts do not count."""
         return cross_entropy(logits[:, :-1] if self.start is None else logits, targets)
 
-    def answers(self, asker: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Write the likeliest token after the other, until the end token comes."""
         torch = load("torch")
         # A configuration of our own: that of the weights may forbid to repeat words, and the like.
-        inner = getattr(asker.module, "get_base_model", lambda: asker.module)()
+        inner = getattr(predictor.module, "get_base_model", lambda: predictor.module)()
         inner.generation_config = load("transformers").GenerationConfig(
             max_new_tokens=self._most(words),
             do_sample=False,
@@ -272,13 +272,13 @@ class GenerationHead:
             # Prompts must end where the answer begins, so a decoder's are filled on the left.
             inputs = padded(words, [example.ids for example in batch], left=self.start is None)
             inputs.pop("position_ids", None)  # generate counts them itself
-            moved = {name: value.to(asker.device) for name, value in inputs.items()}
-            with torch.autocast(asker.device.type, torch.bfloat16, enabled=asker.half):
-                generated = asker.module.generate(**moved)
+            moved = {name: value.to(predictor.device) for name, value in inputs.items()}
+            with torch.autocast(predictor.device.type, torch.bfloat16, enabled=predictor.half):
+                generated = predictor.module.generate(**moved)
             if self.start is None:
                 generated = generated[:, moved["input_ids"].shape[1] :]
             return [words.decode(row) for row in generated.cpu().tolist()]
 
         examples = self.examples(words, rows, learn=False)
-        answers = ask_in_batches(asker, examples, ask)
+        answers = predict_in_batches(predictor, examples, ask)
         return Answers(answers, raw=answers, notes=cut_texts(examples))

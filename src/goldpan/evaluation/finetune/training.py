@@ -50,7 +50,7 @@ def validate(
     mine = job.validation.take(list(range(group.rank, len(job.validation), group.world)))
     values: Sequence[Answer] = []
     if len(mine):
-        values = loaded.head.answers(loaded.asker(batch), loaded.words, mine).values
+        values = loaded.head.answers(loaded.predictor(batch), loaded.words, mine).values
     shares = group.gather(list(values))
     every = [shares[row % group.world][row // group.world] for row in range(len(job.validation))]
     table = predictions_of(job.task, job.validation, Answers(every))
@@ -200,12 +200,12 @@ def _learn(
     training: _Training, part: StepPart, batch: TensorBatch, total: int, *, last: bool
 ) -> Any:
     loaded = training.loaded
-    asker = loaded.asker(1)
+    predictor = loaded.predictor(1)
     # Engines average over processes, so that a sum over all of them wants this factor.
     share = training.group.world / total if part.counts else 0.0
 
     def loss_of(module: Any) -> Any:
-        logits = asker.logits(module, batch.inputs)
+        logits = predictor.logits(module, batch.inputs)
         return loaded.head.loss(logits, batch.targets.to(logits.device)) * share
 
     return training.engine.learn(loss_of, last=last)

@@ -27,8 +27,8 @@ from goldpan.evaluation.finetune.heads import (
     TensorBatch,
     TokenizedExample,
     aligned,
-    ask_in_batches,
     padded,
+    predict_in_batches,
 )
 from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, Span, covering, stream, windows
 from goldpan.evaluation.model import Answers, load
@@ -92,28 +92,30 @@ class TaggingHead:
         """Cross entropy over the first tokens of words."""
         return cross_entropy(logits, targets)
 
-    def answers(self, asker: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Choose a tag for each word; ``O`` for one of which the tokenizer makes nothing."""
         examples = self.examples(words, rows, learn=False)
 
         def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[int]]:
-            return likeliest(asker, words, [example.ids for example in batch])
+            return likeliest(predictor, words, [example.ids for example in batch])
 
         tokens = rows["tokens"].to_pylist()
         names = self.task.label_names
         values = [[_NONE] * len(token) for token in tokens]
-        for example, tags in zip(examples, ask_in_batches(asker, examples, ask), strict=True):
+        for example, tags in zip(
+            examples, predict_in_batches(predictor, examples, ask), strict=True
+        ):
             for word, index, _ in example.words:
                 values[example.row][word] = names[tags[index]]
         return Answers(values)
 
 
 def likeliest(
-    asker: Predictor, words: ModelTokenizer, rows: Sequence[Sequence[int]]
+    predictor: Predictor, words: ModelTokenizer, rows: Sequence[Sequence[int]]
 ) -> list[list[int]]:
     """Return the class or token that is likeliest at each token of each row."""
     inputs = padded(words, rows)
-    best = asker.logits(asker.module, inputs).argmax(-1).cpu()
+    best = predictor.logits(predictor.module, inputs).argmax(-1).cpu()
     inner = inputs["attention_mask"].bool()
     return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
 
@@ -188,7 +190,7 @@ class MaskingHead:
         """Cross entropy over the masked tokens."""
         return cross_entropy(logits, targets)
 
-    def answers(self, asker: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Return a word for each span; the word itself where all its tokens were found.
 
         A word of several tokens is masked by as many. Words are compared by their tokens, as a
@@ -205,10 +207,10 @@ class MaskingHead:
 
             def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[int]]:
                 rows = [_masked(words, example, hidden(example)) for example in batch]
-                return likeliest(asker, words, rows)
+                return likeliest(predictor, words, rows)
 
             for example, words_found in zip(
-                examples, ask_in_batches(asker, examples, ask), strict=True
+                examples, predict_in_batches(predictor, examples, ask), strict=True
             ):
                 for (word, start, stop), yes in zip(example.words, hidden(example), strict=True):
                     if yes:

@@ -51,9 +51,9 @@ class Finetuned:
             self.costs.input_tokens += tokens
 
         started = time.monotonic()
-        asker = replace(self.loaded.asker(self.batch), answered=count)
+        predictor = replace(self.loaded.predictor(self.batch), answered=count)
         with quiet():
-            answers = self.loaded.head.answers(asker, self.loaded.words, rows)
+            answers = self.loaded.head.answers(predictor, self.loaded.words, rows)
         if self.loaded.device.type == "cuda":
             self.costs.gpu_seconds += time.monotonic() - started
         return answers

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.metrics.classification import has_label
 from goldpan.evaluation.model import (
     Answers,
     Entry,
@@ -70,7 +71,7 @@ class LinearKind:
 SVM = LinearKind("svm", (0.1, 0.3, 1.0))
 LOGISTIC = LinearKind("sparse-logistic", (1.0, 4.0, 16.0))
 SIMILARITY = LinearKind("similarity", (4.0,))
-"""Reads similarities to the train rows (`kernels.py`) instead of features."""
+"""Model that reads similarities to the train rows instead of features."""
 _ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
 """Strengths of a ridge's penalty to choose from."""
 _MOST_LEFT_OUT = 5_000
@@ -106,13 +107,6 @@ def fit_head(kind: LinearKind, matrix: Any, truth: Booleans, folds: int, seed: i
             best = value, strength, threshold, scores
     assert best is not None
     return Head(kind.make(best[1], seed).fit(matrix, truth), best[2], best[3])
-
-
-def bears(targets: Sequence[str | Sequence[str]], name: str) -> Booleans:
-    """Tell which targets bear a label, of one each or of several."""
-    return np.array(
-        [target == name if isinstance(target, str) else name in target for target in targets]
-    )
 
 
 def answers_of(task: Task, scores: Numbers, thresholds: Sequence[float]) -> Answers:
@@ -155,7 +149,7 @@ def fit_heads(
     columns = matrix if fewer is None else fewer.columns
     with context.reporter.task(f"{task.name}: labels", len(names)) as progress:
         for name in names:
-            head = fit_head(kind, columns, bears(targets, name), folds, context.seed)
+            head = fit_head(kind, columns, has_label(targets, name), folds, context.seed)
             if fewer is not None and not isinstance(head.model, _ConstantScore):
                 head = replace(head, model=fewer.scorer(head.model))
             heads.append(head)
@@ -304,7 +298,7 @@ def best_threshold(
     """Return the threshold with the best F1 of the label, and that F1.
 
     A score above the threshold gives the label. Thresholds lie midway between neighbouring
-    scores, so new scores near an old one do not tip over. A label that no row bears is given to
+    scores, so new scores near an old one do not tip over. A label that no row has_label is given to
     none.
     """
     if not truth.any():

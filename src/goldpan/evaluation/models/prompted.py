@@ -27,8 +27,8 @@ from goldpan.evaluation.prompting.prompts import (
 )
 from goldpan.evaluation.prompting.reading import Read, read_answer
 from goldpan.evaluation.prompting.settings import (
-    ASKING,
-    TELLING,
+    REQUEST_SETTINGS,
+    RUN_SETTINGS,
     PromptSettings,
     check_settings,
     prompt_settings,
@@ -119,7 +119,7 @@ def _reply_directory(context: TrainingContext) -> Path:
 
 
 def _make(options: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, {**TELLING, **ASKING}, options)
+    settings = settled(_NAME, {**RUN_SETTINGS, **REQUEST_SETTINGS}, options)
     check_settings(settings)
 
     def fit(context: TrainingContext) -> _Prompted:
@@ -134,7 +134,7 @@ def _make(options: Mapping[str, Any]) -> Model:
     return Model(
         _NAME,
         fit,
-        {name: settings[name] for name in TELLING},
+        {name: settings[name] for name in RUN_SETTINGS},
         needs_train=settings["examples"] == "train",
         predict_train=False,
         task_facts=task_facts,

@@ -22,7 +22,7 @@ from goldpan.llm.settings import OPENAI, EndpointSettings, load_prices, load_set
 PROTOCOL = "protocol"
 """Stands for what the protocol of the run says."""
 NONE = "none"
-TELLING: Mapping[str, Any] = {
+RUN_SETTINGS: Mapping[str, Any] = {
     "model": "",
     "base_url": OPENAI,
     "method": "zero-shot",
@@ -35,7 +35,7 @@ TELLING: Mapping[str, Any] = {
     "max_characters": 48_000,
 }
 """Settings that tell runs apart."""
-ASKING: Mapping[str, Any] = {
+REQUEST_SETTINGS: Mapping[str, Any] = {
     "concurrency": 8,
     "retries": 4,
     "timeout": 120.0,
@@ -100,7 +100,7 @@ def prompt_settings(
         structured = "no"
     flags: dict[str, Any] = {
         name: settings[name]
-        for name in ("base_url", "limit_parameter", "max_characters", *ASKING)
+        for name in ("base_url", "limit_parameter", "max_characters", *REQUEST_SETTINGS)
         if name not in ("max_cost", "prices")
     }
     flags["models"] = [settings["model"]]

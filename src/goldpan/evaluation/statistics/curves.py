@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from goldpan.evaluation.metrics.classification import has_label
 from goldpan.evaluation.statistics.scores import Floats, StatisticsError
 
 POOLED = "pooled"
@@ -240,11 +241,4 @@ def answer_counts(predictions: pa.Table, labels: Sequence[str]) -> Floats:
 
 
 def _with_label(predictions: pa.Table, column: str, label: str) -> NDArray[np.bool_]:
-    """Return which rows have a label, be it their only one or one of several."""
-    return np.array(
-        [
-            value is not None and (value == label if isinstance(value, str) else label in value)
-            for value in predictions[column].to_pylist()
-        ],
-        dtype=np.bool_,
-    )
+    return has_label(predictions[column].to_pylist(), label)
