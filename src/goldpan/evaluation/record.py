@@ -199,7 +199,7 @@ class RunRecord(_RecordPart):
     dates: RowDates | None = None
     """When test rows were written, and how many after the model's cut-off; None in older runs."""
     date_signal: DateSignal | None = None
-    """Share of labels that dates alone predict; None without dates, and in older runs."""
+    """Prediction of labels by dates alone; None without dates, and in older runs."""
     split: str
     """How rows were split, as `--split` writes it; empty where it is not known."""
     learned_from: LearnedFrom
