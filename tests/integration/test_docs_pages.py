@@ -35,7 +35,7 @@ from goldpan.papers.crosscodebench.kinds import kind_of_task, task_settings
 from goldpan.papers.crosscodebench.splits import load_splits
 from goldpan.papers.nlbse.issues.profile import load_profile as load_issue_profile
 from goldpan.plan.file import load_plan
-from goldpan.reproduce.catalogue import read_recipe
+from goldpan.reproduce.recipe import read_recipe
 from tests.demo_workspace import make_demo
 from tests.invoking import check_typed
 from tests.openai_server import OpenAIServer

@@ -14,10 +14,9 @@ from goldpan.core.proportions import wilson
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import ComparisonResult, Question
-from goldpan.evaluation.resolved import PatchScore, ResolvedResult
-from goldpan.evaluation.resolved_files import read_resolved, write_resolved
+from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
+from goldpan.evaluation.comparison.stored_runs import compare_runs
+from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolved, write_resolved
 from goldpan.evaluation.runs import read_runs
 from goldpan.execution.records import Instance
 from goldpan.execution.resolve import Outcome, Resolution
@@ -46,7 +45,7 @@ pytest.importorskip("scipy")
 
 def compared(workspace: Workspace) -> ComparisonResult:
     runs = read_runs(workspace)
-    return compare_runs(runs, runs, load_tasks(), Question())
+    return compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
 
 
 def reported(workspace: Workspace) -> Report:
@@ -384,7 +383,7 @@ def test_many_models_and_tasks_fit_a_page(tmp_path: Path) -> None:
         (copy / "result.json").write_bytes(sealed_json(json.loads(changed)))
     runs = read_runs(workspace)
     assert len(runs) == 45
-    compared_runs = compare_runs(runs, runs, {}, Question())
+    compared_runs = compare_runs(runs, runs, {}, ComparisonQuestion())
     report = make_report(workspace, compared_runs, {})
     page = evaluation_page(report)
     assert len(page) < 1_500_000

@@ -10,8 +10,8 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import Question
+from goldpan.evaluation.comparison.question import ComparisonQuestion
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach
@@ -55,7 +55,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_run(workspace, data, "odd", 0.7, note=HOSTILE)
     add_run(workspace, data, "odd", 0.7, note="w" * 300)
     runs = read_runs(workspace)
-    result = compare_runs(runs, runs, load_tasks(), Question())
+    result = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
     output = root / "report.html"
     write_evaluation(workspace, result, load_tasks(), EvaluationFiles(page=output))
     return output

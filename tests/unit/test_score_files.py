@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparing_files import FileComparison, compare_file
-from goldpan.evaluation.comparison_result import Method, Question
-from goldpan.evaluation.score_files import read_scores
+from goldpan.evaluation.comparison.files import FileComparison, compare_file
+from goldpan.evaluation.comparison.question import ComparisonQuestion, Method
+from goldpan.evaluation.comparison.score_files import read_scores
 from goldpan.report.document import Table
 from goldpan.report.evaluation import evaluation_page
 from goldpan.report.markdown import markdown_report
@@ -42,8 +42,10 @@ def flaky(path: Path) -> Path:
     return write(path, "\n".join(lines) + "\n")
 
 
-def compared(path: Path, question: Question | None = None, metric: str = "") -> FileComparison:
-    return compare_file(read_scores(path), question or Question(), metric=metric)
+def compared(
+    path: Path, question: ComparisonQuestion | None = None, metric: str = ""
+) -> FileComparison:
+    return compare_file(read_scores(path), question or ComparisonQuestion(), metric=metric)
 
 
 def test_the_counts_of_ecser_become_its_scores(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_projects_and_folds_are_data_sets_of_s8_and_s10(tmp_path: Path) -> None:
         assert drift.degradation is not None
         assert drift.degradation.test in ("welch t", "mann-whitney u")
         assert drift.overfitting is None
-    named = compared(projects(tmp_path / "p.json", 0.15), Question("nemenyi"))
+    named = compared(projects(tmp_path / "p.json", 0.15), ComparisonQuestion("nemenyi"))
     assert named.comparison.test.name == "wilcoxon"
     assert named.new_tasks is None
     alike = compared(projects(tmp_path / "q.json", 0.0))
@@ -259,7 +261,7 @@ def tied(path: Path) -> Path:
     "approach", ["calibrated", "bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
 )
 def test_equal_scores_tie_by_every_method(tmp_path: Path, approach: Method) -> None:
-    comparison = compared(tied(tmp_path / "tied.csv"), Question(approach))
+    comparison = compared(tied(tmp_path / "tied.csv"), ComparisonQuestion(approach))
     both = comparison.new_tasks or comparison.comparison
     assert [standing.place for standing in both.standings] == [1, 1]
     assert both.decision("alpha", "beta") in ("equal", "undecided")

@@ -58,15 +58,15 @@ def compare(
         latex: A LaTeX file for the tables of a paper.
     """
     from goldpan.datasets.registry import load_tasks, tasks_directory
-    from goldpan.evaluation.comparing import compare_stored
-    from goldpan.evaluation.comparison_result import Question
+    from goldpan.evaluation.comparison.question import ComparisonQuestion
+    from goldpan.evaluation.comparison.stored_runs import compare_stored
     from goldpan.report.compared import report_comparison
     from goldpan.report.evaluation import EvaluationFiles
 
     files = EvaluationFiles(
         _checked("output", output), _checked("markdown", markdown), _checked("latex", latex)
     )
-    question = Question(approach, alpha, rope, seed)
+    question = ComparisonQuestion(approach, alpha, rope, seed)
     named, models = several(task), several(model)
     if scores is not None:
         if suite or protocol:
@@ -112,8 +112,8 @@ def _compare_file(
     models: tuple[str, ...],
     files: Any,
 ) -> FileCompared:
-    from goldpan.evaluation.comparing_files import compare_file
-    from goldpan.evaluation.score_files import read_scores
+    from goldpan.evaluation.comparison.files import compare_file
+    from goldpan.evaluation.comparison.score_files import read_scores
     from goldpan.report.compared import report_file_comparison
 
     file = read_scores(path)

@@ -15,12 +15,10 @@ from goldpan.operations.repositories import dataset_directory, find_dataset
 from goldpan.operations.values import Limits, Positive, several
 
 if TYPE_CHECKING:
-    from goldpan.evaluation.listed import (
-        LengthScores,
-        ModelList,
-        ProtocolList,
-    )
+    from goldpan.evaluation.models.catalogue import ModelList
+    from goldpan.evaluation.protocol import ProtocolList
     from goldpan.evaluation.run import RunResult
+    from goldpan.evaluation.slices import LengthScores
     from goldpan.operations.dataset import Dataset
     from goldpan.operations.runs import Evaluation, RunEstimate
 
@@ -120,10 +118,9 @@ class Evaluate(Group):
         """
         from goldpan.datasets.registry import find_task, tasks_directory
         from goldpan.datasets.task_data import task_directory
-        from goldpan.evaluation.columns import with_columns
         from goldpan.evaluation.run import RunResult
-        from goldpan.evaluation.runs import read_runs
-        from goldpan.evaluation.stored import rescore
+        from goldpan.evaluation.runs import read_runs, rescore
+        from goldpan.evaluation.slices import with_columns
         from goldpan.evaluation.task_input import files_to_score, scored_input
         from goldpan.operations.runs import Evaluation
 
@@ -153,9 +150,8 @@ class Evaluate(Group):
                 (default: WORKSPACE/datasets)
         """
         from goldpan.datasets.registry import find_task, tasks_directory
-        from goldpan.evaluation.lengths import score_by_length
-        from goldpan.evaluation.listed import LengthScores
         from goldpan.evaluation.runs import read_runs
+        from goldpan.evaluation.slices import LengthScores, score_by_length
         from goldpan.evaluation.task_input import input_lengths, scored_input
 
         layout = self.lab.layout
@@ -176,15 +172,13 @@ class Evaluate(Group):
 
     def models(self) -> ModelList:
         """List the models that `goldpan evaluate run` knows."""
-        from goldpan.evaluation.listed import ModelList
-        from goldpan.evaluation.models.catalogue import catalogue
+        from goldpan.evaluation.models.catalogue import ModelList, catalogue
 
         return ModelList(tuple(catalogue().values()))
 
     def protocols(self) -> ProtocolList:
         """List the evaluation protocols, with the known defects of those from papers."""
-        from goldpan.evaluation.listed import ProtocolList
-        from goldpan.evaluation.protocol import protocols
+        from goldpan.evaluation.protocol import ProtocolList, protocols
 
         return ProtocolList(tuple(protocols().values()))
 

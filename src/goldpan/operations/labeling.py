@@ -12,7 +12,7 @@ from goldpan.operations.repositories import dataset_directory, find_dataset
 from goldpan.operations.values import Count, file_paths
 
 if TYPE_CHECKING:
-    from goldpan.evaluation.listed import LabelScores, SuspectLabels
+    from goldpan.evaluation.label_errors import LabelScores, SuspectLabels
     from goldpan.operations.dataset import Dataset
 
 
@@ -33,7 +33,7 @@ def labels(
         gold: A gold set, a CSV file; may be given several times.
         half: Only this half of a gold set.
     """
-    from goldpan.evaluation.listed import LabelScores
+    from goldpan.evaluation.label_errors import LabelScores
 
     data = find_dataset(self.lab, dataset)
     return LabelScores(tuple(data.score_labels(path, half) for path in file_paths(gold)))
@@ -66,8 +66,7 @@ def label_errors(
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.datasets.row_files import check_form
     from goldpan.datasets.task_data import task_directory
-    from goldpan.evaluation.label_errors import find_label_errors, write_ranked
-    from goldpan.evaluation.listed import SuspectLabels
+    from goldpan.evaluation.label_errors import SuspectLabels, find_label_errors, write_ranked
     from goldpan.evaluation.task_input import read_task_input
 
     known = find_task(task, tasks_directory(self.lab.path))

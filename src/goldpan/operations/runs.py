@@ -12,7 +12,6 @@ from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Block, Line, Result, Results
 from goldpan.datasets.registry import find_task, load_tasks, tasks_directory, tasks_of_family
 from goldpan.datasets.task_data import TaskData, task_directory
-from goldpan.evaluation.columns import with_columns
 from goldpan.evaluation.held_out import held_out_column
 from goldpan.evaluation.held_out import hold_out as hold_groups_out
 from goldpan.evaluation.model import Model
@@ -22,6 +21,7 @@ from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.run import estimate as estimate_run
 from goldpan.evaluation.run import run as run_once
+from goldpan.evaluation.slices import with_columns
 from goldpan.evaluation.task_input import TaskInput, read_task_input
 from goldpan.llm.budget import Estimate
 from goldpan.operations.dataset import Dataset, optional

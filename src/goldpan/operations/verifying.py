@@ -90,8 +90,7 @@ def resolved(
         sandbox: How tests run.
         execution: Where rows are worked on; without workers, one after the other.
     """
-    from goldpan.evaluation.resolved import patches_of, read_patches, summarize
-    from goldpan.evaluation.resolved_files import write_resolved
+    from goldpan.evaluation.resolved import patches_of, read_patches, summarize, write_resolved
     from goldpan.execution.records import instance_of
     from goldpan.execution.resolve import resolve_all
 

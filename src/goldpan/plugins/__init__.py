@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from goldpan.datasets.registry import read_path as read_task
     from goldpan.datasets.task import Task
     from goldpan.datasets.task_rows import target_column
-    from goldpan.evaluation.metrics.added import ExampleMetric
+    from goldpan.evaluation.metrics.estimate import ExampleMetric
     from goldpan.evaluation.model import Answers, Model, TrainingContext
     from goldpan.evaluation.model import Entry as ModelEntry
     from goldpan.evaluation.model import settled as model_settings
@@ -72,7 +72,7 @@ _MODULES = {
     "BuildContext": "builders.context",
     "Column": "datasets.family",
     "Criterion": "filters.criterion",
-    "ExampleMetric": "evaluation.metrics.added",
+    "ExampleMetric": "evaluation.metrics.estimate",
     "Family": "datasets.family",
     "Form": "annotation.studio.forms",
     "Model": "evaluation.model",

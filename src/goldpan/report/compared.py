@@ -9,8 +9,8 @@ from typing import Any
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparing_files import FileComparison
-from goldpan.evaluation.comparison_result import ComparisonResult
+from goldpan.evaluation.comparison.files import FileComparison
+from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.leakage import headlines

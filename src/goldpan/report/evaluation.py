@@ -8,7 +8,7 @@ from pathlib import Path
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_result import ComparisonResult
+from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.report.comparison.make import make_report, paper_tables
 from goldpan.report.document import Report
 from goldpan.report.document_page import part_helpers

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.extras import load
 from goldpan.core.sanitize import line
-from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.scores import StatisticsError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from goldpan.evaluation.comparing_files import FileComparison
+from goldpan.evaluation.comparison.files import FileComparison
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison.ranking import rank_range
 from goldpan.report.comparison.significance import asked, decided, pairs_table

@@ -26,8 +26,8 @@ from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task, TaskColumns, TaskPrompt
 from goldpan.datasets.task_data import TaskData, read_task_data, task_data
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
-from goldpan.reproduce.context import Context
+from goldpan.evaluation.model import load
+from goldpan.reproduce.cells import Context
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content, read_text
 from goldpan.reproduce.recipe import SplitRecipe, TaskRecipe
 

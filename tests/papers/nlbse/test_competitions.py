@@ -10,8 +10,8 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import Question
+from goldpan.evaluation.comparison.question import ComparisonQuestion
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
@@ -86,7 +86,7 @@ def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_pat
     assert [len(repos) for repos in spy.repos] == [1] * 5
     assert record.learned_from.train > 1_000
     runs = read_runs(Workspace(tmp_path))
-    ranking = issue_ranking(compare_runs(runs, runs, load_tasks(), Question()).systems)
+    ranking = issue_ranking(compare_runs(runs, runs, load_tasks(), ComparisonQuestion()).systems)
     assert ranking is not None
     own = next(entry for entry in ranking.entries if not entry.published)
     assert own.mean == pytest.approx(record.scores_by["repo"].mean)

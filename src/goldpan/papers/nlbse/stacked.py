@@ -38,12 +38,12 @@ from goldpan.plugins.evaluation import (
     TrainingContext,
     Weights,
     answers_of,
-    bears,
     best_threshold,
     cache_directory,
     cross_validated,
     encoder_weights,
     fit_head,
+    has_label,
     labels_of,
     load,
     require_choice,
@@ -184,7 +184,7 @@ def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext
     blends, scores = [], []
     with context.reporter.task(f"{task.name}: labels", len(labels_of(task))) as progress:
         for label in labels_of(task):
-            truth = bears(targets, label)
+            truth = has_label(targets, label)
             heads = [
                 fit_head(SIMILARITY, matrix, truth, settings["folds"], context.seed)
                 for matrix in matrices

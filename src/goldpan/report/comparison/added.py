@@ -9,7 +9,7 @@ from typing import Any
 from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_result import ComparisonResult
+from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.report.comparison.materials import Material
 from goldpan.report.document import Section
 

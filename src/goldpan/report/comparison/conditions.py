@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 import orjson
 
 from goldpan.core.sanitize import line
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import split_of
+from goldpan.evaluation.comparison.question import ComparisonResult, split_of
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.runs import Run
 from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
-from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score
 from goldpan.evaluation.model import Costs
 from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.report.document import Cell, Content, Figure, Section, Table, Text, listed

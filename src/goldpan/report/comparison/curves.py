@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from goldpan.datasets.task import CLASSIFICATION
-from goldpan.evaluation.comparison_facts import Skipped, positive_counts
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.metrics.result import Scores
+from goldpan.evaluation.comparison.facts import Skipped, positive_counts
+from goldpan.evaluation.comparison.question import ComparisonResult, System
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.curves import Curve, Point, points, pr_curve, roc_curve, thinned
-from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.statistics.outcomes import label_scores
+from goldpan.evaluation.statistics.curves import (
+    Curve,
+    Point,
+    label_scores,
+    points,
+    pr_curve,
+    roc_curve,
+    thinned,
+)
+from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.report.comparison.plots import pr_plot, roc_plot
 from goldpan.report.document import Content, Figure, Fold, Group, Text
 

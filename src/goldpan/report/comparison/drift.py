@@ -6,9 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from goldpan.evaluation.comparison_facts import Part, Skipped, Study
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.higher_is_better import ranking_score
+from goldpan.evaluation.comparison.facts import Part, Skipped, Study
+from goldpan.evaluation.comparison.question import ComparisonResult
+from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.drift import degradation, overfitting
 from goldpan.report.document import Cell, Content, Table, Text, folded
 

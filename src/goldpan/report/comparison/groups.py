@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.comparison.question import ComparisonResult, System
 from goldpan.report.document import Cell, Content, Fold, Section, Table, cut
 
 _MOST_TASKS = 60

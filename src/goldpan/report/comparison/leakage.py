@@ -10,11 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
-from goldpan.evaluation.comparison_units import System, split_of
-from goldpan.evaluation.higher_is_better import ranking_score
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score, split_of
 from goldpan.evaluation.leaks import COLUMN, headline
-from goldpan.evaluation.score import score
+from goldpan.evaluation.score import ranking_score, score
 from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
 from goldpan.report.number_format import count, formatted
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_facts import Skipped, Study, study_of
-from goldpan.evaluation.comparison_result import ComparisonResult
+from goldpan.evaluation.comparison.facts import Skipped, Study, study_of
+from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison import summary
 from goldpan.report.comparison.added import SECTIONS

@@ -15,7 +15,7 @@ from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data, task_directory
 from goldpan.datasets.task_rows import input_column, target_column
-from goldpan.evaluation.comparison_units import split_of
+from goldpan.evaluation.comparison.question import split_of
 from goldpan.evaluation.runs import Run
 
 _BATCH = 4_096

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from goldpan.evaluation.comparison_facts import Part, Skipped, Study, shown_metrics
-from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
-from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.higher_is_better import ranking_score
+from goldpan.evaluation.comparison.facts import Part, Skipped, Study, shown_metrics
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.curves import Counts
+from goldpan.evaluation.score import ranking_score
+from goldpan.evaluation.statistics.curves import BinaryConfusion
 from goldpan.report.document import Cell, Content, Fold, Group, Matrix, Table, Text, cut, folded
 from goldpan.report.number_format import NOTHING, formatted, with_interval
 
@@ -43,11 +42,11 @@ def _summed(study: Study) -> Table:
     """Add up the confusion matrices of each model and part, one label against the rest."""
     if study.examples != "classification":
         raise Skipped("Only classification has confusion matrices")
-    summed: dict[tuple[str, str, Part, str], Counts] = {}
+    summed: dict[tuple[str, str, Part, str], BinaryConfusion] = {}
     for result in study.results:
         for label, counts in result.counts.items():
             key = (result.task, result.model, result.part, label)
-            summed[key] = summed.get(key, Counts(0, 0, 0, 0)) + counts
+            summed[key] = summed.get(key, BinaryConfusion(0, 0, 0, 0)) + counts
     if not summed:
         raise Skipped("No run has confusion matrices")
     rows: tuple[tuple[Cell, ...], ...] = tuple(

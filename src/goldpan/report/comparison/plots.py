@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from goldpan.evaluation.statistics.comparison import Comparison, Decision, Pair
+from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison, Decision
 from goldpan.evaluation.statistics.curves import POOLED, Curve, Point
-from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.report.comparison.wording import decision_words
 from goldpan.report.plot_style import COLORS, GOLD, INK, PALE, SOFT, canvas, colors, name
 
@@ -282,7 +282,7 @@ def _cell(axes: Axes, row: int, column: int, color: str, alpha: float = 1.0) -> 
     )
 
 
-def _decided(axes: Axes, row: int, column: int, pair: Pair) -> None:
+def _decided(axes: Axes, row: int, column: int, pair: ComparedPair) -> None:
     _cell(axes, row, column, _SHADES[pair.decision])
     if pair.fragile:
         axes.plot(column, row, "o", color=INK, ms=3)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
+from goldpan.evaluation.comparison.question import ComparisonResult, mean_score
 from goldpan.evaluation.statistics.comparison import Comparison, Standing
-from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
+from goldpan.evaluation.statistics.decide import FEWEST_TASKS
 from goldpan.report.comparison.measures import told_score
 from goldpan.report.comparison.plots import interval_plot
 from goldpan.report.comparison.slices import MOST_DRAWN, first_models

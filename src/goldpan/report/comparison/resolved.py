@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from goldpan.core.proportions import wilson
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.resolved import RESOLVED, separation, similarity
-from goldpan.evaluation.resolved_files import StoredResolved, read_resolved
+from goldpan.evaluation.comparison.question import ComparisonResult
+from goldpan.evaluation.resolved import (
+    RESOLVED,
+    StoredResolved,
+    read_resolved,
+    separation,
+    similarity,
+)
 from goldpan.report.document import Cell, Section, Table, cut
 
 _COLUMNS = (

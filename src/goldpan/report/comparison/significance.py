@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_facts import Skipped
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.statistics.comparison import Comparison, Pair
+from goldpan.evaluation.comparison.facts import Skipped
+from goldpan.evaluation.comparison.question import ComparisonResult
+from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison
 from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
@@ -116,7 +116,7 @@ def decided(comparison: Comparison) -> list[Content]:
     return content
 
 
-def _row(pair: Pair, comparison: Comparison) -> tuple[str | float | None, ...]:
+def _row(pair: ComparedPair, comparison: Comparison) -> tuple[str | float | None, ...]:
     word = decision_words(comparison.test)[pair.decision]
     start = (pair.first, pair.second, f"{word}{'*' if pair.fragile else ''}")
     if comparison.test.approach == "calibrated":
@@ -132,7 +132,7 @@ def _row(pair: Pair, comparison: Comparison) -> tuple[str | float | None, ...]:
     return (*start, *shares, pair.difference, pair.effect, pair.magnitude)
 
 
-def _interval(pair: Pair) -> str:
+def _interval(pair: ComparedPair) -> str:
     if pair.low is None or pair.high is None:
         return NOTHING
     return f"{formatted(pair.low)} to {formatted(pair.high)}"

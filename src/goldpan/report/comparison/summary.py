@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from goldpan.evaluation.comparison_facts import chosen_by
-from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
-from goldpan.evaluation.comparison_units import System, split_of
-from goldpan.evaluation.higher_is_better import ranking_score
+from goldpan.evaluation.comparison.facts import chosen_by
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score, split_of
+from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
+from goldpan.evaluation.statistics.decide import FEWEST_TASKS
 from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.training import TEST
 from goldpan.report.comparison.added import SECTIONS

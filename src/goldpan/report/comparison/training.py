@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from goldpan.evaluation.comparison_facts import Skipped, Study, Training, chosen_by
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import System, setting
+from goldpan.evaluation.comparison.facts import Skipped, Study, StudyTraining, chosen_by
+from goldpan.evaluation.comparison.question import ComparisonResult, System, setting
 from goldpan.report.document import Cell, Content, Table, Text, folded, listed
 from goldpan.report.number_format import count
 
@@ -122,7 +121,7 @@ def _split_table(study: Study) -> Table:
     return Table("How the data were split", columns, rows)
 
 
-def _chosen_on_the_test(tuned: Sequence[Training]) -> list[str]:
+def _chosen_on_the_test(tuned: Sequence[StudyTraining]) -> list[str]:
     """Return the models whose settings the test set chose."""
     return sorted({made.model for made in tuned if "test" in made.tuned_on.casefold().split()})
 

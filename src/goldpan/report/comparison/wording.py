@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from goldpan.evaluation.statistics.comparison import (
     ChosenTest,
+    ComparedPair,
     Comparison,
     Decision,
-    Pair,
     Question,
+    error_rate,
 )
-from goldpan.evaluation.statistics.error_rates import error_rate
 from goldpan.report.document import listed
 from goldpan.report.number_format import count, formatted
 
@@ -119,7 +119,7 @@ def meaning(test: ChosenTest) -> str:
     return f"{text} {rate}".strip()
 
 
-def needed(pair: Pair) -> str:
+def needed(pair: ComparedPair) -> str:
     """Return what would decide a pair, empty where it is decided or nothing is known of it."""
     if pair.decision not in ("undecided", "untested") or not pair.needed_unit:
         return ""
@@ -153,7 +153,7 @@ def _clause(
     return f"is {word} of {who}{sure}" if decision == "better" else f"is {word} {who}{sure}"
 
 
-def _what_is_needed(pairs: Sequence[Pair]) -> str:
+def _what_is_needed(pairs: Sequence[ComparedPair]) -> str:
     """Say what would show the differences seen: the least of all pairs."""
     if not any(pair.difference for pair in pairs):
         return " (their scores are equal)"
@@ -165,7 +165,7 @@ def _what_is_needed(pairs: Sequence[Pair]) -> str:
     return f" ({subject} would show with {needed(least)})"
 
 
-def _pairs(comparison: Comparison, model: str, names: Sequence[str]) -> Iterator[Pair]:
+def _pairs(comparison: Comparison, model: str, names: Sequence[str]) -> Iterator[ComparedPair]:
     for pair in comparison.pairs:
         if model in (pair.first, pair.second) and {pair.first, pair.second} & set(names) - {model}:
             yield pair

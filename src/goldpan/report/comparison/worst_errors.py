@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.sanitize import line
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.comparison.question import ComparisonResult, System
+from goldpan.evaluation.metrics.generation import edit_similarity
 from goldpan.evaluation.metrics.regression import smape_errors
-from goldpan.evaluation.metrics.text_scores import edit_similarity
 from goldpan.evaluation.runs import Run
 from goldpan.report.comparison.materials import Material, Row
 from goldpan.report.document import (
