@@ -27,11 +27,11 @@ from goldpan.annotation.studio.annotations import (
 )
 from goldpan.annotation.studio.client import StudioError, User, find_server
 from goldpan.annotation.studio.configuration import check, load, names, parse
-from goldpan.annotation.studio.fetch import History, RawExports
+from goldpan.annotation.studio.fetch import ExportHistory, RawExports
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panel_html import inline
 from goldpan.annotation.studio.people import People
-from goldpan.annotation.studio.project import Facts, Project, begin_project
+from goldpan.annotation.studio.project import Project, ProjectFacts, begin_project
 from goldpan.annotation.studio.serve import check_port, prepare
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
@@ -43,7 +43,7 @@ TOKEN = {"LABEL_STUDIO_API_KEY": "a" * 40}
 
 
 def a_project(root: Path) -> Project:
-    facts = Facts("http://127.0.0.1:1", "", "fix-pair", 2, True)
+    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2, True)
     return begin_project(Workspace(root), "parts", load("fix-pair"), facts)
 
 
@@ -194,7 +194,7 @@ def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
         panel_html.document(before, after, before),
         panel_html.change(before, diff),
         panel_html.dialogue([(before, after, True)]),
-        panel_html.answers([panel_html.Answer(before, [(before, after)])]),
+        panel_html.answers([panel_html.ShownAnswer(before, [(before, after)])]),
         panel_html.code(before, before),
         panel_html.text(before, before),
         panel_html.sentence(before),
@@ -268,7 +268,7 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     answer_json = '{"id": 5, "was_cancelled": false}'
     raw.add(1, [1, 2], f"[{task % (1, answer_json)},{task % (2, '')}]".encode())
     raw.add(2, [1, 2], f"[{task % (2, '')}]".encode())
-    history = History(raw.read())
+    history = ExportHistory(raw.read())
     assert history.counts() == (1, 0, 0)
     assert [task["annotations"][0]["id"] for task in history.deleted()] == [5]
     assert (raw.last_pull(), raw.fetched_tasks(2), raw.fetched_tasks(3)) == (2, {1, 2}, set())

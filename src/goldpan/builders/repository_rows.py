@@ -27,7 +27,7 @@ from goldpan.core.resources import named
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.family import GROUP
-from goldpan.datasets.hash_sampling import drawn
+from goldpan.datasets.hash_sampling import sample_by_hash
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import Source
 from goldpan.execution.records import records_digest
@@ -172,7 +172,7 @@ def draw_places(
         for batch in read_rows(repositories)
         for name in batch["id"].to_pylist()
     ]
-    return frozenset(drawn(range(len(subjects)), most, seed, subjects.__getitem__))
+    return frozenset(sample_by_hash(range(len(subjects)), most, seed, subjects.__getitem__))
 
 
 def read_rows(

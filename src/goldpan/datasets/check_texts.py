@@ -19,7 +19,7 @@ _ALSO_IN_CODE = "secret"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PublishProblem:
     """Why a dataset should not be published as it is."""
 
     file: str
@@ -30,7 +30,7 @@ class Problem:
         return f"{self.file}: {self.cause}. {self.remedy}."
 
 
-class Finding(Protocol):
+class PrivateFinding(Protocol):
     """Something in a text that should not be public."""
 
     @property
@@ -38,14 +38,14 @@ class Finding(Protocol):
         """What it is, such as email; of a secret, it starts with that word."""
 
 
-FindPrivate = Callable[[str], Sequence[Finding]]
+FindPrivate = Callable[[str], Sequence[PrivateFinding]]
 Likely = Callable[[pa.Array, Column], pa.Array]
 """Marks the texts of a column that are worth a search."""
 
 
 def check_texts(
     directory: Path, family: Family, shards: list[str], find_private: FindPrivate | None
-) -> Iterator[Problem]:
+) -> Iterator[PublishProblem]:
     """Find secrets in all texts, and personal data in prose: code has to stay as it was."""
     find, likely = (find_private, None) if find_private else _own_search()
     columns = [column for column in family.columns if column.holds != "fact"]
@@ -58,21 +58,21 @@ def check_texts(
                     count += 1
                     if count <= _MOST_FINDINGS:
                         cause = f"{batch['id'][index]} has {kind} in its {column.name}"
-                        yield Problem(shard, cause, "Redact or leave out the example")
+                        yield PublishProblem(shard, cause, "Redact or leave out the example")
     if count > _MOST_FINDINGS:
         cause = f"{count - _MOST_FINDINGS} more texts hold what should not be public"
-        yield Problem("data", cause, "Redact or leave out the examples")
+        yield PublishProblem("data", cause, "Redact or leave out the examples")
 
 
 def check_files(
     directory: Path, names: list[str], find_private: FindPrivate | None
-) -> Iterator[Problem]:
+) -> Iterator[PublishProblem]:
     """Find secrets and personal data in further files of a dataset, which are UTF-8 text."""
     for name in names:
         find = find_private or _own_search()[0]
         text = (directory / name).read_text(encoding="utf-8", errors="replace")
         for kind in sorted({finding.kind for finding in find(text)}):
-            yield Problem(name, f"it holds {kind}", "Leave the example out that it is of")
+            yield PublishProblem(name, f"it holds {kind}", "Leave the example out that it is of")
 
 
 def _findings(

@@ -16,7 +16,9 @@ def draw_number(seed: int, *names: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
 
-def drawn(items: Iterable[Item], most: int, seed: int, name: Callable[[Item], str]) -> list[Item]:
+def sample_by_hash(
+    items: Iterable[Item], most: int, seed: int, name: Callable[[Item], str]
+) -> list[Item]:
     """Return at most so many items, those with the least numbers, in their own order.
 
     No more than `most` are held. Names have to differ.

@@ -154,7 +154,7 @@ _NOT_OURS = {".gitattributes"}
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """What publishing does to one file of the repository."""
 
     path: str
@@ -194,7 +194,7 @@ def read_hub_state(api: HfApi, call: HubCall) -> HubState | None:
     return HubState(info.sha, files, tags, bool(info.private))
 
 
-def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[Change, ...]:
+def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[FileChange, ...]:
     """Return what has to happen for the repository to hold exactly the local files."""
     changes = []
     for name in local:
@@ -202,9 +202,9 @@ def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[
         remote_digest = remote.get(name)
         if remote_digest not in (digest(path), _blob_id(path)):
             action: Literal["add", "replace"] = "add" if remote_digest is None else "replace"
-            changes.append(Change(name, path.stat().st_size, action))
+            changes.append(FileChange(name, path.stat().st_size, action))
     deleted = sorted(remote.keys() - set(local))
-    return (*changes, *(Change(name, 0, "delete") for name in deleted))
+    return (*changes, *(FileChange(name, 0, "delete") for name in deleted))
 
 
 def _blob_id(path: Path) -> str:
@@ -231,7 +231,7 @@ class PublishResult(Result):
     url: str
     created: bool
     """Whether the repository is new, as far as is known."""
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     """Empty where the repository held the same content already."""
     commit: str | None
     """The commit that holds the dataset; None with a dry run."""
@@ -365,7 +365,12 @@ def _refuse_conflicts(call: HubCall, state: HubState, *, private: bool) -> None:
 
 
 def _refuse_overwriting(
-    call: HubCall, state: HubState, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
+    call: HubCall,
+    state: HubState,
+    changes: tuple[FileChange, ...],
+    tag: str | None,
+    *,
+    overwrite: bool,
 ) -> None:
     if changes and state.files and not overwrite:
         losses_first = sorted(
@@ -394,7 +399,7 @@ def _send(
     api: HfApi,
     call: HubCall,
     directory: Path,
-    changes: tuple[Change, ...],
+    changes: tuple[FileChange, ...],
     head: str | None,
     reporter: Reporter,
 ) -> str:

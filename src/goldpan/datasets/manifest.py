@@ -26,7 +26,7 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class WrittenSplit:
     """A split that has rows."""
 
     name: str
@@ -60,7 +60,7 @@ class Written:
 
     directory: Path
     family: Family
-    splits: tuple[Split, ...]
+    splits: tuple[WrittenSplit, ...]
     report: SplitReport
     origins: tuple[Origin, ...]
     """Sorted by name."""

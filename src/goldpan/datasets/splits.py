@@ -141,7 +141,7 @@ class SplitPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SplitCandidate:
     """What splitting needs to know of a row."""
 
     id: str
@@ -177,7 +177,7 @@ class Splits:
     report: SplitReport
 
 
-def assign_splits(rows: Sequence[Candidate], plan: SplitPlan) -> Splits:
+def assign_splits(rows: Sequence[SplitCandidate], plan: SplitPlan) -> Splits:
     """Decide on which side each row lies, whatever the order of the rows.
 
     Raises `DatasetError` where a plan by time meets a row without one, or the plan `given` a row
@@ -215,7 +215,7 @@ def strata(table: pa.Table, column: str) -> list[tuple[str, ...]]:
     return [tuple(value) if isinstance(value, list) else (value,) for value in values]
 
 
-def _own_sides(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
+def _own_sides(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:
     """Return the side of each row, were it alone in its group: a place in the plan's names."""
     match plan.kind:
         case "none":
@@ -234,7 +234,7 @@ def _own_sides(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
             return [_partition(row, plan) for row in rows]
 
 
-def _moment(row: Candidate, plan: SplitPlan) -> datetime:
+def _moment(row: SplitCandidate, plan: SplitPlan) -> datetime:
     if row.moment is None:
         raise DatasetError(
             f"{row.id} has no time, so it belongs to no side of {plan}",
@@ -243,7 +243,7 @@ def _moment(row: Candidate, plan: SplitPlan) -> datetime:
     return row.moment
 
 
-def _partition(row: Candidate, plan: SplitPlan) -> int:
+def _partition(row: SplitCandidate, plan: SplitPlan) -> int:
     if row.partition not in plan.names:
         raise DatasetError(
             f"{row.id} has no official split, so it belongs to no side of {plan}",
@@ -252,7 +252,7 @@ def _partition(row: Candidate, plan: SplitPlan) -> int:
     return plan.names.index(row.partition)
 
 
-def _stratified(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
+def _stratified(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:
     """Return the side of each row; groups are units, with the labels of all their rows."""
     labels: dict[str, set[str]] = {}
     for row in rows:
@@ -274,7 +274,7 @@ def _drawn(names: list[str], plan: SplitPlan) -> list[int]:
     return sides
 
 
-def _age(row: Candidate) -> tuple[bool, datetime, str]:
+def _age(row: SplitCandidate) -> tuple[bool, datetime, str]:
     """Order rows by time, those without one last, then by id."""
     return (row.moment is None, row.moment or datetime.max.replace(tzinfo=UTC), row.id)
 

@@ -14,8 +14,14 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
-    from goldpan.annotation.studio.push import Selection
-    from goldpan.annotation.studio.shown import Agreements, ProjectStatus, Pulled, Pushed, Written
+    from goldpan.annotation.studio.push import SuspectSelection
+    from goldpan.annotation.studio.shown import (
+        Agreements,
+        AnnotationExport,
+        ProjectStatus,
+        Pulled,
+        Pushed,
+    )
     from goldpan.datasets.task import Task
 
 
@@ -204,7 +210,7 @@ class Annotate(Group):
         output: Path | str | None = None,
         gold: Path | str | None = None,
         names: bool = False,
-    ) -> Written:
+    ) -> AnnotationExport:
         """Write what a paper reports about rounds of annotation, or a gold set of decided labels.
 
         A paper reports what annotators were shown, how far they agree, what was adjudicated or is
@@ -217,7 +223,7 @@ class Annotate(Group):
             names: Give annotators' addresses instead of pseudonyms.
         """
         from goldpan.annotation.studio.gold import make_gold, write_gold
-        from goldpan.annotation.studio.shown import Written
+        from goldpan.annotation.studio.shown import AnnotationExport
         from goldpan.annotation.studio.summary import summarize
         from goldpan.annotation.studio.summary_markdown import write_summary
 
@@ -231,7 +237,7 @@ class Annotate(Group):
         if decided is not None and gold is not None:
             write_gold(decided, Path(gold))
             labels.update(item.label for item in decided.items)
-        return Written(
+        return AnnotationExport(
             summary,
             tuple(files),
             decided,
@@ -298,7 +304,7 @@ class Annotate(Group):
 
 def _select(
     task: Task, rows: Path, suspects: int, controls: int, folds: int, seed: int
-) -> Selection:
+) -> SuspectSelection:
     """Return the rows whose labels are most suspect, and controls."""
     from goldpan.annotation.studio.push import choose
     from goldpan.evaluation.label_errors import find_label_errors

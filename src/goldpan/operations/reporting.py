@@ -14,7 +14,7 @@ from goldpan.operations.repositories import dataset_directories
 if TYPE_CHECKING:
     from goldpan.core.workspace import Workspace as Layout
     from goldpan.operations.workspace import Workspace
-    from goldpan.report.compared import Compared
+    from goldpan.report.compared import ComparisonReport
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace
 
@@ -27,7 +27,7 @@ def report(
     dataset: str | Path | Sequence[str | Path] = (),
     runs: bool = False,
     output: Path | str = Path("goldpan-report.html"),
-) -> ReportFacts | Compared:
+) -> ReportFacts | ComparisonReport:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
     With --runs, or if the workspace holds only evaluation runs, the page says which models differ.
@@ -86,7 +86,7 @@ def trace(
     return trace(layout, example_id, dataset_directories(layout, dataset), verify=verify)
 
 
-def _report_runs(layout: Layout, page: Path) -> Compared:
+def _report_runs(layout: Layout, page: Path) -> ComparisonReport:
     """Write the page on all stored runs."""
     from goldpan.datasets.registry import load_tasks, tasks_directory
     from goldpan.evaluation.comparing import compare_stored

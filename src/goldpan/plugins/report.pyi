@@ -1,6 +1,6 @@
-from goldpan.report.comparison.added import Materials as Materials
 from goldpan.report.comparison.added import ReportSection as ReportSection
-from goldpan.report.comparison.materials import Row as Row
+from goldpan.report.comparison.added import RowsByTask as RowsByTask
+from goldpan.report.comparison.materials import TaskRow as TaskRow
 from goldpan.report.document import (
     Cell as Cell,
 )

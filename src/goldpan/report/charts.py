@@ -39,7 +39,7 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
+class UpsetRow:
     """How many have exactly these of the members."""
 
     members: tuple[str, ...]
@@ -47,7 +47,7 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlaps:
+class UpsetChart:
     """Which kinds occur together, the most frequent first."""
 
     title: str
@@ -55,7 +55,7 @@ class Overlaps:
     whole: str
     part: str
     members: tuple[str, ...]
-    rows: tuple[Overlap, ...]
+    rows: tuple[UpsetRow, ...]
     left_out: int
 
     @property

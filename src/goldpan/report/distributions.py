@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from goldpan.report.charts import Bar, Chart, Overlap, Overlaps, short
+from goldpan.report.charts import Bar, Chart, UpsetChart, UpsetRow, short
 from goldpan.report.tables import rows
 
 _ISSUES = """
@@ -87,7 +87,7 @@ _PULLS_COUNTED = ("pull requests", "in fix pairs")
 _PAIRS_COUNTED = ("fix pairs", "kept pairs")
 
 
-def measure(connection: duckdb.DuckDBPyConnection) -> list[Chart | Overlaps]:
+def measure(connection: duckdb.DuckDBPyConnection) -> list[Chart | UpsetChart]:
     """Return all distributions that the tables allow, in the order of the report."""
     for query in (_ISSUES, _PULLS, _PAIRS):
         connection.execute(query)
@@ -224,13 +224,13 @@ def _numbers(row: dict[str, Any] | None) -> tuple[int, int]:
     return (row["whole"], row["part"]) if row else (0, 0)
 
 
-def _overlaps(connection: duckdb.DuckDBPyConnection) -> Overlaps:
+def _overlaps(connection: duckdb.DuckDBPyConnection) -> UpsetChart:
     overlaps = [
-        Overlap(tuple(row["label"] or ()), Bar("", *_numbers(row)))
+        UpsetRow(tuple(row["label"] or ()), Bar("", *_numbers(row)))
         for row in _counted(connection, "signals")
     ]
     overlaps.sort(key=lambda overlap: (-overlap.bar.whole, overlap.members))
-    return Overlaps(
+    return UpsetChart(
         "Signals together",
         "Fix pairs by the exact set of signals that they rest on.",
         *_PAIRS_COUNTED,

@@ -27,7 +27,7 @@ class EvaluationFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """A file that was written."""
 
     output: Path
@@ -41,7 +41,7 @@ def write_evaluation(
     tasks: Mapping[str, Task],
     files: EvaluationFiles,
     title: str = "",
-) -> tuple[Written, ...]:
+) -> tuple[WrittenFile, ...]:
     """Write the report on a comparison; the same runs give the same bytes.
 
     Raises `WorkspaceError` where a file cannot be written.
@@ -70,10 +70,10 @@ def evaluation_page(report: Report) -> str:
     )
 
 
-def write_text(text: str, output: Path) -> Written:
+def write_text(text: str, output: Path) -> WrittenFile:
     """Write a page or a text; raises `WorkspaceError` where it cannot be written."""
     write_page(text, output)
-    return Written(output, len(text.encode()))
+    return WrittenFile(output, len(text.encode()))
 
 
 def _links(report: Report) -> list[tuple[str, str]]:

@@ -92,7 +92,7 @@ ORDER BY subject, NOT decides, criterion
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ShownVerdict:
     """What one criterion said of the subject of an example."""
 
     subject: str
@@ -114,7 +114,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReferenceAnswer:
     """The reference of a question, and what else was said."""
 
     reference: Turn
@@ -133,7 +133,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class ShownEdit:
     """The change of one file."""
 
     path: str
@@ -147,7 +147,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class DatasetExample:
     """One row of a dataset with what the filters said of its subject."""
 
     id: str
@@ -161,14 +161,14 @@ class Example:
     """The author association of who opened the issue, where the row tells."""
     opened: str
     labels: tuple[str, ...]
-    verdicts: tuple[Verdict, ...]
-    answer: Answer | None = None
+    verdicts: tuple[ShownVerdict, ...]
+    answer: ReferenceAnswer | None = None
     location: Location | None = None
-    edit: Edit | None = None
+    edit: ShownEdit | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class DatasetExamples:
     """A dataset with examples of it."""
 
     name: str
@@ -177,7 +177,7 @@ class Dataset:
     family: Family | None
     """None where its rows are of no issue or fix pair, such as of an imported task."""
     splits: Mapping[str, int]
-    examples: tuple[Example, ...]
+    examples: tuple[DatasetExample, ...]
 
     @property
     def rows(self) -> int:
@@ -187,7 +187,7 @@ class Dataset:
 
 def draw_examples(
     connection: duckdb.DuckDBPyConnection, directory: Path, seed: int, most: int
-) -> Dataset:
+) -> DatasetExamples:
     """Draw at most `most` rows of a dataset, the same for the same rows and seed.
 
     Of one whose rows are of no issue, such as an imported task, none is drawn. `connection` holds
@@ -217,7 +217,7 @@ def draw_examples(
         name = directory.resolve().name
         if family is None:
             title = str(known.get("family", name))
-            return Dataset(name, title, None, dict(sorted(splits.items())), ())
+            return DatasetExamples(name, title, None, dict(sorted(splits.items())), ())
         ids = [row["id"] for row in rows(connection, _DRAWN, seed=str(seed), most=most)]
         drawn_rows = rows(connection, "FROM shards WHERE list_contains($ids, id)", ids=ids)
     except duckdb.Error as error:
@@ -226,7 +226,7 @@ def draw_examples(
         ) from error
     drawn_rows.sort(key=lambda row: (ids.index(row["id"]), row["filename"]))
     examples = tuple(_example(connection, row) for row in drawn_rows[:most])
-    return Dataset(name, family.title, family, dict(sorted(splits.items())), examples)
+    return DatasetExamples(name, family.title, family, dict(sorted(splits.items())), examples)
 
 
 def _family(columns: set[str]) -> Family | None:
@@ -242,10 +242,10 @@ def _split(filename: str) -> str:
     return shard[1] if shard else Path(filename).stem
 
 
-def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> Example:
+def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> DatasetExample:
     title, _, body = str(row.get("problem_statement") or "").partition("\n")
     subject = {"repo": row["repo"], "issue": row["issue"], "pull": row.get("pull") or 0}
-    return Example(
+    return DatasetExample(
         id=row["id"],
         split=_split(row["filename"]),
         repo=row["repo"] or "",
@@ -263,11 +263,11 @@ def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> E
     )
 
 
-def _verdict(row: Mapping[str, Any]) -> Verdict:
-    return Verdict(**{**row, "evidence": line(redact(row["evidence"] or "").text)})
+def _verdict(row: Mapping[str, Any]) -> ShownVerdict:
+    return ShownVerdict(**{**row, "evidence": line(redact(row["evidence"] or "").text)})
 
 
-def _answer(row: Mapping[str, Any]) -> Answer:
+def _answer(row: Mapping[str, Any]) -> ReferenceAnswer:
     reference = Turn(
         row.get("answer_role") or "",
         _day(row.get("answer_created_at")),
@@ -278,7 +278,7 @@ def _answer(row: Mapping[str, Any]) -> Answer:
         Turn(turn["role"] or "", _day(turn["created_at"]), excerpt(turn["content"], 600, 2000))
         for turn in turns[1 : 1 + _MOST_TURNS]
     ]
-    return Answer(reference, tuple(others), max(0, len(turns) - 1 - _MOST_TURNS))
+    return ReferenceAnswer(reference, tuple(others), max(0, len(turns) - 1 - _MOST_TURNS))
 
 
 def _location(row: Mapping[str, Any]) -> Location:
@@ -288,13 +288,13 @@ def _location(row: Mapping[str, Any]) -> Location:
     return Location(path, tuple(branches), len(paths))
 
 
-def _edit(row: Mapping[str, Any]) -> Edit:
+def _edit(row: Mapping[str, Any]) -> ShownEdit:
     whole = row["patch"] if "test_patch" in row else ""  # of several files, a git diff
     sides = side_by_side(row.get("diff") or whole)
     if not sides.rows:  # git takes UTF-16 for binary
         blocks = [(edit["search"], edit["replace"]) for edit in row.get("edits") or ()]
         sides = side_by_side(blocks_as_diff(row.get("file_before") or "", blocks) or "")
-    return Edit(
+    return ShownEdit(
         path=row.get("path") or ", ".join(part.path for part in split_patch(whole)),
         previous_path=row.get("previous_path"),
         language=row.get("code_language") or "",

@@ -11,7 +11,7 @@ from goldpan.report.comparison.ranking import rank_range
 from goldpan.report.comparison.significance import asked, decided, pairs_table
 from goldpan.report.comparison.wording import answer, first_place, meaning
 from goldpan.report.document import Cell, Content, Report, Section, Table, Text, cut, folded
-from goldpan.report.evaluation import EvaluationFiles, Written, evaluation_page, write_text
+from goldpan.report.evaluation import EvaluationFiles, WrittenFile, evaluation_page, write_text
 from goldpan.report.latex import latex_tables
 from goldpan.report.markdown import markdown_report
 
@@ -69,7 +69,7 @@ def file_report(compared: FileComparison) -> Report:
     )
 
 
-def write_file_report(compared: FileComparison, files: EvaluationFiles) -> tuple[Written, ...]:
+def write_file_report(compared: FileComparison, files: EvaluationFiles) -> tuple[WrittenFile, ...]:
     """Write the files that are wanted."""
     report = file_report(compared)
 

@@ -67,7 +67,7 @@ _LONGEST_QUOTE = 400
 _TENTHS = [tenth / 10 for tenth in range(11)]
 
 
-class Answer(BaseModel):
+class ReviewAnswer(BaseModel):
     """One judgement. Evidence comes first: a model that has quoted judges better."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -112,10 +112,10 @@ def answer_schema(
     }
 
 
-def parse_answer(text: str, reasons: Collection[str], *, names_reply: bool = False) -> Answer:
+def parse_answer(text: str, reasons: Collection[str], *, names_reply: bool = False) -> ReviewAnswer:
     """Read an answer; raises `ValueError` that says in one line what is wrong with it."""
     try:
-        answer = Answer.model_validate_json(text)
+        answer = ReviewAnswer.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"])

@@ -32,7 +32,7 @@ _NAMES = {True: "keep", False: "drop", None: "undecided"}
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CalibrationGroup:
     """How models' verdicts fare on a part of the subjects."""
 
     name: str
@@ -53,7 +53,7 @@ class Calibration(Result):
     """Models' verdicts beside people's, as a whole and by trait."""
 
     criterion: str
-    groups: tuple[Group, ...]
+    groups: tuple[CalibrationGroup, ...]
     only_model: int
     """Subjects that people did not judge."""
     only_people: int
@@ -224,7 +224,7 @@ def read_traits(
 
 def _group(
     name: str, votes: Sequence[tuple[bool | None, bool | None]], seed: int, samples: int
-) -> Group:
+) -> CalibrationGroup:
     counts = Counter(votes)
     confusion = {
         _NAMES[ours]: {_NAMES[theirs]: counts[ours, theirs] for theirs in (True, False, None)}
@@ -240,7 +240,7 @@ def _group(
         np.random.default_rng(seed),
         samples,
     )
-    return Group(
+    return CalibrationGroup(
         name,
         len(votes),
         confusion,

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from goldpan.annotation.review.answer import Answer, ReviewItem, parse_answer
+from goldpan.annotation.review.answer import ReviewAnswer, ReviewItem, parse_answer
 from goldpan.annotation.review.items import CaseFile
-from goldpan.annotation.review.request import Prompt, Voter, load_prompt, make_request, voters
+from goldpan.annotation.review.request import ReviewPrompt, Voter, load_prompt, make_request, voters
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.annotation.review.subjects import PROMPTS
-from goldpan.annotation.review.votes import Decision, Vote, decide
+from goldpan.annotation.review.votes import ReviewDecision, Vote, decide
 from goldpan.core.result import Block, Line, Result
 from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.llm.budget import Budget, Estimate
@@ -50,7 +50,7 @@ class ReviewEstimate(Estimate, Result):
         yield from basis_blocks(self.basis)
 
 
-class ReviewPlanner(Planner[Texts, Answer]):
+class ReviewPlanner(Planner[Texts, ReviewAnswer]):
     """Asks voters about cases and decides by what they said."""
 
     def __init__(self, store: ResponseStore, cases: CaseFile, settings: ReviewSettings) -> None:
@@ -59,7 +59,7 @@ class ReviewPlanner(Planner[Texts, Answer]):
         self._review = settings
         self._voters = voters(settings)
 
-    def decisions(self) -> Iterator[tuple[ReviewItem, Decision]]:
+    def decisions(self) -> Iterator[tuple[ReviewItem, ReviewDecision]]:
         """Yield the decision on each case."""
         for case in self._cases:
             votes = []
@@ -87,14 +87,14 @@ class ReviewPlanner(Planner[Texts, Answer]):
             None if pace is None or self._review.batch else planned.requests * pace,
         )
 
-    def _all(self) -> Iterator[Question[Texts, Answer]]:
+    def _all(self) -> Iterator[Question[Texts, ReviewAnswer]]:
         """Yield what is asked about all cases, one voter after the other."""
         for voter in self._voters:
             for case in self._cases:
                 if case.obstacle is None:
                     yield self._question(case, voter)
 
-    def _question(self, case: ReviewItem, voter: Voter) -> Question[Texts, Answer]:
+    def _question(self, case: ReviewItem, voter: Voter) -> Question[Texts, ReviewAnswer]:
         prompt = prompt_of(case, self._review)
         return Question(
             partial(make_request, case, prompt, voter, self._review),
@@ -102,6 +102,6 @@ class ReviewPlanner(Planner[Texts, Answer]):
         )
 
 
-def prompt_of(case: ReviewItem, settings: ReviewSettings) -> Prompt:
+def prompt_of(case: ReviewItem, settings: ReviewSettings) -> ReviewPrompt:
     """Return the prompt for a case; raises `UsageError` where no plugin brings the one named."""
     return load_prompt(settings.prompts.get(case.subject, PROMPTS[case.subject]))

@@ -29,7 +29,7 @@ _RUBRICS: Registry[Path | Traversable] = Registry(
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ReviewPrompt:
     """What a model is told to do with a case."""
 
     name: str
@@ -55,7 +55,7 @@ class Prompt:
 
 
 @cache
-def load_prompt(name: str) -> Prompt:
+def load_prompt(name: str) -> ReviewPrompt:
     """Return a prompt that ships with Goldpan or is a plugin's; raises `UsageError`."""
     rubric = read_toml(_RUBRICS.find(name))
     template = (_PLACE / "instructions.jinja").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ def load_prompt(name: str) -> Prompt:
     )
     values = rubric.values
     digest = hashlib.sha256(f"{rubric.text}\0{template}".encode()).hexdigest()[:12]
-    return Prompt(
+    return ReviewPrompt(
         name,
         int(values["version"]),
         values["reasons"],
@@ -94,7 +94,7 @@ def voters(settings: ReviewSettings) -> list[Voter]:
 
 
 def make_request(
-    case: ReviewItem, prompt: Prompt, voter: Voter, settings: ReviewSettings, cuts: int
+    case: ReviewItem, prompt: ReviewPrompt, voter: Voter, settings: ReviewSettings, cuts: int
 ) -> tuple[tuple[str, ...], Request]:
     """Return the texts of a case, halved `cuts` times, and the request that holds them."""
     whole = sum(len(part.text) for part in case.parts)
@@ -104,7 +104,7 @@ def make_request(
 
 
 def _request(
-    parts: tuple[Part, ...], prompt: Prompt, voter: Voter, settings: ReviewSettings
+    parts: tuple[Part, ...], prompt: ReviewPrompt, voter: Voter, settings: ReviewSettings
 ) -> Request:
     code = fence_code(parts)
     body: dict[str, Any] = {

@@ -14,9 +14,9 @@ import orjson
 from goldpan.annotation.review.answer import ReviewItem
 from goldpan.annotation.review.items import CaseFile
 from goldpan.annotation.review.planner import ReviewPlanner, prompt_of
-from goldpan.annotation.review.request import Prompt
+from goldpan.annotation.review.request import ReviewPrompt
 from goldpan.annotation.review.settings import ReviewSettings
-from goldpan.annotation.review.votes import Decision
+from goldpan.annotation.review.votes import ReviewDecision
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace
@@ -85,7 +85,7 @@ class Judgement:
     """A case with the decision on it, and what made it."""
 
     case: ReviewItem
-    decision: Decision
+    decision: ReviewDecision
     prompt: str
     """Its name."""
     digest: str
@@ -145,7 +145,7 @@ def judge(
     )
 
 
-def settings_digest(prompt: Prompt, settings: ReviewSettings) -> str:
+def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:
     """Return what tells verdicts by other prompts, models or rules apart."""
     parts = [
         prompt.label,

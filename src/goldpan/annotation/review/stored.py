@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.annotation.review.answer import ReviewItem
-from goldpan.annotation.review.votes import NOT_ASKED, Decision
+from goldpan.annotation.review.votes import NOT_ASKED, ReviewDecision
 from goldpan.core.archive import lost_replies
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.lineage import write_lineage
@@ -39,7 +39,7 @@ def review_path(workspace: Workspace, repo: str, profile: str) -> Path:
 
 
 def verdict_row(
-    case: ReviewItem, decision: Decision, criterion: str, profile: str, digest: str
+    case: ReviewItem, decision: ReviewDecision, criterion: str, profile: str, digest: str
 ) -> dict[str, object]:
     """Return the row of a decision."""
     return {

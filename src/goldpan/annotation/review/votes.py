@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from goldpan.annotation.review.answer import Answer, ReviewItem, missing_quotes
+from goldpan.annotation.review.answer import ReviewAnswer, ReviewItem, missing_quotes
 from goldpan.annotation.review.request import Voter
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.sanitize import line
@@ -22,7 +22,7 @@ class Vote:
     """What one voter made of a case; no outcome where it was not asked yet."""
 
     voter: Voter
-    outcome: Outcome[Answer] | None
+    outcome: Outcome[ReviewAnswer] | None
     texts: tuple[str, ...] = ()
     """The texts as the voter saw them."""
 
@@ -35,7 +35,7 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ReviewDecision:
     """The columns of a verdict that votes decide."""
 
     keep: bool | None
@@ -46,7 +46,7 @@ class Decision:
     evidence: str
 
 
-def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) -> Decision:
+def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) -> ReviewDecision:
     """Return the verdict on a case.
 
     People decide where a text tries to steer the model, where a vote is missing, where a quote
@@ -54,7 +54,7 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     `agreement` of the votes are the same. Votes that name different replies are not the same.
     """
     if case.obstacle:
-        return Decision(None, case.obstacle, None, "")
+        return ReviewDecision(None, case.obstacle, None, "")
     counts = Counter(_counted(vote, settings) for vote in votes)
     replies = Counter(_reply(vote) for vote in votes if _counted(vote, settings) == "keep")
     reply = max(replies, key=lambda number: (replies[number], -number), default=0)
@@ -63,24 +63,24 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     share = decided[winner] / len(votes)
     value = share if len(votes) > 1 else _confidence(votes[0])
     if case.suspicions:
-        return Decision(None, "injection", value, line("; ".join(case.suspicions)))
+        return ReviewDecision(None, "injection", value, line("; ".join(case.suspicions)))
     if any(vote.outcome is None for vote in votes):
-        return Decision(None, NOT_ASKED, None, _votes_line(votes))
+        return ReviewDecision(None, NOT_ASKED, None, _votes_line(votes))
     failed = [vote for vote in votes if vote.outcome and vote.outcome.failure]
     if len(failed) == len(votes):
-        return Decision(None, failed[0].verdict, None, _votes_line(votes))
+        return ReviewDecision(None, failed[0].verdict, None, _votes_line(votes))
     if missing := _missing(votes):
-        return Decision(None, "quote-not-found", value, line(missing))
+        return ReviewDecision(None, "quote-not-found", value, line(missing))
     if beyond := [number for number in replies if number > len(case.comment_ids)]:
-        return Decision(None, "reply-not-found", value, f"reply {beyond[0]}")
+        return ReviewDecision(None, "reply-not-found", value, f"reply {beyond[0]}")
     if share < settings.agreement or share <= 0.5:
-        return Decision(None, _why(counts, replies, failed), value, _votes_line(votes))
+        return ReviewDecision(None, _why(counts, replies, failed), value, _votes_line(votes))
     if winner == "keep":
         quote = _quote(votes, winner)
-        return Decision(
+        return ReviewDecision(
             True, None, value, of_comment(case.comment_ids[reply - 1], quote) if reply else quote
         )
-    return Decision(False, _reason(votes), value, _quote(votes, winner))
+    return ReviewDecision(False, _reason(votes), value, _quote(votes, winner))
 
 
 def _counted(vote: Vote, settings: ReviewSettings) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from goldpan.annotation.studio.annotations import author_of
-from goldpan.annotation.studio.fetch import History, RawExports
+from goldpan.annotation.studio.fetch import ExportHistory, RawExports
 from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.project import Project
 from goldpan.annotation.studio.pull import read_table
@@ -38,7 +38,7 @@ def read_aliases(
 
 def _pseudonyms(workspace: Workspace, project: Project) -> dict[str, str]:
     people = People(project)
-    history = History(RawExports(project.path("raw")).read())
+    history = ExportHistory(RawExports(project.path("raw")).read())
     authors = {
         int(annotation["id"]): author_of(annotation)
         for task in (*history.current_tasks(), *history.deleted())

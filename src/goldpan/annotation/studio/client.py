@@ -80,7 +80,7 @@ _BUSY = (429, 502, 503, 504)
 _AGAIN = "See that it runs and try again: what is done stays done"
 
 
-class Transport:
+class StudioTransport:
     """A connection to a server, which alone is ever sent the token.
 
     Reads are tried again when the connection breaks or the server is busy. What creates
@@ -300,7 +300,7 @@ class Studio:
 
     def __init__(self, server: Server) -> None:
         self.url = server.url
-        self._http = Transport(server.url, server.token)
+        self._http = StudioTransport(server.url, server.token)
 
     def __enter__(self) -> Self:
         return self

@@ -133,7 +133,7 @@ def digest(xml: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedAnswer:
     """An answer as far as it is one."""
 
     values: Mapping[str, tuple[str, ...]]
@@ -143,7 +143,7 @@ class Checked:
     missing-answer"""
 
 
-def check(configuration: Configuration, result: object) -> Checked:
+def check(configuration: Configuration, result: object) -> CheckedAnswer:
     """Check what an annotation holds against what was asked."""
     values: dict[str, tuple[str, ...]] = {field.name: () for field in configuration.fields}
     fields = {field.name: field for field in configuration.fields}
@@ -163,7 +163,7 @@ def check(configuration: Configuration, result: object) -> Checked:
         values[name] = tuple(dict.fromkeys((*values[name], *offered)))
     for field in configuration.fields:
         problem = problem or _problem(field, values[field.name])
-    return Checked(values, problem)
+    return CheckedAnswer(values, problem)
 
 
 def _values(part: Mapping[str, Any], field: Field) -> tuple[str, ...] | None:

@@ -15,7 +15,7 @@ from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.forms import OF_TASK, Form, choice_of
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.project import Project, open_project
-from goldpan.annotation.studio.push import Selection, read_selection
+from goldpan.annotation.studio.push import SuspectSelection, read_selection
 from goldpan.annotation.studio.task_forms import form_of
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
@@ -108,7 +108,7 @@ def _described(
     project: Project,
     form: Form,
     decisions: Sequence[Decision],
-    selection: Selection | None,
+    selection: SuspectSelection | None,
 ) -> dict[str, Any]:
     """Return what card and provenance tell of a project."""
     ratings = read_ratings(workspace, project.name)[form.decides]

@@ -19,7 +19,7 @@ from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.fetch import RawExports
-from goldpan.annotation.studio.forms import Form, Task, find_form
+from goldpan.annotation.studio.forms import Form, StudioTask, find_form
 from goldpan.annotation.studio.project import Project, adjudications, check_server, open_project
 from goldpan.annotation.studio.pull import read_table
 from goldpan.annotation.studio.push import PushResult, push
@@ -97,7 +97,7 @@ def _tasks(
     decisions: Mapping[str, Decision],
     decides: str,
     configuration: Configuration,
-) -> Iterator[Task]:
+) -> Iterator[StudioTask]:
     labels = dict(
         zip(configuration.field(decides).choices, configuration.field(decides).labels, strict=True)
     )
@@ -108,7 +108,7 @@ def _tasks(
             _answers(subject, decision.answers, labels)
         )
         key = decision.key
-        yield Task(
+        yield StudioTask(
             subject,
             key["subject"],
             key["repo"],
@@ -122,7 +122,7 @@ def _tasks(
 
 def _answers(
     subject: str, answers: Iterable[PersonAnswer], labels: Mapping[str, str]
-) -> Iterator[panel_html.Answer]:
+) -> Iterator[panel_html.ShownAnswer]:
     """Yield the answers in an order that only the subject and the words decide."""
 
     def order(answer: PersonAnswer) -> str:
@@ -136,7 +136,7 @@ def _answers(
             fields.append(("In doubt.", ""))
         if answer.reason:
             fields.append(("Because:", answer.reason))
-        yield panel_html.Answer(letter, fields)
+        yield panel_html.ShownAnswer(letter, fields)
 
 
 How = Literal["agreed", "adjudicated", "conflict", "unfinished"]

@@ -19,7 +19,7 @@ import orjson
 import zstandard
 
 from goldpan.annotation.studio.client import Studio, StudioFaultError
-from goldpan.annotation.studio.project import Journal, Project
+from goldpan.annotation.studio.project import Project, TaskJournal
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.secrets import mask
@@ -27,7 +27,7 @@ from goldpan.core.workspace import make_directory, write_whole
 
 KEYS = ("id", "subject", "repo", "issue", "pull_repo", "pull", "comment")
 """What in a task's data says which subject it is; the rest is what annotators see."""
-Task = Mapping[str, Any]
+ExportedTask = Mapping[str, Any]
 """A task as the server exports it, with its annotations."""
 
 
@@ -38,7 +38,7 @@ class Export:
     pull: int
     asked: tuple[int, ...]
     """Task numbers."""
-    tasks: tuple[Task, ...]
+    tasks: tuple[ExportedTask, ...]
 
 
 class RawExports:
@@ -81,13 +81,13 @@ class RawExports:
                 ) from None
 
 
-class History:
+class ExportHistory:
     """What all exports together tell: each task as it is now, and every answer there ever was."""
 
     def __init__(self, exports: Iterable[Export]) -> None:
-        self.latest: dict[int, Task | None] = {}
+        self.latest: dict[int, ExportedTask | None] = {}
         """Tasks by number as they were last fetched; None where one was gone."""
-        self._answers: dict[int, Task] = {}
+        self._answers: dict[int, ExportedTask] = {}
         for export in exports:
             self.take(export)
 
@@ -100,11 +100,11 @@ class History:
             for annotation in task["annotations"]:
                 self._answers[int(annotation["id"])] = {**slim, "annotations": [annotation]}
 
-    def current_tasks(self) -> list[Task]:
+    def current_tasks(self) -> list[ExportedTask]:
         """Return the tasks that are on the server."""
         return [task for task in self.latest.values() if task is not None]
 
-    def deleted(self) -> list[Task]:
+    def deleted(self) -> list[ExportedTask]:
         """Return a task for each answer that is no longer on the server, with its last version."""
         now = {
             int(annotation["id"])
@@ -146,7 +146,7 @@ class Fetcher:
     """Fetches the tasks of one project that changed, into its raw exports."""
 
     def __init__(
-        self, project: Project, studio: Studio, journal: Journal, reporter: Reporter
+        self, project: Project, studio: Studio, journal: TaskJournal, reporter: Reporter
     ) -> None:
         self._project = project
         self._studio = studio
@@ -155,7 +155,7 @@ class Fetcher:
         self._raw = RawExports(project.path("raw"))
         self._path = project.path("pull.json")
         self._state = _load(self._path)
-        self.history = History(self._raw.read())
+        self.history = ExportHistory(self._raw.read())
         """All that was ever fetched."""
         self.fetched = 0
         """Tasks that were fetched now."""

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from goldpan.annotation.studio import rows
 from goldpan.annotation.studio.configuration import NONE, Configuration, load
-from goldpan.annotation.studio.rows import Reading, Row, SubjectKind
+from goldpan.annotation.studio.rows import DatasetRow, RowShape, SubjectKind
 from goldpan.core.errors import DatasetError
 from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
@@ -26,7 +26,7 @@ _TONGUES = {"smalltalk": "pharo"}
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class StudioTask:
     """A subject as it is put before annotators."""
 
     subject_id: str
@@ -56,7 +56,7 @@ class Form:
 
     name: str
     """Of the configuration that ships."""
-    readings: tuple[Reading, ...]
+    readings: tuple[RowShape, ...]
     """The shapes of rows that it can ask about, the first that fits is taken."""
     decides: str
     """The field that people have to agree on."""
@@ -87,7 +87,7 @@ class Form:
         """What it asks about in the rows of `goldpan build`."""
         return self.readings[0].subject
 
-    def reading(self, names: set[str], source: Path | str = "The row") -> Reading:
+    def reading(self, names: set[str], source: Path | str = "The row") -> RowShape:
         """Return how rows with these columns are read; raises `DatasetError` where they are not."""
         for reading in self.readings:
             if reading.fits(names):
@@ -148,7 +148,7 @@ def find_form(name: str) -> Form:
     return FORMS.find(name)
 
 
-def make_task(form: Form, row: Row) -> Task:
+def make_task(form: Form, row: DatasetRow) -> StudioTask:
     """Return the task of a row."""
     reading = form.reading(set(row))
     repo, issue, pull = row["repo"], row.get("issue"), row.get("pull")
@@ -161,10 +161,12 @@ def make_task(form: Form, row: Row) -> Task:
     panels = reading.draw(row)
     comment = row["answer_comment_id"] if reading is rows.QUESTION_ANSWER else None
     labels = given_labels(form, row)
-    return Task(name, reading.subject, repo or "", issue, pull_repo, pull, panels, labels, comment)
+    return StudioTask(
+        name, reading.subject, repo or "", issue, pull_repo, pull, panels, labels, comment
+    )
 
 
-def given_labels(form: Form, row: Row) -> tuple[str, ...]:
+def given_labels(form: Form, row: DatasetRow) -> tuple[str, ...]:
     """Return a row's own labels as choices of the form; none where one is no choice of it.
 
     A row of several labels that has none says so.
@@ -190,7 +192,9 @@ def choice_of(form: Form, label: str) -> str | None:
     return choice if choice in choices else None
 
 
-def read_tasks(directory: Path, form: Form, only: Container[str] | None = None) -> Iterator[Task]:
+def read_tasks(
+    directory: Path, form: Form, only: Container[str] | None = None
+) -> Iterator[StudioTask]:
     """Yield a task for each row of a dataset, all splits, in the order of its files.
 
     Annotators see what is published: texts without what is private. Rows of another programming
@@ -227,7 +231,7 @@ def read_tasks(directory: Path, form: Form, only: Container[str] | None = None) 
         )
 
 
-def _speaks(form: Form, row: Row) -> bool:
+def _speaks(form: Form, row: DatasetRow) -> bool:
     named = row.get("language")
     if form.language is None or not named:
         return True

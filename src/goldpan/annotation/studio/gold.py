@@ -18,7 +18,7 @@ from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.forms import FORMS, Form, find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import read_table
-from goldpan.annotation.studio.reference_labels import GivenLabels
+from goldpan.annotation.studio.reference_labels import DatasetLabels
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace, write_whole
 from goldpan.datasets.gold import KINDS, Item, half_of
@@ -45,7 +45,7 @@ def ratings_beside_dataset(workspace: Workspace, name: str) -> list[Rating]:
 
     The raters are `dataset` and `people`; empty where the dataset gives no labels of the form.
     """
-    reference = GivenLabels(open_project(workspace, name)).labels
+    reference = DatasetLabels(open_project(workspace, name)).labels
     ratings = []
     for decision in decide(workspace, name) if reference else []:
         subject = decision.key["subject_id"]

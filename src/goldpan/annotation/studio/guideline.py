@@ -23,7 +23,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FormQuestion:
     """One question of a form."""
 
     field: str
@@ -46,7 +46,7 @@ class Guideline:
     """The texts of an item that stand on the page."""
     statements: tuple[str, ...]
     """Headings and sentences of the page."""
-    questions: tuple[Question, ...]
+    questions: tuple[FormQuestion, ...]
 
 
 def read_guideline(configuration: Configuration) -> Guideline:
@@ -59,7 +59,7 @@ def read_guideline(configuration: Configuration) -> Guideline:
             statements.append(value)
         elif node.tag == "Choices":
             questions.append(
-                Question(
+                FormQuestion(
                     node.attrib["name"],
                     node.get("requiredMessage"),
                     node.get("required") == "true",
@@ -76,7 +76,7 @@ def read_guideline(configuration: Configuration) -> Guideline:
             )
         elif node.tag == "TextArea":
             questions.append(
-                Question(node.attrib["name"], node.get("placeholder"), False, False, ())
+                FormQuestion(node.attrib["name"], node.get("placeholder"), False, False, ())
             )
     return Guideline(
         configuration.name,

@@ -60,7 +60,7 @@ _ANSWERS = '<div class="gp-answers">'
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ShownAnswer:
     """What somebody answered, for the person who decides between answers."""
 
     name: str
@@ -144,7 +144,7 @@ def dialogue(turns: Iterable[tuple[str, str, bool]]) -> str:
     return "".join(parts)
 
 
-def answers(rated: Iterable[Answer]) -> str:
+def answers(rated: Iterable[ShownAnswer]) -> str:
     """Return what annotators answered, side by side."""
     cells = []
     for answer in rated:

@@ -26,7 +26,7 @@ _LENGTH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class Annotator:
     """An annotator as this project knows them."""
 
     annotator: str
@@ -41,13 +41,15 @@ class People:
     def __init__(self, project: Project) -> None:
         self._path = project.path("people.json")
         self._salt = _salt(project.root.parent / "salt")
-        self._by_number: dict[int, Person] = {}
+        self._by_number: dict[int, Annotator] = {}
         self._addresses: dict[int, str] = {}
         self.renamed: list[str] = []
         """Pseudonyms of those whose address or name changed since the last pull."""
         if self._path.exists():
             stored = orjson.loads(self._path.read_bytes())
-            self._by_number = {int(number): Person(**person) for number, person in stored.items()}
+            self._by_number = {
+                int(number): Annotator(**person) for number, person in stored.items()
+            }
 
     def meet(self, users: Sequence[User]) -> None:
         """Take in who has an account now, and keep it."""
@@ -57,10 +59,10 @@ class People:
             known = self._by_number.get(user.number)
             if known is None:
                 pseudonym = self._hash(f"account {user.number} {user.joined}")
-                self._by_number[user.number] = Person(pseudonym, name_hash)
+                self._by_number[user.number] = Annotator(pseudonym, name_hash)
             elif known.called != name_hash:
                 self.renamed.append(known.annotator)
-                self._by_number[user.number] = Person(known.annotator, name_hash)
+                self._by_number[user.number] = Annotator(known.annotator, name_hash)
         stored = {str(number): asdict(person) for number, person in sorted(self._by_number.items())}
         write_whole(self._path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
 

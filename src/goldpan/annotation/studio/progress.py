@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from goldpan.annotation.studio.fetch import History, RawExports, Task
-from goldpan.annotation.studio.project import Journal, Project, open_project
+from goldpan.annotation.studio.fetch import ExportedTask, ExportHistory, RawExports
+from goldpan.annotation.studio.project import Project, TaskJournal, open_project
 from goldpan.annotation.studio.pull import read_table
 from goldpan.core.workspace import Workspace
 
@@ -73,7 +73,7 @@ def progress(workspace: Workspace, name: str) -> Progress:
     """Return how far a project is; raises `WorkspaceError` before the first pull."""
     project = open_project(workspace, name)
     answers = _answers(read_table(workspace, name).to_pylist())
-    tasks = Journal(project.path("tasks.jsonl")).subjects
+    tasks = TaskJournal(project.path("tasks.jsonl")).subjects
     deleted = {number for number, task in _latest(project).items() if task is None}
     subjects = {subject for number, subject in tasks.items() if number not in deleted}
     counting = [
@@ -107,9 +107,9 @@ def progress(workspace: Workspace, name: str) -> Progress:
     )
 
 
-def _latest(project: Project) -> Mapping[int, Task | None]:
+def _latest(project: Project) -> Mapping[int, ExportedTask | None]:
     """Return the tasks as they were last fetched; None where one was gone."""
-    return History(RawExports(project.path("raw")).read()).latest
+    return ExportHistory(RawExports(project.path("raw")).read()).latest
 
 
 def _answers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

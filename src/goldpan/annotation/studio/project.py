@@ -36,7 +36,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ProjectFacts:
     """What `project.json` says."""
 
     url: str
@@ -59,7 +59,7 @@ class Project:
     """One annotation project."""
 
     root: Path
-    facts: Facts
+    facts: ProjectFacts
     configuration: Configuration
 
     @property
@@ -116,7 +116,7 @@ def open_project(workspace: Workspace, name: str) -> Project:
             "Make it with goldpan annotate push",
         )
     try:
-        facts = Facts(**orjson.loads((root / "project.json").read_bytes()))
+        facts = ProjectFacts(**orjson.loads((root / "project.json").read_bytes()))
         xml = (root / "configuration.xml").read_text(encoding="utf-8")
     except (OSError, TypeError, ValueError) as error:
         raise WorkspaceError(
@@ -141,7 +141,7 @@ def check_server(project: Project, server: Server) -> None:
 
 
 def begin_project(
-    workspace: Workspace, name: str, configuration: Configuration, facts: Facts
+    workspace: Workspace, name: str, configuration: Configuration, facts: ProjectFacts
 ) -> Project:
     """Return the project of that name, made if it is not there.
 
@@ -209,7 +209,7 @@ def _save(project: Project) -> None:
     )
 
 
-class Journal:
+class TaskJournal:
     """Which task on the server is which subject; a line a batch, only ever appended to."""
 
     def __init__(self, path: Path) -> None:

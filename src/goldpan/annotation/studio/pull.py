@@ -21,11 +21,11 @@ from goldpan.annotation.studio.annotations import (
 )
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import digest, parse
-from goldpan.annotation.studio.fetch import Fetcher, History
+from goldpan.annotation.studio.fetch import ExportHistory, Fetcher
 from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.project import (
-    Journal,
     Project,
+    TaskJournal,
     check_server,
     locked,
     open_project,
@@ -93,7 +93,7 @@ def pull(
         if changed and accept_configuration:
             project = _accept(project, configuration)
             changed = False
-        journal = Journal(project.path("tasks.jsonl"))
+        journal = TaskJournal(project.path("tasks.jsonl"))
         reconcile(project, studio, journal)
         people = People(project)
         people.meet(studio.users())
@@ -163,7 +163,7 @@ def barred_annotators(workspace: Workspace, project: Project) -> dict[str, Set[s
 
 
 def _settled(
-    workspace: Workspace, project: Project, history: History, people: People, named: bool
+    workspace: Workspace, project: Project, history: ExportHistory, people: People, named: bool
 ) -> list[Annotation]:
     """Return all answers that were ever seen, with the reason where one does not count."""
     configuration = project.configuration

@@ -15,7 +15,7 @@ from goldpan.annotation.studio.client import StudioError
 from goldpan.annotation.studio.project import Project
 
 
-class GivenLabels:
+class DatasetLabels:
     """A project's `given.jsonl`: a line for each batch, the last word on a subject counts."""
 
     def __init__(self, project: Project) -> None:

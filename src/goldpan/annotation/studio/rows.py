@@ -9,17 +9,17 @@ from typing import Any, Literal
 from goldpan.annotation.studio import panel_html
 
 SubjectKind = Literal["pair", "issue", "text"]
-Row = Mapping[str, Any]
+DatasetRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RowShape:
     """A shape of rows: which columns it has, what it is about, and how it is drawn."""
 
     subject: SubjectKind
     columns: tuple[str, ...]
     """What a row has to hold."""
-    draw: Callable[[Row], Mapping[str, str]]
+    draw: Callable[[DatasetRow], Mapping[str, str]]
     """Returns the panels of a row."""
     optional: tuple[str, ...] = ()
     """What a row may hold."""
@@ -29,7 +29,7 @@ class Reading:
         return set(self.columns) <= names
 
 
-def _fix_pair(row: Row) -> Mapping[str, str]:
+def _fix_pair(row: DatasetRow) -> Mapping[str, str]:
     title = f"{row['repo']}: issue #{row['issue']}, pull request #{row['pull']}"
     description = panel_html.document(row["pull_title"], row["pull_body"], "Pull request")
     return {
@@ -39,7 +39,7 @@ def _fix_pair(row: Row) -> Mapping[str, str]:
     }
 
 
-def _question_answer(row: Row) -> Mapping[str, str]:
+def _question_answer(row: DatasetRow) -> Mapping[str, str]:
     turns = [
         (
             "somebody else" if turn["role"] in (None, "none") else turn["role"],
@@ -56,14 +56,14 @@ def _question_answer(row: Row) -> Mapping[str, str]:
     }
 
 
-def _issue(row: Row) -> Mapping[str, str]:
+def _issue(row: DatasetRow) -> Mapping[str, str]:
     return {
         "note": panel_html.heading(f"{row['repo']}: issue #{row['issue']}"),
         "issue_panel": panel_html.document(row["title"], row["body"], "Issue"),
     }
 
 
-def _issue_text(row: Row) -> Mapping[str, str]:
+def _issue_text(row: DatasetRow) -> Mapping[str, str]:
     # The title and body are easier to read than the text that models are given.
     if row.get("title"):
         return {
@@ -73,7 +73,7 @@ def _issue_text(row: Row) -> Mapping[str, str]:
     return {"note": _origin(row), "issue_panel": panel_html.text(row["text"], "Text")}
 
 
-def _sentence(row: Row) -> Mapping[str, str]:
+def _sentence(row: DatasetRow) -> Mapping[str, str]:
     around = row.get("comment")
     parts = [panel_html.text(around, "The whole comment")] if around else []
     if row.get("code"):
@@ -85,7 +85,7 @@ def _sentence(row: Row) -> Mapping[str, str]:
     }
 
 
-def _origin(row: Row) -> str:
+def _origin(row: DatasetRow) -> str:
     """Return where a text is from, which is all of a row that annotators see beside it."""
     where = [row.get(name) for name in ("repo", "path", "class", "document")]
     return panel_html.heading(
@@ -93,12 +93,12 @@ def _origin(row: Row) -> str:
     )
 
 
-def _task_text(row: Row) -> Mapping[str, str]:
+def _task_text(row: DatasetRow) -> Mapping[str, str]:
     shown = _issue_text(row)
     return {"note": shown["note"], "text_panel": shown["issue_panel"]}
 
 
-def _task_issue(row: Row) -> Mapping[str, str]:
+def _task_issue(row: DatasetRow) -> Mapping[str, str]:
     shown = _issue(row)
     return {"note": shown["note"], "text_panel": shown["issue_panel"]}
 
@@ -107,23 +107,23 @@ _ISSUE = ("repo", "issue", "title", "body")
 _TEXT = ("id", "repo", "text")
 _LABELS = ("label", "labels")
 
-FIX_PAIR = Reading(
+FIX_PAIR = RowShape(
     "pair",
     (*_ISSUE, "pull", "pull_title", "pull_body", "path", "diff"),
     _fix_pair,
 )
-QUESTION_ANSWER = Reading("issue", (*_ISSUE, "dialogue", "answer_comment_id"), _question_answer)
-ISSUE = Reading("issue", _ISSUE, _issue)
-ISSUE_TEXT = Reading("text", _TEXT, _issue_text, ("document", "title", "body", *_LABELS))
+QUESTION_ANSWER = RowShape("issue", (*_ISSUE, "dialogue", "answer_comment_id"), _question_answer)
+ISSUE = RowShape("issue", _ISSUE, _issue)
+ISSUE_TEXT = RowShape("text", _TEXT, _issue_text, ("document", "title", "body", *_LABELS))
 """A row of a task on issues."""
-SENTENCE = Reading(
+SENTENCE = RowShape(
     "text",
     ("id", "repo", "sentence"),
     _sentence,
     ("path", "class", "comment", "code", "language", *_LABELS),
 )
-SENTENCE_TEXT = Reading("text", _TEXT, _sentence, ("document", *_LABELS))
+SENTENCE_TEXT = RowShape("text", _TEXT, _sentence, ("document", *_LABELS))
 """A row of a task on comments."""
-TASK_TEXT = Reading("text", _TEXT, _task_text, ("document", "title", "body", *_LABELS))
+TASK_TEXT = RowShape("text", _TEXT, _task_text, ("document", "title", "body", *_LABELS))
 """A row of any task on texts, before a form that was made of it."""
-TASK_ISSUE = Reading("issue", _ISSUE, _task_issue)
+TASK_ISSUE = RowShape("issue", _ISSUE, _task_issue)

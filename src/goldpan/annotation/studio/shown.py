@@ -183,7 +183,7 @@ class Agreements(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Result):
+class AnnotationExport(Result):
     """What a paper reports about rounds of annotation, or a gold set, and where it lies."""
 
     summary: Summary | None

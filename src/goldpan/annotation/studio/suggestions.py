@@ -17,7 +17,7 @@ import duckdb
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.configuration import Configuration, check
-from goldpan.annotation.studio.forms import Form, Task
+from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.query import connect
 from goldpan.core.workspace import Workspace
@@ -44,7 +44,7 @@ class Suggestion:
     """The reply that the suggestion is about."""
 
 
-Suggest = Callable[[Task], Suggestion | None]
+Suggest = Callable[[StudioTask], Suggestion | None]
 """Returns what is suggested for a task, if anything is."""
 
 
@@ -136,7 +136,7 @@ def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> st
         fields.append(("Filled in:", f"{text}{score}"))
     if suggestion.because:
         fields.append(("Because:", suggestion.because))
-    return panel_html.answers([panel_html.Answer(f"Suggested by {suggestion.source}", fields)])
+    return panel_html.answers([panel_html.ShownAnswer(f"Suggested by {suggestion.source}", fields)])
 
 
 def prediction(
@@ -168,13 +168,13 @@ def prediction(
     return {"model_version": VERSION, "result": result, "score": suggestion.score}
 
 
-def _of_reply(task: Task, suggestion: Suggestion | None) -> Suggestion | None:
+def _of_reply(task: StudioTask, suggestion: Suggestion | None) -> Suggestion | None:
     """Return a suggestion unless it is about another reply than the one that people judge."""
     about = suggestion and suggestion.comment
     return suggestion if about is None or about == task.comment else None
 
 
-def _dataset_suggestion(form: Form, task: Task) -> Suggestion | None:
+def _dataset_suggestion(form: Form, task: StudioTask) -> Suggestion | None:
     return (
         Suggestion("the dataset", {form.decides: task.dataset_labels})
         if task.dataset_labels

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.datasets.contamination.items import Item, Source, open_source
+from goldpan.datasets.contamination.items import ComparedSource, Item, open_source
 from goldpan.datasets.contamination.ngrams import GramIndex
 from goldpan.datasets.row_files import check_form, write_rows
 from goldpan.filters.duplicates.leaks import find_leaks_of_batches
@@ -27,7 +27,7 @@ KINDS: tuple[Kind, ...] = ("pull", "issue", "commit", "exact", "near", "ngram")
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ContaminationEvidence:
     """Why a row of the dataset counts as standing in other data."""
 
     id: str
@@ -75,7 +75,7 @@ class ContaminationResult(Result):
     """Rows with any evidence, whatever the other data."""
     share: float
     against: tuple[AgainstResult, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[ContaminationEvidence, ...]
     """Of the first rows that have any."""
     unseen: tuple[str, ...]
     """What such a search cannot see."""
@@ -200,12 +200,12 @@ def find_contamination(
 
 
 def _compare(
-    rows: Source, other: Source, side: _Side, ngram: int, common: int
-) -> tuple[list[Evidence], AgainstResult]:
+    rows: ComparedSource, other: ComparedSource, side: _Side, ngram: int, common: int
+) -> tuple[list[ContaminationEvidence], AgainstResult]:
     name, items = str(other.path), _Side()
     index = GramIndex(ngram, common)
     numbers: dict[tuple[Kind, object], int] = {}
-    evidence: list[Evidence] = []
+    evidence: list[ContaminationEvidence] = []
 
     def record_item(number: int, item: Item) -> _Texts:
         identities = _identities(item)
@@ -219,7 +219,9 @@ def _compare(
         for kind, value in _identities(item):
             at = numbers.get((kind, value))
             if at is not None:
-                evidence.append(Evidence(item.id, name, items.ids[at], kind, None, 1.0, None))
+                evidence.append(
+                    ContaminationEvidence(item.id, name, items.ids[at], kind, None, 1.0, None)
+                )
         side.same += item.repo in items.repos
         return _texts(item, number, side, ngram)
 
@@ -239,17 +241,19 @@ def _compare(
             yield texts.whole
 
     settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
-    best: dict[int, Evidence] = {}
+    best: dict[int, ContaminationEvidence] = {}
     for leak in find_leaks_of_batches(_batches(corpus()), _batches(queries()), settings):
         (row, _), (item, column) = side.texts[leak.query], items.texts[leak.match]
         if row not in best or leak.similarity > best[row].value:
-            best[row] = Evidence(
+            best[row] = ContaminationEvidence(
                 side.ids[row], name, items.ids[item], leak.relation, column, leak.similarity, None
             )
     shared, left_out = index.shared()
     evidence += best.values()
     evidence += [
-        Evidence(side.ids[hit.row], name, items.ids[hit.item], "ngram", None, hit.share, hit.shared)
+        ContaminationEvidence(
+            side.ids[hit.row], name, items.ids[hit.item], "ngram", None, hit.share, hit.shared
+        )
         for hit in shared
     ]
     kinds = Counter(kind for _, kind in {(hit.id, hit.kind) for hit in evidence})
@@ -295,7 +299,7 @@ def _batches(texts: Iterable[list[str]]) -> Iterator[list[str]]:
     yield batch
 
 
-def _write(evidence: list[Evidence], output: Path) -> None:
+def _write(evidence: list[ContaminationEvidence], output: Path) -> None:
     plain = [{name: getattr(item, name) for name in _SCHEMA.names} for item in evidence]
     table = pa.Table.from_pylist(plain, schema=_SCHEMA)
     write_rows(table.to_reader(), output)

@@ -61,7 +61,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ComparedSource:
     """A file or a dataset, and the columns of it whose texts are compared."""
 
     path: Path
@@ -74,7 +74,7 @@ class Source:
             yield _item(row, number, self.columns)
 
 
-def open_source(path: Path, columns: Sequence[str] = ()) -> Source:
+def open_source(path: Path, columns: Sequence[str] = ()) -> ComparedSource:
     """Return a table's file or a dataset's directory; `columns` names the texts to compare.
 
     Raises `UsageError` where there is none, or no such column, and `DatasetError` where it is
@@ -88,7 +88,7 @@ def open_source(path: Path, columns: Sequence[str] = ()) -> Source:
             f"{path} has no column {absent[0]!r}", f"It has {', '.join(map(str, first))}"
         )
     if columns:
-        return Source(path, tuple(columns))
+        return ComparedSource(path, tuple(columns))
     prose = _described(path)
     chosen = [name for name in first if name in (prose or _TEXTS)]
     if not chosen:
@@ -98,7 +98,7 @@ def open_source(path: Path, columns: Sequence[str] = ()) -> Source:
     if all(name in chosen for name in _ISSUE_TEXT):
         rest = [name for name in chosen if name not in _ISSUE_TEXT]
         chosen = ["+".join(_ISSUE_TEXT), *rest]
-    return Source(path, tuple(chosen))
+    return ComparedSource(path, tuple(chosen))
 
 
 def _described(path: Path) -> set[str] | None:

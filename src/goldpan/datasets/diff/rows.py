@@ -13,7 +13,7 @@ import duckdb
 from goldpan.core.errors import DatasetError
 from goldpan.core.query import connect_alone
 from goldpan.core.resources import told_otherwise
-from goldpan.datasets.diff.version import Version
+from goldpan.datasets.diff.version import DatasetVersion
 
 _NUMBERS = ("issue", "pull")
 
@@ -28,7 +28,7 @@ class SharedColumns:
     retyped: tuple[str, ...]
 
 
-def shared_columns(old: Version, new: Version) -> SharedColumns:
+def shared_columns(old: DatasetVersion, new: DatasetVersion) -> SharedColumns:
     """Return which columns can be compared."""
     before, after = old.schema, new.schema
     both = [name for name in after.names if name in before.names]
@@ -43,7 +43,7 @@ def shared_columns(old: Version, new: Version) -> SharedColumns:
 
 @contextmanager
 def open_differences(
-    old: Version, new: Version, columns: SharedColumns
+    old: DatasetVersion, new: DatasetVersion, columns: SharedColumns
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a database with the table `differences`, one row a row that is not the same in both.
 
@@ -87,7 +87,7 @@ def _name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _comparison(old: Version, new: Version, columns: SharedColumns) -> str:
+def _comparison(old: DatasetVersion, new: DatasetVersion, columns: SharedColumns) -> str:
     compared = [name for name in columns.same if name != "id"]
     differing = ", ".join(
         f"CASE WHEN o.h{at} IS DISTINCT FROM n.h{at} THEN {_quoted(name)} END"
@@ -116,7 +116,7 @@ def _comparison(old: Version, new: Version, columns: SharedColumns) -> str:
     """  # noqa: S608 - names of columns and files are quoted
 
 
-def _side(version: Version, compared: Sequence[str]) -> str:
+def _side(version: DatasetVersion, compared: Sequence[str]) -> str:
     names = version.schema.names
     hashes = "".join(f", hash({_name(name)}) AS h{at}" for at, name in enumerate(compared))
     repo = "repo::VARCHAR" if "repo" in names else "NULL::VARCHAR"

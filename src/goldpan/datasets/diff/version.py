@@ -74,7 +74,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class DatasetVersion:
     """A dataset as `goldpan build` wrote it."""
 
     directory: Path
@@ -109,7 +109,7 @@ class Version:
         }
 
 
-def read_version(directory: Path) -> Version:
+def read_version(directory: Path) -> DatasetVersion:
     """Read a version; raises `DatasetError` where a directory holds none, or damaged files."""
     provenance = read_provenance(directory)
     shards: dict[str, list[Path]] = {}
@@ -125,7 +125,7 @@ def read_version(directory: Path) -> Version:
         raise DatasetError(
             f"{directory} holds no rows with an id", "Give a dataset that goldpan build wrote"
         )
-    return Version(
+    return DatasetVersion(
         directory,
         provenance,
         {split: tuple(paths) for split, paths in shards.items()},

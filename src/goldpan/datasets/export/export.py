@@ -36,7 +36,7 @@ from goldpan.datasets.export.harnesses import (
 )
 from goldpan.datasets.export.labels import Labelling, find_labelling
 from goldpan.datasets.export.result import ExportResult
-from goldpan.datasets.export.samples import Sample, labelled_sample, require_family, sample_of
+from goldpan.datasets.export.samples import ExportSample, labelled_sample, require_family, sample_of
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import shard_paths
 
@@ -48,7 +48,7 @@ _BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class ExportWriter:
     """The directory in which an export comes to be."""
 
     directory: Path
@@ -89,7 +89,7 @@ def read_rows(dataset: Path, split: str, convert: Callable[[dict[str, Any]], Any
 
 
 @contextmanager
-def replacing(directory: Path, to: str) -> Iterator[Writer]:
+def replacing(directory: Path, to: str) -> Iterator[ExportWriter]:
     """Give a writer whose files take the place of `directory` when the block ends well.
 
     Raises `DatasetError` where the directory holds something else than an export, or where it
@@ -104,7 +104,7 @@ def replacing(directory: Path, to: str) -> Iterator[Writer]:
     try:
         building = scratch / "new"
         building.mkdir()
-        writer = Writer(building)
+        writer = ExportWriter(building)
         yield writer
         writer.text(MARK, f'{{"goldpan_export": "{to}"}}\n')
         if directory.exists():
@@ -179,12 +179,12 @@ def _tests(names: list[str] | None) -> str:
 # JSON lines for programs that fine-tune models: Alpaca's columns, or chat messages.
 
 
-def alpaca(sample: Sample) -> dict[str, Any]:
+def alpaca(sample: ExportSample) -> dict[str, Any]:
     """Return a sample in the columns of Stanford Alpaca: instruction, input and output."""
     return {"instruction": sample.instruction, "input": sample.input, "output": sample.target}
 
 
-def chat(sample: Sample) -> dict[str, Any]:
+def chat(sample: ExportSample) -> dict[str, Any]:
     """Return a sample as the messages of a chat: system, user, assistant."""
     turns = (
         ("system", sample.instruction),
@@ -194,7 +194,10 @@ def chat(sample: Sample) -> dict[str, Any]:
     return {"messages": [{"role": role, "content": content} for role, content in turns]}
 
 
-TEXT_TO_TEXT: Mapping[str, Callable[[Sample], dict[str, Any]]] = {"alpaca": alpaca, "chat": chat}
+TEXT_TO_TEXT: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
+    "alpaca": alpaca,
+    "chat": chat,
+}
 """The forms by name."""
 _PROVED = ("swe-bench", "harbor")
 """The forms of `issue-resolution`, whose rows running their tests has to have proved."""
@@ -281,7 +284,7 @@ def _converter(
             return None
 
         return proved
-    shapes: Mapping[str, Callable[[Sample], dict[str, Any]]] = {
+    shapes: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
         **TEXT_TO_TEXT,
         "inspect": inspect_sample,
         "lm-eval": lm_eval_doc,
@@ -300,7 +303,7 @@ def _converter(
     return asked
 
 
-def _write_tasks(writer: Writer, dataset: Path, split: str) -> int:
+def _write_tasks(writer: ExportWriter, dataset: Path, split: str) -> int:
     """Write a folder for each row of a split that is proved; return how many there are."""
     count = 0
     for row in read_rows(dataset, split, lambda row: row):
@@ -316,7 +319,7 @@ def _write_tasks(writer: Writer, dataset: Path, split: str) -> int:
 
 
 def _write_harness(
-    writer: Writer, task: str, kind: str, to: str, splits: list[str], scored: str
+    writer: ExportWriter, task: str, kind: str, to: str, splits: list[str], scored: str
 ) -> None:
     if to == "inspect":
         writer.text("task.py", inspect_task(task, kind, scored))

@@ -13,7 +13,7 @@ import orjson
 
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.export.labels import LABEL, LABELS
-from goldpan.datasets.export.samples import Sample
+from goldpan.datasets.export.samples import ExportSample
 
 HARNESSED = (QA.name, FAULT_LOCALIZATION.name, CODE_EDIT.name)
 """The families that are scored without running tests."""
@@ -40,8 +40,8 @@ def scoring_module() -> str:
     return (_FOLDER / "scoring.py").read_text(encoding="utf-8")
 
 
-def inspect_sample(sample: Sample) -> dict[str, Any]:
-    """Return a sample in the fields of Inspect's `Sample`."""
+def inspect_sample(sample: ExportSample) -> dict[str, Any]:
+    """Return a sample in the fields of Inspect's `ExportSample`."""
     return {
         "id": sample.id,
         "input": sample.prompt,
@@ -68,7 +68,7 @@ def inspect_task(name: str, kind: str, split: str) -> str:
     )
 
 
-def lm_eval_doc(sample: Sample) -> dict[str, Any]:
+def lm_eval_doc(sample: ExportSample) -> dict[str, Any]:
     """Return a sample as a document of the LM Evaluation Harness."""
     return {"id": sample.id, "prompt": sample.prompt, "target": sample.target, **sample.facts}
 

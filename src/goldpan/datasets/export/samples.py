@@ -42,7 +42,7 @@ only, and REPLACE the lines that take their place. Answer only with such blocks.
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ExportSample:
     """A row as a question and its answer."""
 
     id: str
@@ -116,11 +116,11 @@ _FORMS = {
 }
 
 
-def labelled_sample(labelling: Labelling, row: Row) -> Sample:
+def labelled_sample(labelling: Labelling, row: Row) -> ExportSample:
     """Return a row of a classification dataset as a sample."""
     parts = [Part("text", _prose(str(row["text"])))]
     code = fence_code(parts)
-    return Sample(
+    return ExportSample(
         str(row["id"]),
         labelling.instruction,
         f"{_FENCES.format(code=code)}\n\n{fenced(parts, code)}",
@@ -138,7 +138,7 @@ def require_family(family: str, allowed: tuple[str, ...] = tuple(FAMILIES)) -> N
         )
 
 
-def sample_of(family: str, row: Row) -> Sample:
+def sample_of(family: str, row: Row) -> ExportSample:
     """Return a row of one of `FAMILIES` as a sample."""
     form = _FORMS[family]
     values = {**row, "path_before": row.get("previous_path") or row.get("path")}
@@ -148,7 +148,7 @@ def sample_of(family: str, row: Row) -> Sample:
         if values[name]
     ]
     code = fence_code(parts)
-    return Sample(
+    return ExportSample(
         str(row["id"]),
         form.instruction,
         f"{_FENCES.format(code=code)}\n\n{fenced(parts, code)}",

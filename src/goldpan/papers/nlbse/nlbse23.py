@@ -23,8 +23,8 @@ from goldpan.plugins.evaluation import (
 )
 from goldpan.plugins.report import (
     Content,
-    Materials,
     ReportSection,
+    RowsByTask,
     Section,
     Table,
     Text,
@@ -178,7 +178,7 @@ def _is_official(run: Run) -> bool:
 
 
 def _section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: RowsByTask
 ) -> Section | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None:

@@ -12,7 +12,7 @@ from statistics import fmean
 
 from goldpan.plugins.datasets import Task
 from goldpan.plugins.evaluation import ComparisonResult, Run, System, rank
-from goldpan.plugins.report import Cell, Materials, ReportSection, Section, Table, Text
+from goldpan.plugins.report import Cell, ReportSection, RowsByTask, Section, Table, Text
 
 TASK = "nlbse24_issue_type"
 REPOSITORIES = (
@@ -94,7 +94,7 @@ def _f1(run: Run, repository: str) -> float:
 
 
 def _section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: RowsByTask
 ) -> Section | None:
     ranking = issue_ranking(compared.systems)
     if ranking is None:

@@ -10,10 +10,10 @@ from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.report.comparison.materials import Material
+from goldpan.report.comparison.materials import TaskRows
 from goldpan.report.document import Section
 
-Materials = Mapping[str, Material | str]
+RowsByTask = Mapping[str, TaskRows | str]
 """By task: its test rows, or why they cannot be read."""
 
 
@@ -30,13 +30,13 @@ class ReportSection:
     """A section of the report, and what the summary says of it."""
 
     name: str
-    make: Callable[[ComparisonResult, Mapping[str, Task], Materials], Section | None]
+    make: Callable[[ComparisonResult, Mapping[str, Task], RowsByTask], Section | None]
     """Returns the section; None where there is nothing to say. Tables for papers are those that it
     has without tasks and materials."""
     sentence: Callable[[ComparisonResult], str | None] = _nothing
     """For the summary; None where there is nothing to say."""
     rows: Callable[[ComparisonResult, Task], Sequence[str]] = _no_rows
-    """The ids of the test rows that it reads of `Materials`."""
+    """The ids of the test rows that it reads of `RowsByTask`."""
     plain: Callable[[ComparisonResult], Any] = _nothing
     """What ``goldpan evaluate compare --json`` has under the name; None where there is nothing."""
 

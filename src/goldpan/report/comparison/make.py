@@ -18,7 +18,7 @@ from goldpan.report.comparison.curves import curves
 from goldpan.report.comparison.drift import drift
 from goldpan.report.comparison.groups import groups_section
 from goldpan.report.comparison.leakage import distances
-from goldpan.report.comparison.materials import Material, read_material
+from goldpan.report.comparison.materials import TaskRows, read_task_rows
 from goldpan.report.comparison.measures import confusion, metrics, score_table
 from goldpan.report.comparison.ranking import ranking_section, ranking_table
 from goldpan.report.comparison.resolved import resolved_section
@@ -124,8 +124,8 @@ def _materials(
     compared: ComparisonResult,
     tasks: Mapping[str, Task],
     mistakes: Mapping[str, list[Wrong]],
-) -> dict[str, Material | str]:
-    materials: dict[str, Material | str] = {}
+) -> dict[str, TaskRows | str]:
+    materials: dict[str, TaskRows | str] = {}
     for name in compared.tasks:
         if name not in tasks:
             materials[name] = f"The registry does not know {name}"
@@ -134,5 +134,5 @@ def _materials(
         runs = [run for system in compared.systems for run in system.runs.get(name, ())]
         ids = {wrong.id for wrong in mistakes.get(name, ())}
         ids.update(*(section.rows(compared, task) for section in SECTIONS))
-        materials[name] = read_material(workspace, task, runs, ids)
+        materials[name] = read_task_rows(workspace, task, runs, ids)
     return materials

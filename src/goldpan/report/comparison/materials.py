@@ -22,7 +22,7 @@ _BATCH = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TaskRow:
     """A test row."""
 
     text: str
@@ -32,21 +32,21 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class TaskRows:
     """The rows of one task that were asked for."""
 
-    rows: Mapping[str, Row]
+    rows: Mapping[str, TaskRow]
 
 
-def read_material(
+def read_task_rows(
     workspace: Workspace, task: Task, runs: Iterable[Run], ids: Collection[str]
-) -> Material | str:
+) -> TaskRows | str:
     """Read the rows of a task, or say why they are no help: they are not those of the runs."""
     directory = task_directory(workspace, task)
     if not (directory / PROVENANCE).exists():
         return f"The rows of {task.name} are not in the workspace"
     input_name, target = input_column(task.type).name, target_column(task.type).name
-    rows: dict[str, Row] = {}
+    rows: dict[str, TaskRow] = {}
     try:
         data = read_task_data(directory, task)
     except DatasetError as error:
@@ -60,5 +60,5 @@ def read_material(
         ).to_pylist():
             value = row[input_name]
             text = value if isinstance(value, str) else " ".join(value)
-            rows[row["id"]] = Row(text, value, row[target])
-    return Material(rows)
+            rows[row["id"]] = TaskRow(text, value, row[target])
+    return TaskRows(rows)

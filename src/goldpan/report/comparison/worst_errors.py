@@ -17,7 +17,7 @@ from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.metrics.regression import smape_errors
 from goldpan.evaluation.metrics.text_scores import edit_similarity
 from goldpan.evaluation.runs import Run
-from goldpan.report.comparison.materials import Material, Row
+from goldpan.report.comparison.materials import TaskRow, TaskRows
 from goldpan.report.document import (
     Content,
     Fold,
@@ -69,7 +69,7 @@ def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
 def mistakes_section(
     compared: ComparisonResult,
     errors: Mapping[str, Sequence[Wrong]],
-    materials: Mapping[str, Material | str],
+    materials: Mapping[str, TaskRows | str],
 ) -> Section:
     """Show the worst errors with their texts, where the rows are still in the workspace."""
     content: list[Content] = []
@@ -165,7 +165,7 @@ def _severity(
             return 1 - alike, f"edit similarity {alike:.2f}"
 
 
-def _card(wrong: Wrong, row: Row | None, task_type: str) -> Mistake:
+def _card(wrong: Wrong, row: TaskRow | None, task_type: str) -> Mistake:
     words = row.row_value if row is not None and task_type == "ner" else None
     truth = _answer_line(wrong.truth, words)
     by_answer: dict[str, list[str]] = {}
