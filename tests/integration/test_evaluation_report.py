@@ -33,10 +33,10 @@ from goldpan.report.document import (
     Table,
     Text,
     cut,
+    formatted,
     listed,
 )
 from goldpan.report.evaluation import EvaluationFiles, evaluation_page, write_evaluation
-from goldpan.report.number_format import formatted
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.integration.test_report import Reader
 from tests.reporting import HOSTILE

@@ -19,7 +19,7 @@ from goldpan.code.unified_diff import Line, blocks_as_diff, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import Funnel, Step
-from goldpan.report.charts import percent, share, short
+from goldpan.report.distributions import percent, share, short
 from goldpan.report.examples import draw_around
 from goldpan.report.funnel_plot import plot_funnel
 from goldpan.text.excerpts import excerpt

@@ -10,8 +10,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from goldpan.core.sealed import read_json, sealed_json
-from goldpan.datasets.check import check_dataset
-from goldpan.datasets.check_texts import PublishProblem
+from goldpan.datasets.check import PublishProblem, check_dataset
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, QA
 from goldpan.datasets.provenance import digest
 from tests.examples import CARD, PROVENANCE, example, examples, write

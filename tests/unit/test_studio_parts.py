@@ -18,9 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.studio import panel_html
+from goldpan.annotation.studio import panels
 from goldpan.annotation.studio.annotations import (
     Annotation,
+    People,
     read_annotations,
     settle,
     table,
@@ -29,8 +30,7 @@ from goldpan.annotation.studio.client import StudioError, User, find_server
 from goldpan.annotation.studio.configuration import check, load, names, parse
 from goldpan.annotation.studio.fetch import ExportHistory, RawExports
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
-from goldpan.annotation.studio.panel_html import inline
-from goldpan.annotation.studio.people import People
+from goldpan.annotation.studio.panels import inline
 from goldpan.annotation.studio.project import Project, ProjectFacts, begin_project
 from goldpan.annotation.studio.serve import check_port, prepare
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
@@ -190,15 +190,15 @@ OURS |= {"b", "i", "code", "@class", "@colspan"}
 def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
     diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-{before}\n+{after}\n"
     drawn = [
-        panel_html.heading(before),
-        panel_html.document(before, after, before),
-        panel_html.change(before, diff),
-        panel_html.dialogue([(before, after, True)]),
-        panel_html.answers([panel_html.ShownAnswer(before, [(before, after)])]),
-        panel_html.code(before, before),
-        panel_html.text(before, before),
-        panel_html.sentence(before),
-        panel_html.nothing(before),
+        panels.heading(before),
+        panels.document(before, after, before),
+        panels.change(before, diff),
+        panels.dialogue([(before, after, True)]),
+        panels.answers_panel([panels.ShownAnswer(before, [(before, after)])]),
+        panels.code(before, before),
+        panels.text(before, before),
+        panels.sentence(before),
+        panels.nothing(before),
     ]
     tags = Tags()
     tags.feed("".join(drawn))
@@ -209,10 +209,10 @@ def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
 def test_huge_texts_are_cut_and_quick() -> None:
     begun = time.process_time()
     for text in ("<" * 2_000_000, "\u202e" * 500_000, "```\n" * 200_000, "a\n\n" * 300_000):
-        assert len(panel_html.document(text, text)) < 1_000_000
-        assert len(panel_html.code(text)) < 500_000
+        assert len(panels.document(text, text)) < 1_000_000
+        assert len(panels.code(text)) < 500_000
     lines = "".join(f"-{n}\n+{n + 1}\n" for n in range(20_000))
-    change = panel_html.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
+    change = panels.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
     assert len(change) < 1_000_000
     assert "more changed lines are not shown" in change
     assert time.process_time() - begun < 20

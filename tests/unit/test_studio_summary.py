@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.agreement import Rating, agree
-from goldpan.annotation.studio.configuration import load, names, parse
-from goldpan.annotation.studio.guideline import read_guideline
+from goldpan.annotation.studio.configuration import load, names, parse, read_guideline
 from goldpan.annotation.studio.summary import Adjudicated, Conflict, Round, Summary, Times
 from goldpan.annotation.studio.summary_markdown import render, write_summary
 from goldpan.core.errors import UsageError

@@ -26,9 +26,9 @@ from goldpan.core.progress import Reporter, Task
 from goldpan.core.resources import named
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.hash_sampling import sample_by_hash
-from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import Source
 from goldpan.execution.records import records_digest
 from goldpan.filters.answers import named_comment

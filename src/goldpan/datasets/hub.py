@@ -42,8 +42,7 @@ from goldpan.core.errors import PublishError, TagTakenError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.secrets import mask, register
-from goldpan.datasets.check import check_dataset
-from goldpan.datasets.check_texts import FindPrivate
+from goldpan.datasets.check import FindPrivate, check_dataset
 from goldpan.datasets.hub_errors import HubCall, explained
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
 from goldpan.datasets.task import Task

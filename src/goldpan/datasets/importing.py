@@ -26,19 +26,17 @@ from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import table_reader
 from goldpan.datasets.corrections import Corrections, corrected_batches, corrected_family
-from goldpan.datasets.date_neighbors import DateSignal, date_signal
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.leakage import DateSignal, Overlap, date_signal, find_overlap
 from goldpan.datasets.licenses import spdx
 from goldpan.datasets.manifest import CardInputs, Written
-from goldpan.datasets.overlap import Overlap, find_overlap
 from goldpan.datasets.provenance import Provenance, digest
 from goldpan.datasets.registry import plain_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.table_reader import published, table_problems
-from goldpan.datasets.task import Task
+from goldpan.datasets.task import Task, input_column, target_column, task_family
 from goldpan.datasets.task_data import task_batches
-from goldpan.datasets.task_rows import input_column, target_column, task_family
 from goldpan.text.blocks import prepared_rows
 from goldpan.text.preprocessing import ordered_steps
 

@@ -14,8 +14,8 @@ from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.suggest import suggested
-from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.importing import ImportResult
+from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.task import TaskType
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")

@@ -9,8 +9,8 @@ from typing import Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.datasets.import_files import stem_of
 from goldpan.datasets.importing import ImportResult
+from goldpan.datasets.table_files import stem_of
 from goldpan.datasets.task import Task
 
 _ANY_TABLE = "table"

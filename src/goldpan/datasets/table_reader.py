@@ -19,9 +19,8 @@ from typing import Any
 
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.settings_file import Source
-from goldpan.datasets.import_files import stem_of, table_rows
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.table_files import stem_of, table_rows
+from goldpan.datasets.task import Task, target_column
 
 _YES = {"1", "1.0", "true", "yes", "x"}
 _NO = {"0", "0.0", "false", "no", ""}

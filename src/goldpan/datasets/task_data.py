@@ -18,8 +18,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import find_family
 from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, strata
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import input_column, task_family
+from goldpan.datasets.task import Task, input_column, task_family
 
 _ORDER = ("train", "validation", "test")
 _BATCH = 4_096

@@ -19,10 +19,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.datasets.row_files import write_rows
-from goldpan.datasets.task import CLASSIFICATION, Task
+from goldpan.datasets.table_files import write_rows
+from goldpan.datasets.task import CLASSIFICATION, Task, target_column
 from goldpan.datasets.task_data import TaskData
-from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.models.features import Features
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.datasets.date_neighbors import DateSignal
+from goldpan.datasets.leakage import DateSignal
 from goldpan.evaluation.columns import ByColumn
 from goldpan.evaluation.dates import RowDates
 from goldpan.evaluation.environment import Environment

@@ -33,7 +33,7 @@ from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Result
 from goldpan.core.sealed import sealed_json
 from goldpan.core.workspace import Workspace, make_directory, publish
-from goldpan.datasets.date_neighbors import date_signal
+from goldpan.datasets.leakage import date_signal
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.columns import NO_VALUE, unasked, values_of
 from goldpan.evaluation.dates import CUTOFF, find_dates

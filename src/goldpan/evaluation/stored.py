@@ -15,7 +15,7 @@ from goldpan.core.errors import EvaluationError
 from goldpan.core.parquet import read_table, write_table
 from goldpan.core.resources import write_file
 from goldpan.core.sealed import read_json, sealed_json
-from goldpan.datasets.overlap import KINDS
+from goldpan.datasets.leakage import KINDS
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.columns import scores_by, values_of

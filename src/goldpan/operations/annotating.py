@@ -72,11 +72,10 @@ class Annotate(Group):
             url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
                 serve runs)
         """
-        from goldpan.annotation.studio.forms import find_form, read_tasks
+        from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
         from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.annotation.studio.shown import Pushed
         from goldpan.annotation.studio.suggestions import find_review_basis, find_suggestions
-        from goldpan.annotation.studio.task_forms import task_form
         from goldpan.datasets.task_data import task_directory
         from goldpan.filters.basis import Basis
         from goldpan.filters.stored import find_profile
@@ -139,7 +138,7 @@ class Annotate(Group):
             url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
                 serve runs)
         """
-        from goldpan.annotation.studio.collect import collect
+        from goldpan.annotation.studio.decisions import collect
         from goldpan.annotation.studio.shown import Pulled
 
         server = self._server(url)

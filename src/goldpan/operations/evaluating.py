@@ -382,7 +382,7 @@ class Evaluate(Group):
             output: Write all rows, the most suspect first, to this .parquet, .jsonl or .csv file.
         """
         from goldpan.datasets.registry import find_task, tasks_directory
-        from goldpan.datasets.row_files import check_form
+        from goldpan.datasets.table_files import check_form
         from goldpan.datasets.task_data import task_directory
         from goldpan.evaluation.label_errors import find_label_errors, write_ranked
         from goldpan.evaluation.listed import SuspectLabels

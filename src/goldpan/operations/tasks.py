@@ -130,7 +130,7 @@ class Tasks(Group):
                 given several times.
 
         """
-        from goldpan.annotation.studio.corrections import read_corrections
+        from goldpan.annotation.studio.gold import read_corrections
         from goldpan.datasets.hub import download as fetch
         from goldpan.datasets.importing import import_files
         from goldpan.datasets.registry import find_task
@@ -183,7 +183,7 @@ def import_(
             several times.
 
     """
-    from goldpan.annotation.studio.corrections import projects_by_task, read_corrections
+    from goldpan.annotation.studio.gold import projects_by_task, read_corrections
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import load_tasks, tasks_directory
     from goldpan.datasets.source_import import SourceImport, files_by_task, tasks_of_source

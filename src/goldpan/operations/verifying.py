@@ -44,7 +44,7 @@ def verify(
         sandbox: How tests run.
         execution: Where rows are worked on; without workers, one after the other.
     """
-    from goldpan.datasets.earlier_build import read_choice, read_made
+    from goldpan.datasets.provenance import read_choice, read_made
     from goldpan.execution.records import instance_of
     from goldpan.execution.verify_all import verify_all
 
@@ -142,7 +142,7 @@ def _check_uv(sandbox: Sandbox) -> None:
 
 
 def _rows(dataset: Dataset) -> list[Mapping[str, Any]]:
-    from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+    from goldpan.datasets.examples import ISSUE_RESOLUTION
 
     if dataset.family != ISSUE_RESOLUTION.name:
         raise UsageError(

@@ -20,7 +20,7 @@ from goldpan.plan.assess import Assessment
 from goldpan.plan.record import named_changes, size_of
 from goldpan.plan.unit import STAGES
 from goldpan.report.document import Cell, Content, Report, Section, Table, cut, folded, listed
-from goldpan.report.document_page import document_page
+from goldpan.report.evaluation import document_page
 from goldpan.report.page import write_page
 
 _COLUMNS = {"repositories": ("language", "license"), "entries": ("kind", "updated_at")}

@@ -1,6 +1,6 @@
 from goldpan.report.comparison.added import ReportSection as ReportSection
 from goldpan.report.comparison.added import RowsByTask as RowsByTask
-from goldpan.report.comparison.materials import TaskRow as TaskRow
+from goldpan.report.comparison.added import TaskRow as TaskRow
 from goldpan.report.document import (
     Cell as Cell,
 )
@@ -16,7 +16,7 @@ from goldpan.report.document import (
 from goldpan.report.document import (
     Text as Text,
 )
+from goldpan.report.document import formatted as formatted
 from goldpan.report.document import (
     listed as listed,
 )
-from goldpan.report.number_format import formatted as formatted

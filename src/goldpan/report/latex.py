@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from goldpan.core.sanitize import line
-from goldpan.report.document import Cell, Table
-from goldpan.report.number_format import NOTHING, formatted
+from goldpan.report.document import NOTHING, Cell, Table, formatted
 
 _MARKS = {
     "\\": r"\textbackslash{}",

@@ -18,8 +18,8 @@ from goldpan.report.document import (
     Section,
     Table,
     Text,
+    formatted,
 )
-from goldpan.report.number_format import formatted
 
 _MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}

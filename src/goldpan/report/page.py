@@ -20,11 +20,9 @@ from goldpan.core.workspace import Workspace
 from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.filters.funnel import PLURAL, Funnel, Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
-from goldpan.report import charts
-from goldpan.report.distributions import measure
-from goldpan.report.dropped_samples import Dropped, draw_dropped
-from goldpan.report.examples import draw_examples
-from goldpan.report.funnels import frequent, levels
+from goldpan.report.distributions import measure, percent, share, short
+from goldpan.report.examples import Dropped, draw_dropped, draw_examples
+from goldpan.report.funnel_plot import frequent, levels
 from goldpan.report.tables import Overview, open_repositories, overview, total
 
 SEED = 0
@@ -148,9 +146,9 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
         "line": line,
         "measure": _measure,
         "number": lambda count: f"{count:,}",
-        "percent": charts.percent,
-        "share": charts.share,
-        "short": charts.short,
+        "percent": percent,
+        "share": share,
+        "short": short,
     }
     environment.globals |= {
         "frequent": frequent,

@@ -9,7 +9,7 @@ from goldpan.evaluation.comparing_files import FileComparison
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison.ranking import rank_range
 from goldpan.report.comparison.significance import asked, decided, pairs_table
-from goldpan.report.comparison.wording import answer, first_place, meaning
+from goldpan.report.comparison.summary import answer, first_place, meaning
 from goldpan.report.document import Cell, Content, Report, Section, Table, Text, cut, folded
 from goldpan.report.evaluation import EvaluationFiles, WrittenFile, evaluation_page, write_text
 from goldpan.report.latex import latex_tables

@@ -12,10 +12,9 @@ import orjson
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.sanitize import for_json
 from goldpan.core.workspace import make_directory
-from goldpan.report.document import Content, Fold, Report, Section, Table, Text
+from goldpan.report.document import Content, Fold, Report, Section, Table, Text, count
 from goldpan.report.evaluation import evaluation_page
 from goldpan.report.markdown import markdown_report
-from goldpan.report.number_format import count
 from goldpan.report.page import write_page
 from goldpan.reproduce.cells import MEANING, STATES, Cell, TableResult
 from goldpan.reproduce.engine import Reproduction

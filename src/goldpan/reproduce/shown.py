@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.report.number_format import count
+from goldpan.report.document import count
 from goldpan.reproduce.cells import MEANING, Cell, TableResult
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.engine import Reproduction

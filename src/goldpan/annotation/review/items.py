@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 import zstandard
 
-from goldpan.annotation.review.answer import ReviewItem, SubjectKind
+from goldpan.annotation.review.subjects import ReviewItem, SubjectKind
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, line, without_tokens
 from goldpan.core.schemas import DUPLICATES, VERDICTS

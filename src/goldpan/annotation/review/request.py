@@ -1,24 +1,104 @@
-"""Makes the request that puts a case before a model: the same case gives the same bytes."""
+"""Requests that put a case before a model, and the answers that it may give."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jinja2
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from goldpan.annotation.review.answer import ReviewItem, answer_schema
 from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.annotation.review.subjects import ReviewItem
 from goldpan.core.registry import Registry, files_in
 from goldpan.core.settings_file import read_toml
 from goldpan.llm.parts import Part, cut, fence_code, fenced
 from goldpan.llm.request import Request
+
+Verdict = Literal["keep", "drop", "unsure"]
+_LONGEST_QUOTE = 400
+_TENTHS = [tenth / 10 for tenth in range(11)]
+
+
+class ReviewAnswer(BaseModel):
+    """One judgement. Evidence comes first: a model that has quoted judges better."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    evidence: tuple[str, ...] = Field(max_length=20)
+    reasons: tuple[str, ...] = Field(max_length=20)
+    reply: int | None = None
+    """The number of the reply that answers, where the prompt asks for it; 0 for none."""
+    verdict: Verdict
+    confidence: float = Field(ge=0, le=1)
+
+
+def answer_schema(
+    reasons: Collection[str], *, names_reply: bool = False, bounded: bool = False
+) -> dict[str, Any]:
+    """Return the JSON schema of an answer whose reasons are among these codes.
+
+    `names_reply` asks for the number of a reply too.
+    `bounded` limits lengths too, for servers whose models ramble: llama.cpp and vLLM enforce
+    that, OpenAI refuses such a schema.
+    """
+    text: dict[str, Any] = {"type": "string"}
+    confidence: dict[str, Any] = {"type": "number"}
+    evidence: dict[str, Any] = {"type": "array", "items": text}
+    codes: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": sorted(reasons)}}
+    if bounded:
+        text["maxLength"] = _LONGEST_QUOTE
+        evidence["maxItems"] = codes["maxItems"] = 3
+        confidence = {"enum": _TENTHS}
+    properties = {
+        "evidence": evidence,
+        "reasons": codes,
+        **({"reply": {"type": "integer"}} if names_reply else {}),
+        "verdict": {"type": "string", "enum": ["keep", "drop", "unsure"]},
+        "confidence": confidence,
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def parse_answer(text: str, reasons: Collection[str], *, names_reply: bool = False) -> ReviewAnswer:
+    """Read an answer; raises `ValueError` that says in one line what is wrong with it."""
+    try:
+        answer = ReviewAnswer.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(step) for step in first["loc"])
+        raise ValueError(f"{where}: {first['msg']}" if where else str(first["msg"])) from None
+    if unknown := [code for code in answer.reasons if code not in reasons]:
+        raise ValueError(f"reasons: {unknown[0][:40]!r} is not a code of the rubric")
+    if names_reply and answer.verdict == "keep" and not answer.reply:
+        raise ValueError("reply: the verdict is keep, and no reply is named")
+    return answer
+
+
+def missing_quotes(quotes: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return the quotes that stand in no text, white space aside; an empty one stands in none."""
+    normal = [_spaced(text) for text in texts]
+    return [
+        quote
+        for quote in quotes
+        if not _spaced(quote) or not any(_spaced(quote) in text for text in normal)
+    ]
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
 
 # Prompts: a rubric for each, in TOML, and the instructions that they share, a Jinja template.
 

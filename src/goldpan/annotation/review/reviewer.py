@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import orjson
 
-from goldpan.annotation.review.answer import ReviewItem
 from goldpan.annotation.review.items import CaseFile
-from goldpan.annotation.review.planner import ReviewPlanner, prompt_of
 from goldpan.annotation.review.request import ReviewPrompt
 from goldpan.annotation.review.settings import ReviewSettings
-from goldpan.annotation.review.votes import ReviewDecision
+from goldpan.annotation.review.subjects import ReviewItem
+from goldpan.annotation.review.votes import ReviewDecision, ReviewPlanner, prompt_of
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace

@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.review.answer import ReviewItem
+from goldpan.annotation.review.subjects import ReviewItem
 from goldpan.annotation.review.votes import NOT_ASKED, ReviewDecision
 from goldpan.core.archive import lost_replies
 from goldpan.core.errors import WorkspaceError

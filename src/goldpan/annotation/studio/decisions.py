@@ -1,13 +1,16 @@
-"""What people decided, from what annotators answered.
+"""Decisions: pulling, adjudicating, and the verdicts that people's answers make.
 
 The third person sees what the annotators saw, with their answers above it. The answers stand
 under A, B and so on, in an order that tells nothing about who gave them.
+
+An adjudication says nothing by itself, and the answers in dispute say who may not give it; so the
+two are fetched together, the original first.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,15 +18,14 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.fetch import RawExports
-from goldpan.annotation.studio.forms import Form, StudioTask, find_form
+from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
+from goldpan.annotation.studio.panels import ShownAnswer, answers_panel, without_answers
 from goldpan.annotation.studio.project import Project, adjudications, check_server, open_project
-from goldpan.annotation.studio.pull import read_table
+from goldpan.annotation.studio.pull import PullResult, pull, read_table
 from goldpan.annotation.studio.push import PushResult, push
-from goldpan.annotation.studio.task_forms import form_of
 from goldpan.core import parquet
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer
@@ -104,7 +106,7 @@ def _tasks(
     for subject in sorted(shown):
         data, decision = shown[subject], decisions[subject]
         panels = {name: str(data[name]) for name in configuration.panels}
-        panels["note"] = panel_html.without_answers(panels["note"]) + panel_html.answers(
+        panels["note"] = without_answers(panels["note"]) + answers_panel(
             _answers(subject, decision.answers, labels)
         )
         key = decision.key
@@ -122,7 +124,7 @@ def _tasks(
 
 def _answers(
     subject: str, answers: Iterable[PersonAnswer], labels: Mapping[str, str]
-) -> Iterator[panel_html.ShownAnswer]:
+) -> Iterator[ShownAnswer]:
     """Yield the answers in an order that only the subject and the words decide."""
 
     def order(answer: PersonAnswer) -> str:
@@ -136,7 +138,7 @@ def _answers(
             fields.append(("In doubt.", ""))
         if answer.reason:
             fields.append(("Because:", answer.reason))
-        yield panel_html.ShownAnswer(letter, fields)
+        yield ShownAnswer(letter, fields)
 
 
 How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
@@ -329,3 +331,60 @@ def _decision(
         return Decision(key, "conflict", (), tuple(answers))
     last = max(third, key=lambda answer: (answer.at, answer.annotator))
     return Decision(key, "adjudicated", last.values, (last,))
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What was fetched of a project and its adjudications, and what people decided."""
+
+    original: PullResult
+    adjudications: tuple[PullResult, ...]
+    decisions: tuple[Decision, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many subjects were decided how."""
+        return dict(sorted(Counter(decision.how for decision in self.decisions).items()))
+
+    @property
+    def unreadable(self) -> bool:
+        """Tell whether the server failed to export a task."""
+        return any(ratings.unreadable for ratings in (self.original, *self.adjudications))
+
+
+def collect(
+    workspace: Workspace,
+    server: Server,
+    name: str,
+    reporter: Reporter,
+    *,
+    named: bool = False,
+    accept_configuration: bool = False,
+) -> Collected:
+    """Pull a project with its adjudications, and write what people decided.
+
+    An adjudication may be named in the place of its project. Raises `UsageError`, before anything
+    is fetched, where one of them lives on another server; else as `pull`.
+    """
+    original = open_project(workspace, open_project(workspace, name).facts.of or name)
+    # One that was never pushed to the end holds nothing to fetch.
+    third = [
+        adjudication
+        for adjudication in adjudications(workspace, original.name)
+        if adjudication.facts.number is not None
+    ]
+    for project in (original, *third):
+        check_server(project, server)
+    fetched = [
+        pull(
+            workspace,
+            server,
+            project.name,
+            reporter,
+            named=named,
+            accept_configuration=accept_configuration,
+        )
+        for project in (original, *third)
+    ]
+    decisions = write_decisions(workspace, original.name)
+    return Collected(fetched[0], tuple(fetched[1:]), tuple(decisions))

@@ -1,22 +1,37 @@
-"""What annotators can be asked about, and how a row of a dataset is put before them."""
+"""Forms: what annotators can be asked about, and how a row of a dataset is put before them.
+
+So people can be asked about any classification task, also about one of a researcher's own.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.annotation.studio import rows
-from goldpan.annotation.studio.configuration import NONE, Configuration, load
-from goldpan.annotation.studio.rows import DatasetRow, RowShape, SubjectKind
-from goldpan.core.errors import DatasetError
+from goldpan.annotation.studio.configuration import NONE, Configuration, complete, load
+from goldpan.annotation.studio.panels import (
+    FIX_PAIR,
+    ISSUE,
+    ISSUE_TEXT,
+    QUESTION_ANSWER,
+    TASK_ISSUE,
+    TASK_TEXT,
+    DatasetRow,
+    RowShape,
+    SubjectKind,
+)
+from goldpan.annotation.studio.project import Project
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
 from goldpan.datasets.provenance import shard_paths
+from goldpan.datasets.task import CLASSIFICATION, Label, Task
 
 TASK_FIELD = "label"
 """The question of forms that are made of a task."""
@@ -105,14 +120,14 @@ _OWN = {
     for form in (
         Form(
             "fix-pair",
-            (rows.FIX_PAIR,),
+            (FIX_PAIR,),
             "verdict",
             frozenset({"fixes"}),
             gold={"fixes": "fixes", "partly": "partly", "unrelated": "not", "no-problem": "not"},
         ),
         Form(
             "question-answer",
-            (rows.QUESTION_ANSWER,),
+            (QUESTION_ANSWER,),
             "verdict",
             frozenset({"answered"}),
             gold={
@@ -125,17 +140,16 @@ _OWN = {
         ),
         Form(
             "issue-type",
-            (rows.ISSUE, rows.ISSUE_TEXT),
+            (ISSUE, ISSUE_TEXT),
             "type",
             synonyms={"enhancement": "feature", "docs": "documentation"},
         ),
     )
 }
 FORMS = Registry("form", lambda: _OWN, "annotation form")
-
 OF_TASK = "task-"
 """How the name of a form begins that was made of a task's labels; see `task_form`."""
-TASK_READINGS = (rows.TASK_TEXT, rows.TASK_ISSUE)
+TASK_READINGS = (TASK_TEXT, TASK_ISSUE)
 
 
 def find_form(name: str) -> Form:
@@ -159,7 +173,7 @@ def make_task(form: Form, row: DatasetRow) -> StudioTask:
     else:
         name, pull_repo, pull, issue = str(row["id"]), None, None, None
     panels = reading.draw(row)
-    comment = row["answer_comment_id"] if reading is rows.QUESTION_ANSWER else None
+    comment = row["answer_comment_id"] if reading is QUESTION_ANSWER else None
     labels = given_labels(form, row)
     return StudioTask(
         name, reading.subject, repo or "", issue, pull_repo, pull, panels, labels, comment
@@ -237,3 +251,70 @@ def _speaks(form: Form, row: DatasetRow) -> bool:
         return True
     name = str(named).casefold()
     return _TONGUES.get(name, name) == form.language
+
+
+_KEYS = "123456789"
+_DOUBT_KEY = "0"
+_PAGE = """\
+<View>
+  <Style/>
+  <View className="gp-note"><HyperText name="note" value="$note" inline="true"/></View>
+  <View className="gp-page">
+    <View className="gp-right"><HyperText name="text" value="$text_panel" inline="true"/></View>
+    <View className="gp-side"><Header size="6" value={definition}/><Definitions/></View>
+  </View>
+  <View className="gp-answer">
+    <Choices name="{field}" toName="text" choice="{choice}" layout="inline" required="true"
+             requiredMessage="{message}">
+{choices}
+    </Choices>
+    <View className="gp-rest">
+      <Choices name="doubt" toName="text" choice="multiple" layout="inline">
+        <Choice value="I am in doubt" alias="doubt" hotkey="{doubt}"/>
+      </Choices>
+      <TextArea name="reason" toName="text" rows="1" maxSubmissions="1"
+                placeholder="Why, in one sentence"/>
+    </View>
+  </View>
+</View>
+"""
+
+
+def task_form(task: Task) -> Form:
+    """Return the form that asks for the labels of a task.
+
+    Several labels may be chosen in a multi-label task, or none of them. Raises `UsageError` for a
+    task without labels.
+    """
+    if task.type not in CLASSIFICATION:
+        raise UsageError(
+            f"{task.name} has no labels to choose from", "Choose a classification task"
+        )
+    several = task.type == "multi-label"
+    labels = [(label.name, label) for label in task.labels]
+    if several:
+        labels.append((NONE, Label("None of these", "", "")))
+    xml = _PAGE.format(
+        definition=quoteattr(task.definition),
+        field=TASK_FIELD,
+        choice="multiple" if several else "single-radio",
+        message="Choose one or more labels, or none of these" if several else "Choose a label",
+        choices="\n".join(_choices(labels)),
+        doubt=_DOUBT_KEY,
+    )
+    name = f"{OF_TASK}{task.name}"
+    return Form(name, TASK_READINGS, TASK_FIELD, own=complete(name, xml))
+
+
+def form_of(project: Project) -> Form:
+    """Return the form of a project; one that was made of a task asks what the project asks."""
+    form = find_form(project.facts.form)
+    return replace(form, own=project.configuration) if form.name.startswith(OF_TASK) else form
+
+
+def _choices(labels: Iterable[tuple[str, Label]]) -> Iterator[str]:
+    for number, (alias, label) in enumerate(labels):
+        key = f' hotkey="{_KEYS[number]}"' if number < len(_KEYS) else ""
+        hint = f" hint={quoteattr(label.description)}" if label.description else ""
+        value, stored = quoteattr(label.name), quoteattr(alias)
+        yield f"      <Choice value={value} alias={stored}{key}{hint}/>"

@@ -1,4 +1,4 @@
-"""An annotation project on disk: what was pushed, what came back.
+"""An annotation project on disk: pushed tasks, labels of the dataset, and what came back.
 
 WORKSPACE/annotations/
 ├── salt                     makes pseudonyms; private, never published
@@ -10,6 +10,8 @@ WORKSPACE/annotations/
     ├── raw/                 every export as it came, zstd, never changed
     ├── annotations.parquet  a row an answered question, made of all that alone
     └── verdicts.parquet     what people decided
+
+They never go to the server, where an annotator could find them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -256,3 +258,42 @@ class TaskJournal:
         else:
             self.subjects |= {int(number): str(subject) for number, subject in event["made"]}
             self.open_batch = ()
+
+
+class DatasetLabels:
+    """A project's `given.jsonl`: a line for each batch, the last word on a subject counts."""
+
+    def __init__(self, project: Project) -> None:
+        self._path: Path = project.path("given.jsonl")
+        self.labels: dict[str, tuple[str, ...]] = {}
+        """By subject."""
+        if self._path.exists():
+            self._read()
+
+    def add(self, labels: Mapping[str, tuple[str, ...]]) -> None:
+        """Keep labels that are not known yet, or changed."""
+        new = {
+            subject: names
+            for subject, names in labels.items()
+            if self.labels.get(subject, ()) != names
+        }
+        if new:
+            with self._path.open("ab") as file:
+                file.write(orjson.dumps(new) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            self.labels |= new
+
+    def _read(self) -> None:
+        content = self._path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):  # the last line was cut by a kill
+            os.truncate(self._path, len(whole))
+        try:
+            for line in whole.splitlines():
+                for subject, names in orjson.loads(line).items():
+                    self.labels[subject] = tuple(names)
+        except (ValueError, AttributeError, TypeError) as error:
+            raise StudioError(
+                f"{self._path} is damaged ({error})", "Remove it and push the same dataset again"
+            ) from None

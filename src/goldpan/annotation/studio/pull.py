@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from goldpan.annotation.studio.annotations import (
     Annotation,
+    People,
     read_annotations,
     settle,
     table,
@@ -22,7 +23,6 @@ from goldpan.annotation.studio.annotations import (
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import digest, parse
 from goldpan.annotation.studio.fetch import ExportHistory, Fetcher
-from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.project import (
     Project,
     TaskJournal,

@@ -24,6 +24,7 @@ from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import (
+    DatasetLabels,
     Project,
     ProjectFacts,
     TaskJournal,
@@ -31,7 +32,6 @@ from goldpan.annotation.studio.project import (
     ensure_on_server,
     locked,
 )
-from goldpan.annotation.studio.reference_labels import DatasetLabels
 from goldpan.annotation.studio.serve import add_webhook, check_address
 from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestion_panel
 from goldpan.core.errors import UsageError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.annotation.agreement import Agreement
-from goldpan.annotation.studio.collect import Collected
+from goldpan.annotation.studio.decisions import Collected
 from goldpan.annotation.studio.gold import GoldSet
 from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
 from goldpan.annotation.studio.pull import PullResult

@@ -15,9 +15,9 @@ from typing import Any
 import duckdb
 
 from goldpan.annotation.review.stored import read_reviews
-from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.forms import Form, StudioTask
+from goldpan.annotation.studio.panels import ShownAnswer, answers_panel
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.query import connect
 from goldpan.core.workspace import Workspace
@@ -136,7 +136,7 @@ def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> st
         fields.append(("Filled in:", f"{text}{score}"))
     if suggestion.because:
         fields.append(("Because:", suggestion.because))
-    return panel_html.answers([panel_html.ShownAnswer(f"Suggested by {suggestion.source}", fields)])
+    return answers_panel([ShownAnswer(f"Suggested by {suggestion.source}", fields)])
 
 
 def prediction(

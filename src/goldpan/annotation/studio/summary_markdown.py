@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 from goldpan import __version__
-from goldpan.annotation.studio.guideline import FormQuestion, Guideline
+from goldpan.annotation.studio.configuration import FormQuestion, Guideline
 from goldpan.annotation.studio.summary import Answers, Round, Summary, Times
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate

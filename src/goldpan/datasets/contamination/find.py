@@ -14,7 +14,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.datasets.contamination.items import ComparedSource, Item, open_source
 from goldpan.datasets.contamination.ngrams import GramIndex
-from goldpan.datasets.row_files import check_form, write_rows
+from goldpan.datasets.table_files import check_form, write_rows
 from goldpan.filters.duplicates.leaks import find_leaks_of_batches
 from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.duplicates.settings import DuplicateSettings

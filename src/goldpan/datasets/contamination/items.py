@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.kind import COLUMNS
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
+from goldpan.datasets.table_files import table_rows
 
 _IDS = ("id", "instance_id", "task_id")
 _REPOS = ("repo", "repository", "repo_name")

@@ -13,10 +13,14 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.diff.reasons import explain_rows
 from goldpan.datasets.diff.result import KINDS, Cause, DiffResult, Reason, RowChange, VersionFacts
-from goldpan.datasets.diff.rows import open_differences, shared_columns
-from goldpan.datasets.diff.version import DatasetVersion, read_version
+from goldpan.datasets.diff.version import (
+    DatasetVersion,
+    open_differences,
+    read_version,
+    shared_columns,
+)
 from goldpan.datasets.kind import known_family
-from goldpan.datasets.row_files import check_form, write_rows
+from goldpan.datasets.table_files import check_form, write_rows
 
 # What the provenance of two versions tells otherwise: settings, rules, dates, versions.
 

@@ -14,8 +14,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_metadata
 from goldpan.core.query import connect
 from goldpan.core.workspace import UNPAIRED, Workspace
-from goldpan.datasets.diff.rows import parquet_scan
-from goldpan.datasets.diff.version import DatasetVersion
+from goldpan.datasets.diff.version import DatasetVersion, parquet_scan
 from goldpan.filters.stored import INPUTS_KEY
 
 _SUBJECT = {True: "pair", False: "issue"}

@@ -22,10 +22,10 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.resources import check_folder
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.datasets.examples import FAMILIES
-from goldpan.datasets.export.harbor import harbor_task
+from goldpan.datasets.examples import FAMILIES, ISSUE_RESOLUTION
 from goldpan.datasets.export.harnesses import (
     HARNESSED,
+    harbor_task,
     inspect_sample,
     inspect_task,
     lm_eval_doc,
@@ -34,10 +34,15 @@ from goldpan.datasets.export.harnesses import (
     scoring_module,
     task_name,
 )
-from goldpan.datasets.export.labels import Labelling, find_labelling
 from goldpan.datasets.export.result import ExportResult
-from goldpan.datasets.export.samples import ExportSample, labelled_sample, require_family, sample_of
-from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+from goldpan.datasets.export.samples import (
+    ExportSample,
+    Labelling,
+    find_labelling,
+    labelled_sample,
+    require_family,
+    sample_of,
+)
 from goldpan.datasets.provenance import shard_paths
 
 # Writes the files of an export: all or none, and the same bytes for the same rows.

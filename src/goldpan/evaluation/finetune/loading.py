@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.task import target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.generation import GenerationHead
 from goldpan.evaluation.finetune.heads import Asker, Head

@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.task import Task, target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.heads import (
     Asker,

@@ -20,7 +20,7 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import write_whole
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.task import target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.batches import Part, parts_of, rows_at_once, steps_of_epoch
 from goldpan.evaluation.finetune.checkpoints import State, resume, save

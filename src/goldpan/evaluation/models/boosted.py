@@ -13,8 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.task import Task, target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
 from goldpan.evaluation.models.checks import require_choice, require_least

@@ -10,9 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.date_neighbors import DateNeighbors, Numbers
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.leakage import DateNeighbors, Numbers
+from goldpan.datasets.task import Task, target_column
 from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
 
 _NAME = "dates"

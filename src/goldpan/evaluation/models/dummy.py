@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.task import target_column
 from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled
 
 

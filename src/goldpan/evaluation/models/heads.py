@@ -15,8 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.task import Task, target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.model import Answers, Fitted, TrainingContext
 from goldpan.evaluation.models.few_rows import few_rows, is_worth_it

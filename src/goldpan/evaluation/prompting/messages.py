@@ -23,8 +23,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from goldpan.core.registry import Registry, files_in
-from goldpan.datasets.prompt_methods import Method
-from goldpan.datasets.wording import Wording, answer_form
+from goldpan.datasets.wording import Method, Wording, answer_form
 from goldpan.evaluation.prompting.examples import Example
 from goldpan.evaluation.prompting.inputs import PromptRow, asked_form
 from goldpan.llm.parts import fence_code, fenced

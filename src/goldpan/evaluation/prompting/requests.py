@@ -10,9 +10,8 @@ from typing import Any
 
 import orjson
 
-from goldpan.datasets.prompt_methods import Method
 from goldpan.datasets.task import Task
-from goldpan.datasets.wording import wording_of
+from goldpan.datasets.wording import Method, wording_of
 from goldpan.evaluation.prompting.examples import own_examples
 from goldpan.evaluation.prompting.inputs import KEYS, PromptRow, answer_schema, show_row
 from goldpan.evaluation.prompting.messages import Script

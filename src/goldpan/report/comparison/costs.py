@@ -1,17 +1,29 @@
-"""What models cost, and what that bought."""
+"""What models cost, what that bought, and how many issues their patches resolve."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from goldpan.core.proportions import wilson
 from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.model import Costs
+from goldpan.evaluation.resolved import RESOLVED, separation, similarity
+from goldpan.evaluation.resolved_files import StoredResolved, read_resolved
 from goldpan.evaluation.statistics.scores import as_decimal
-from goldpan.report.document import Cell, Content, Figure, Section, Table, Text, listed
-from goldpan.report.number_format import seconds
+from goldpan.report.document import (
+    Cell,
+    Content,
+    Figure,
+    Section,
+    Table,
+    Text,
+    cut,
+    listed,
+    seconds,
+)
 from goldpan.report.plot_style import INK, PALE, SOFT, canvas, colors, name
 
 _MOST_DRAWN = 24
@@ -157,4 +169,64 @@ def _over(system: System, tasks: Sequence[str], cost: Callable[[Costs], float]) 
         math.fsum(cost(run.record.costs) for run in system.runs[task]) / len(system.runs[task])
         for task in tasks
         if task in system.runs
+    )
+
+
+_COLUMNS = (
+    "model",
+    "seed",
+    "issues",
+    "resolved",
+    "95 % interval",
+    "exact match",
+    "CodeBLEU",
+    "CodeBLEU, resolved",
+    "CodeBLEU, not resolved",
+    "resolved, not exact",
+    "exact, not resolved",
+    "separation",
+)
+_NOTE = (
+    "An issue is resolved where all tests of its fix pass with the patch. Exact match and CodeBLEU"
+    " compare the lines that a patch writes with those of the merged fix. Separation is how often"
+    " CodeBLEU puts a patch that resolves its issue above one that does not: 0.5 is guessing."
+)
+
+
+def resolved_section(compared: ComparisonResult) -> Section | None:
+    """Return what execution says beside similarity, None where no run was scored by tests."""
+    tables = []
+    for task in compared.tasks:
+        rows = tuple(_rows(compared, task))
+        if rows:
+            tables.append(cut(Table(task, _COLUMNS, rows)))
+    if not tables:
+        return None
+    return Section("resolved", "Resolved, by running tests", tuple(tables), _NOTE)
+
+
+def _rows(compared: ComparisonResult, task: str) -> Iterator[tuple[Cell, ...]]:
+    for system in compared.ranked:
+        for run in system.runs.get(task, ()):
+            stored = read_resolved(run.directory)
+            if stored is not None:
+                yield (system.name, run.seed, *_cells(stored))
+
+
+def _cells(stored: StoredResolved) -> tuple[Cell, ...]:
+    right = [patch for patch in stored.patches if patch.outcome == RESOLVED]
+    wrong = [patch for patch in stored.patches if patch.outcome != RESOLVED]
+    share = wilson(len(right), stored.instances)
+    exact = sum(patch.exact for patch in stored.patches)
+    return (
+        stored.instances,
+        share.value,
+        None if share.value is None else f"{share.low:.3f} to {share.high:.3f}",
+        exact / stored.instances if stored.instances else None,
+        similarity(stored.patches).codebleu,
+        similarity(right).codebleu,
+        similarity(wrong).codebleu,
+        sum(not patch.exact for patch in right),
+        sum(patch.exact for patch in wrong),
+        separation(stored.patches),
     )

@@ -15,8 +15,17 @@ from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.leaks import COLUMN, headline
 from goldpan.evaluation.score import score
-from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
-from goldpan.report.number_format import count, formatted
+from goldpan.report.document import (
+    Cell,
+    Content,
+    Section,
+    Table,
+    Text,
+    count,
+    folded,
+    formatted,
+    listed,
+)
 
 _MOST_MODELS = 8
 _MOST_TASKS = 60

@@ -11,19 +11,28 @@ from goldpan.evaluation.comparison_facts import Skipped, Study, study_of
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison import summary
-from goldpan.report.comparison.added import SECTIONS
-from goldpan.report.comparison.conditions import conditions_section, in_part_sentences
-from goldpan.report.comparison.costs import costs_section
+from goldpan.report.comparison.added import SECTIONS, TaskRows, read_task_rows
+from goldpan.report.comparison.costs import costs_section, resolved_section
 from goldpan.report.comparison.curves import curves
-from goldpan.report.comparison.drift import drift
-from goldpan.report.comparison.groups import groups_section
 from goldpan.report.comparison.leakage import distances
-from goldpan.report.comparison.materials import TaskRows, read_task_rows
-from goldpan.report.comparison.measures import confusion, metrics, score_table
+from goldpan.report.comparison.measures import (
+    confusion,
+    drift,
+    groups_section,
+    metrics,
+    score_table,
+)
 from goldpan.report.comparison.ranking import ranking_section, ranking_table
-from goldpan.report.comparison.resolved import resolved_section
 from goldpan.report.comparison.significance import pairs_table, significance
-from goldpan.report.comparison.training import retraining, splits, testing, training, tuning
+from goldpan.report.comparison.training import (
+    conditions_section,
+    in_part_sentences,
+    retraining,
+    splits,
+    testing,
+    training,
+    tuning,
+)
 from goldpan.report.comparison.worst_errors import Wrong, find_mistakes, mistakes_section
 from goldpan.report.document import Content, Report, Section, Table
 

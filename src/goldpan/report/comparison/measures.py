@@ -1,9 +1,11 @@
-"""S6 and S7: confusion matrices and metrics."""
+"""Steps 6 to 8 of ECSER: confusion matrices, metrics, and scores lost on test."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 from goldpan.evaluation.comparison_facts import Part, Skipped, Study, shown_metrics
 from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
@@ -11,8 +13,168 @@ from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Counts
-from goldpan.report.document import Cell, Content, Fold, Group, Matrix, Table, Text, cut, folded
-from goldpan.report.number_format import NOTHING, formatted, with_interval
+from goldpan.evaluation.statistics.drift import degradation, overfitting
+from goldpan.report.document import (
+    NOTHING,
+    Cell,
+    Content,
+    Fold,
+    Group,
+    Matrix,
+    Section,
+    Table,
+    Text,
+    cut,
+    folded,
+    formatted,
+    with_interval,
+)
+
+
+def drift(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
+    """Show how test scores differ from those on train and validation (S8)."""
+    by_task = _by_task(study)
+    rows: list[tuple[Cell, ...]] = []
+    for system in compared.ranked:
+        values = [
+            tuple(
+                ranking_score(scores).value
+                for scores in (run.train_scores, run.validation_scores, run.scores)
+            )
+            for run in system.every()
+        ]
+        train, validation, test = (_average(side) for side in zip(*values, strict=True))
+        rows.append(
+            (system.name, train, validation, test, _less(test, train), _less(test, validation))
+        )
+    columns = (
+        "model",
+        "on train",
+        "on validation",
+        "on test",
+        "overfitting: test - train",
+        "degradation: test - validation",
+    )
+    note = (
+        "Means over runs. A model that scores far higher on what it learned from has learned it"
+        " by heart to that degree; train is a sample of at most 5,000 rows. Validation is what"
+        " settings were chosen on: of models that were chosen by folds, the rows left out."
+    )
+    title = "Overfitting and degradation by model"
+    return (Table(title, columns, tuple(rows), note), *by_task)
+
+
+def _by_task(study: Study) -> list[Content]:
+    """Return overfitting and degradation of each task, or what is not known of them."""
+    scores: dict[tuple[str, str], dict[Part, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for result in sorted(
+        study.results, key=lambda result: (result.task, result.model, result.seed)
+    ):
+        if study.metric in result.metrics:
+            scores[result.task, result.model][result.part].append(result.metrics[study.metric])
+    over: list[tuple[Cell, ...]] = []
+    down: list[tuple[Cell, ...]] = []
+    for (task, model), parts in scores.items():
+        if not parts["test"]:
+            continue
+        # Seeds are no further data sets: their mean is one score.
+        test = [fmean(parts["test"])]
+        if parts["train"]:
+            fit = overfitting(fmean(parts["train"]), test)
+            over.append((task, model, fit.mean, fit.sd, fit.test_sets))
+        if parts["validation"]:
+            loss = degradation([fmean(parts["validation"])], test)
+            down.append(
+                (
+                    task,
+                    model,
+                    loss.difference,
+                    loss.test,
+                    loss.p,
+                    loss.eta_squared,
+                    loss.eta_magnitude,
+                    loss.cohen_d,
+                    loss.d_magnitude,
+                )
+            )
+    if not over and not down:
+        raise Skipped(f"No model has a {study.metric} on test and on training or validation data")
+    content: list[Content] = []
+    unknown: list[Content] = []
+    if over:
+        columns: tuple[str, ...] = ("task", "model", "mean", "sd", "test sets")
+        content.append(folded(Table("Overfitting (test - training)", columns, tuple(over))))
+    else:
+        unknown.append(Text("Overfitting is unknown: no model was scored on its training data."))
+    if down:
+        columns = ("task", "model", "difference", "test", "p", "eta²", "is", "Cohen's d", "is")
+        content.append(folded(Table("Degradation (test - validation)", columns, tuple(down))))
+    else:
+        unknown.append(Text("Degradation is unknown: no model was scored on validation data."))
+    return [*content, *unknown]
+
+
+def _average(values: Sequence[float | None]) -> float | None:
+    """Return the mean where every run has a value: over others it could not be compared."""
+    present = [value for value in values if value is not None]
+    return math.fsum(present) / len(present) if len(present) == len(values) else None
+
+
+def _less(left: float | None, other: float | None) -> float | None:
+    return None if left is None or other is None else left - other
+
+
+_OPEN_GROUPS = 2
+
+
+def groups_section(compared: ComparisonResult) -> Section | None:
+    """Return each task's scores by column, None where no run has any."""
+    content: list[Content] = []
+    for task in compared.tasks[:MOST_TASKS]:
+        systems = [system for system in compared.ranked if task in system.runs]
+        columns = dict.fromkeys(
+            column for system in systems for column in system.runs[task][0].record.scores_by
+        )
+        for column in columns:
+            table = _table(systems, task, column)
+            content.append(Fold(f"{task} by {column}", (table,), open=len(content) < _OPEN_GROUPS))
+    if not content:
+        return None
+    return Section(
+        "groups",
+        "Scores by project and column",
+        tuple(content),
+        "The same predictions, scored for each project, or for each value of a column that"
+        " --by named. A mean over values counts each the same, however many rows it has.",
+    )
+
+
+def _table(systems: list[System], task: str, column: str) -> Table:
+    """Return a row a value and a column a model; means over seeds."""
+    rows: dict[str, int] = {}
+    scores: list[dict[str, float | None]] = []
+    for system in systems:
+        values: dict[str, list[float]] = {}
+        for run in system.runs[task]:
+            by = run.record.scores_by.get(column)
+            for part in by.parts if by else ():
+                rows.setdefault(part.value, part.examples)
+                if part.score is not None:
+                    values.setdefault(part.value, []).append(part.score)
+        scores.append(
+            {value: math.fsum(numbers) / len(numbers) for value, numbers in values.items()}
+        )
+    order = sorted(rows, key=lambda value: (-rows[value], value))
+    lines: list[tuple[Cell, ...]] = [
+        (value, rows[value], *(of_value.get(value) for of_value in scores)) for value in order
+    ]
+    means = [[mean for mean in of_value.values() if mean is not None] for of_value in scores]
+    averages = (math.fsum(numbers) / len(numbers) if numbers else None for numbers in means)
+    lines.insert(0, (f"mean over {len(order):,} values", sum(rows.values()), *averages))
+    metric = systems[0].runs[task][0].scores.main
+    names = (column, "rows", *(system.name for system in systems))
+    return cut(Table(f"{metric} by {column}", names, tuple(lines)))
+
 
 MOST_TASKS = 60
 """Tasks that are shown one by one."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from goldpan.evaluation.statistics.comparison import Comparison, Decision, Pair
 from goldpan.evaluation.statistics.curves import POOLED, Curve, Point
 from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.report.comparison.wording import decision_words
+from goldpan.report.comparison.summary import decision_words
 from goldpan.report.plot_style import COLORS, GOLD, INK, PALE, SOFT, canvas, colors, name
 
 if TYPE_CHECKING:

@@ -7,9 +7,18 @@ from goldpan.evaluation.statistics.comparison import Comparison, Standing
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.report.comparison.measures import told_score
 from goldpan.report.comparison.plots import interval_plot
-from goldpan.report.comparison.slices import MOST_DRAWN, first_models
-from goldpan.report.document import Content, Figure, Section, Table, Text, listed
-from goldpan.report.number_format import NOTHING, formatted, with_interval
+from goldpan.report.comparison.significance import MOST_DRAWN, first_models
+from goldpan.report.document import (
+    NOTHING,
+    Content,
+    Figure,
+    Section,
+    Table,
+    Text,
+    formatted,
+    listed,
+    with_interval,
+)
 
 
 def ranking_section(compared: ComparisonResult) -> Section:

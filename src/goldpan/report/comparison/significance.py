@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_facts import Skipped
@@ -13,10 +14,22 @@ from goldpan.report.comparison.plots import (
     decision_plot,
     posterior_plot,
 )
-from goldpan.report.comparison.slices import MOST_DRAWN, first_models
-from goldpan.report.comparison.wording import decision_words, meaning, needed
-from goldpan.report.document import Content, Figure, Table, Text, cut, folded
-from goldpan.report.number_format import NOTHING, formatted
+from goldpan.report.comparison.summary import decision_words, meaning, needed
+from goldpan.report.document import NOTHING, Content, Figure, Table, Text, cut, folded, formatted
+
+# Parts of a comparison that fit a page.
+
+MOST_DRAWN = 40
+"""Models in one figure."""
+
+
+def first_models(comparison: Comparison, most: int = MOST_DRAWN) -> Comparison:
+    """Return a comparison with its first models alone, for figures of a bounded size."""
+    if len(comparison.models) <= most:
+        return comparison
+    names = set(comparison.models[:most])
+    pairs = tuple(pair for pair in comparison.pairs if pair.first in names and pair.second in names)
+    return replace(comparison, standings=comparison.standings[:most], pairs=pairs)
 
 
 def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple[Content, ...]:

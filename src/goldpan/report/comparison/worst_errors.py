@@ -17,7 +17,7 @@ from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.metrics.regression import smape_errors
 from goldpan.evaluation.metrics.text_scores import edit_similarity
 from goldpan.evaluation.runs import Run
-from goldpan.report.comparison.materials import TaskRow, TaskRows
+from goldpan.report.comparison.added import TaskRow, TaskRows
 from goldpan.report.document import (
     Content,
     Fold,

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict
 
 from goldpan.core.errors import DatasetError, EvaluationError, UnknownNameError, UsageError
+from goldpan.datasets.task import target_column
 from goldpan.datasets.task_data import TaskData
-from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context, parsed, runs_models
