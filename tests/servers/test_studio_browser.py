@@ -219,7 +219,7 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
         monospace = "getComputedStyle(document.querySelector('.gp-page :is(td, pre)')).fontFamily"
         assert "monospace" in ann.ask(monospace)
     field = load(name).field(find_form(name).decides)
-    keys = {str(at): label for at, label in enumerate(field.labels, 1)}
+    keys = {str(at): label for at, label in enumerate(field.labels.values(), 1)}
     for key, label in keys.items():
         ann.press(key)
         ann.until(f"{CHECKED}.includes({label!r})")

@@ -56,7 +56,7 @@ def test_a_guideline_holds_every_word_of_its_form(name: str) -> None:
     ]
     for question, field in zip(guideline.questions, configuration.fields, strict=True):
         assert tuple(choice.value for choice in question.choices) == field.choices
-        assert tuple(choice.label for choice in question.choices) == field.labels
+        assert tuple(choice.label for choice in question.choices) == tuple(field.labels.values())
         assert question.words or field.name == "doubt"
     text = render(Summary((guideline,), ()))
     for question in guideline.questions:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from goldpan.core.resources import named
 from goldpan.core.schemas import Table
 from goldpan.core.sealed import EMPTY, KEY, seal_parquet, verify_parquet
+from goldpan.core.workspace import Workspace, publish
 
 _ROW_GROUP = 65_536
 
@@ -71,6 +72,23 @@ def write(target: pq.ParquetWriter, table: Table, repo: str, rows: pa.Table) -> 
         rows = rows.append_column("repo", pa.repeat(pa.scalar(repo, pa.string()), len(rows)))
     rows = rows.select(table.schema.names).cast(table.schema)
     target.write_table(rows, row_group_size=_ROW_GROUP)
+
+
+def replace_tables(
+    workspace: Workspace,
+    tables: Mapping[Path, tuple[Table, pa.Table]],
+    repo: str = "",
+    metadata: Mapping[bytes, bytes] | None = None,
+) -> None:
+    """Write sorted rows in the place of tables' files, all or none."""
+    with workspace.scratch() as scratch:
+        drafts = {scratch / path.name: path for path in tables}
+        for draft, path in drafts.items():
+            table, rows = tables[path]
+            with writer(draft, table) as target:
+                target.add_key_value_metadata(metadata or {})
+                write(target, table, repo, rows)
+        publish(drafts)
 
 
 def write_table(rows: pa.Table, path: Path) -> None:

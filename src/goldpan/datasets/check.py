@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml  # type: ignore[import-untyped]
+from huggingface_hub import metadata_load
 
 from goldpan.core.errors import DatasetError
 from goldpan.datasets.card import CARD, features
@@ -225,7 +226,7 @@ def _check_card(
     directory: Path, family: Family, shards: list[str], origins: Sequence[Origin]
 ) -> Iterator[PublishProblem]:
     try:
-        card = _front_matter(directory / CARD)
+        card = metadata_load(directory / CARD) or {}
         data_files = {
             file["split"]: file["path"]
             for config in card["configs"]
@@ -265,15 +266,6 @@ def _check_card(
             yield PublishProblem(CARD, f"the Hub knows no license {license!r}", _BUILD)
     if sorted(licenses) != hub_licenses(origin.license for origin in origins):
         yield PublishProblem(CARD, "its license is not that of the examples", _BUILD)
-
-
-def _front_matter(path: Path) -> dict[str, Any]:
-    start, _, rest = path.read_text(encoding="utf-8").partition("---\n")
-    head, end, _ = rest.partition("\n---\n")
-    read = yaml.safe_load(head) if end and not start else None
-    if not isinstance(read, dict):
-        raise ValueError("it does not start with YAML")  # noqa: TRY004  # told as a problem
-    return read
 
 
 def _origins(

@@ -81,31 +81,24 @@ def find_overlap(
     Memory follows the number of texts, about 1 KB each, not their length.
     """
     name = input_column(task.type).name
-    train_side = _TrainSide(set(), set())
+    in_train: set[tuple[Kind, object]] = set()
     ids: list[str] = []
-    documents: set[str] = set()
-    projects: set[str] = set()
-    named = _Named()
+    shared: dict[Kind, set[str]] = {}
 
     def learned() -> Iterator[list[str]]:
         for row_batch in _batches(train, name):
             for row in row_batch:
-                train_side.documents.add((row["repo"], row["document"]))
-                train_side.projects.add(row["repo"])
+                in_train.update(_places(row))
             yield [_text(row[name]) for row in row_batch]
 
     def tested() -> Iterator[list[str]]:
         for row_batch in _batches(test, name):
             for row in row_batch:
                 ids.append(row["id"])
-                if row["document"] is not None:
-                    named.documents = True
-                    if (row["repo"], row["document"]) in train_side.documents:
-                        documents.add(row["id"])
-                if row["repo"] is not None:
-                    named.projects = True
-                    if row["repo"] in train_side.projects:
-                        projects.add(row["id"])
+                for place in _places(row):
+                    repeated = shared.setdefault(place[0], set())
+                    if place in in_train:
+                        repeated.add(row["id"])
             yield [_text(row[name]) for row in row_batch]
 
     leaks = find_leaks_of_batches(learned(), tested(), DuplicateSettings())
@@ -113,25 +106,16 @@ def find_overlap(
         "text": frozenset(ids[leak.query] for leak in leaks if leak.relation == "exact"),
         "near": frozenset(ids[leak.query] for leak in leaks if leak.relation == "near"),
     }
-    if named.documents:
-        rows["document"] = frozenset(documents)
-    if named.projects:
-        rows["project"] = frozenset(projects)
+    rows |= {kind: frozenset(shared[kind]) for kind in KINDS if kind in shared}
     return Overlap(len(ids), rows)
 
 
-@dataclass(slots=True)
-class _TrainSide:
-    documents: set[tuple[str | None, str | None]]
-    projects: set[str | None]
-
-
-@dataclass(slots=True)
-class _Named:
-    """Whether test rows name what they are from."""
-
-    documents: bool = False
-    projects: bool = False
+def _places(row: Mapping[str, Any]) -> Iterator[tuple[Kind, object]]:
+    """Yield the document and the project that a row names."""
+    if row["document"] is not None:
+        yield "document", (row["repo"], row["document"])
+    if row["repo"] is not None:
+        yield "project", row["repo"]
 
 
 def _batches(tables: Iterable[pa.RecordBatch], name: str) -> Iterator[list[dict[str, Any]]]:

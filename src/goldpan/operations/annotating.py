@@ -292,7 +292,8 @@ class Annotate(Group):
         return choose_server(self.lab.layout, url, os.environ)
 
     def _task(self, name: str | None, suspects: int | None) -> Task | None:
-        from goldpan.datasets.registry import find_task, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import find_task
 
         if name is None:
             if suspects is not None:

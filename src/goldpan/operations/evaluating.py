@@ -127,7 +127,8 @@ class Evaluate(Group):
                 (default: WORKSPACE/datasets)
             by (COLUMN): Score by a column, such as document; may be given several times.
         """
-        from goldpan.datasets.registry import find_task, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import find_task
         from goldpan.datasets.task_data import task_directory
         from goldpan.evaluation.columns import with_columns
         from goldpan.evaluation.run import RunResult
@@ -161,7 +162,8 @@ class Evaluate(Group):
             dataset (DATASET): The rows: a dataset by its name or directory.
                 (default: WORKSPACE/datasets)
         """
-        from goldpan.datasets.registry import find_task, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import find_task
         from goldpan.evaluation.lengths import score_by_length
         from goldpan.evaluation.listed import LengthScores
         from goldpan.evaluation.runs import read_runs
@@ -258,7 +260,8 @@ class Evaluate(Group):
             markdown: A Markdown file for the report's tables.
             latex: A LaTeX file for the tables of a paper.
         """
-        from goldpan.datasets.registry import load_tasks, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import load_tasks
         from goldpan.evaluation.comparing import compare_stored
         from goldpan.evaluation.comparison_result import Question
         from goldpan.report.compared import report_comparison
@@ -381,7 +384,8 @@ class Evaluate(Group):
             limit: At most this many rows are listed.
             output: Write all rows, the most suspect first, to this .parquet, .jsonl or .csv file.
         """
-        from goldpan.datasets.registry import find_task, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import find_task
         from goldpan.datasets.table_files import check_form
         from goldpan.datasets.task_data import task_directory
         from goldpan.evaluation.label_errors import find_label_errors, write_ranked
@@ -421,7 +425,8 @@ class Evaluate(Group):
 
     def _members(self, suite: str) -> list[str]:
         """Return the tasks of a suite whose rows are in the workspace."""
-        from goldpan.datasets.registry import load_tasks, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import load_tasks
         from goldpan.datasets.task_data import task_directory
 
         layout = self.lab.layout

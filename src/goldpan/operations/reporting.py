@@ -88,7 +88,8 @@ def trace(
 
 def _report_runs(layout: Layout, page: Path) -> ComparisonReport:
     """Write the page on all stored runs."""
-    from goldpan.datasets.registry import load_tasks, tasks_directory
+    from goldpan.core.own_tasks import tasks_directory
+    from goldpan.datasets.registry import load_tasks
     from goldpan.evaluation.comparing import compare_stored
     from goldpan.evaluation.comparison_result import Question
     from goldpan.report.compared import report_comparison

@@ -1,3 +1,4 @@
+from goldpan.core.own_tasks import tasks_directory as tasks_directory
 from goldpan.datasets.corrections import (
     corrected_batches as corrected_batches,
 )
@@ -56,9 +57,6 @@ from goldpan.datasets.registry import (
 )
 from goldpan.datasets.registry import (
     task_of as task_of,
-)
-from goldpan.datasets.registry import (
-    tasks_directory as tasks_directory,
 )
 from goldpan.datasets.splits import SplitPlan as SplitPlan
 from goldpan.datasets.table_files import (

@@ -27,12 +27,13 @@ from goldpan.annotation.review.stored import verdict_row, write_answers, write_r
 from goldpan.annotation.review.subjects import KINDS, ReviewItem, SubjectKind
 from goldpan.annotation.review.votes import ReviewEstimate, ReviewPlanner
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import write, writer
+from goldpan.core.own_tasks import tasks_directory
+from goldpan.core.parquet import replace_tables
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import Table
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import read_provenance
-from goldpan.datasets.registry import find_task, tasks_directory
+from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import CLASSIFICATION, Task, target_column
 from goldpan.datasets.task_data import read_task_data
 from goldpan.filters.basis import find_basis
@@ -250,14 +251,11 @@ def _label_text(label: str | list[str]) -> str:
 def _write(
     workspace: Workspace, task: Task, judgements: Iterator[Judgement], store: ResponseStore
 ) -> None:
-    with workspace.scratch() as scratch:
-        path = scratch / "labels.parquet"
-        rows = [_row(task, judgement) for judgement in judgements]
-        table = pa.Table.from_pylist(rows, schema=LABEL_VERDICTS.schema)
-        with writer(path, LABEL_VERDICTS) as target:
-            write(target, LABEL_VERDICTS, "", table)
-        publish({path: label_path(workspace, task.name)})
-    write_answers(label_path(workspace, task.name), {task.name: store.seals()})
+    path = label_path(workspace, task.name)
+    rows = [_row(task, judgement) for judgement in judgements]
+    table = pa.Table.from_pylist(rows, schema=LABEL_VERDICTS.schema)
+    replace_tables(workspace, {path: (LABEL_VERDICTS, table)})
+    write_answers(path, {task.name: store.seals()})
 
 
 def _row(task: Task, judgement: Judgement) -> dict[str, Any]:

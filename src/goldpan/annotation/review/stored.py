@@ -20,12 +20,12 @@ from goldpan.annotation.review.votes import NOT_ASKED, ReviewDecision
 from goldpan.core.archive import lost_replies
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.lineage import write_lineage
-from goldpan.core.parquet import read_metadata, read_table, write, writer
+from goldpan.core.parquet import read_metadata, read_table, replace_tables
 from goldpan.core.query import connect
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.sealed import DamagedError, read_json, seal_of_parquet
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
@@ -83,14 +83,9 @@ def write_reviews(
         table = pa.concat_tables([table, earlier.filter(others)])
         reviewers = {**read_reviewers(workspace, repo, profile), **reviewers}
         seals = {**_earlier_answers(path), **seals}
-    with workspace.scratch() as scratch:
-        scratch_path = scratch / "reviews.parquet"
-        with writer(scratch_path, VERDICTS) as target:
-            text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
-            target.add_key_value_metadata({INPUTS_KEY: inputs, _REVIEWERS_KEY: text})
-            order = [(name, "ascending") for name in VERDICTS.order]
-            write(target, VERDICTS, repo, table.sort_by(order))
-        publish({scratch_path: path})
+    text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
+    metadata = {INPUTS_KEY: inputs, _REVIEWERS_KEY: text}
+    replace_tables(workspace, {path: (VERDICTS, VERDICTS.ordered(table))}, repo, metadata)
     write_answers(path, seals)
 
 
@@ -206,6 +201,5 @@ def with_reviews(
         connection.register("filtered", filtered)
         connection.register("reviewed", pa.concat_tables(placed))
         rows = connection.sql(_REQUIRED, params=parameters).to_arrow_table()
-    order = [(name, "ascending") for name in VERDICTS.order]
     rows = rows.select(VERDICTS.schema.names).cast(VERDICTS.schema)
-    return pa.concat_tables([filtered, rows]).sort_by(order)
+    return VERDICTS.ordered(pa.concat_tables([filtered, rows]))

@@ -259,8 +259,7 @@ def table(
         for annotation in annotations
         for field in configuration.fields
     ]
-    unsorted = pa.Table.from_pylist(rows, schema=ANNOTATIONS.schema)
-    return unsorted.sort_by([(name, "ascending") for name in ANNOTATIONS.order])
+    return ANNOTATIONS.ordered(pa.Table.from_pylist(rows, schema=ANNOTATIONS.schema))
 
 
 def _filled_in(

@@ -24,8 +24,22 @@ from goldpan.core.registry import Registry, files_in
 _FOLDER = files("goldpan.annotation.studio") / "configs"
 Kind = Literal["choices", "text"]
 _MOST_TEXT = 10_000
+_STATEMENTS = ("Header", "Text")
+"""Elements of the page whose values are read as they are."""
 NONE = "none"
 """The choice that goes with no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice of a question."""
+
+    value: str
+    """As it is stored."""
+    label: str
+    """As annotators read it."""
+    hint: str | None
+    """What the mouse over it tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +48,22 @@ class Field:
 
     name: str
     kind: Kind
-    choices: tuple[str, ...] = ()
-    """The stored values, in the order in which annotators see them."""
-    labels: tuple[str, ...] = ()
-    """What annotators read for them."""
+    options: tuple[Choice, ...] = ()
+    """In the order in which annotators see them."""
+    words: str | None = None
+    """The sentence that the form asks."""
     multiple: bool = False
     required: bool = False
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Return the stored values of its options."""
+        return tuple(option.value for option in self.options)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Return what annotators read for each stored value."""
+        return {option.value: option.label for option in self.options}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +129,12 @@ def parse(name: str, xml: str) -> Configuration:
     fields = []
     for node in root.iter():
         if node.tag == "Choices":
-            options = list(node.iter("Choice"))
-            fields.append(
-                Field(
-                    node.attrib["name"],
-                    "choices",
-                    tuple(option.get("alias") or option.attrib["value"] for option in options),
-                    tuple(option.attrib["value"] for option in options),
-                    node.get("choice") == "multiple",
-                    node.get("required") == "true",
-                )
-            )
+            options = tuple(map(_option, node.iter("Choice")))
+            several, required = node.get("choice") == "multiple", node.get("required") == "true"
+            words = node.get("requiredMessage")
+            fields.append(Field(node.attrib["name"], "choices", options, words, several, required))
         elif node.tag == "TextArea":
-            fields.append(Field(node.attrib["name"], "text"))
+            fields.append(Field(node.attrib["name"], "text", words=node.get("placeholder")))
     panels = tuple(
         node.attrib["value"].removeprefix("$")
         for node in root.iter("HyperText")
@@ -125,6 +142,11 @@ def parse(name: str, xml: str) -> Configuration:
     )
     target = next((node.attrib["toName"] for node in root.iter() if "toName" in node.attrib), "")
     return Configuration(name, xml, tuple(fields), panels, target)
+
+
+def _option(node: ET.Element) -> Choice:
+    label = node.attrib["value"]
+    return Choice(node.get("alias") or label, label, node.get("hint"))
 
 
 def digest(xml: str) -> str:
@@ -191,21 +213,6 @@ def _problem(field: Field, values: tuple[str, ...]) -> str | None:
     return None
 
 
-_STATEMENTS = ("Header", "Text")
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One choice of a question."""
-
-    value: str
-    """As it is stored."""
-    label: str
-    """As annotators read it."""
-    hint: str | None
-    """What the mouse over it tells."""
-
-
 @dataclass(frozen=True, slots=True)
 class FormQuestion:
     """One question of a form."""
@@ -236,36 +243,14 @@ class Guideline:
 def read_guideline(configuration: Configuration) -> Guideline:
     """Return what a configuration tells annotators, in the order of the page."""
     root = ET.fromstring(configuration.xml)  # noqa: S314 - parsed before, by `parse`
-    statements, questions = [], []
-    for node in root.iter():
-        value = node.get("value", "")
-        if node.tag in _STATEMENTS and value and not value.startswith("$"):
-            statements.append(value)
-        elif node.tag == "Choices":
-            questions.append(
-                FormQuestion(
-                    node.attrib["name"],
-                    node.get("requiredMessage"),
-                    node.get("required") == "true",
-                    node.get("choice") == "multiple",
-                    tuple(
-                        Choice(
-                            choice.get("alias") or choice.attrib["value"],
-                            choice.attrib["value"],
-                            choice.get("hint"),
-                        )
-                        for choice in node.iter("Choice")
-                    ),
-                )
-            )
-        elif node.tag == "TextArea":
-            questions.append(
-                FormQuestion(node.attrib["name"], node.get("placeholder"), False, False, ())
-            )
+    statements = (node.get("value", "") for node in root.iter() if node.tag in _STATEMENTS)
     return Guideline(
         configuration.name,
         configuration.digest,
         tuple(name.removesuffix("_panel") for name in configuration.panels),
-        tuple(statements),
-        tuple(questions),
+        tuple(text for text in statements if text and not text.startswith("$")),
+        tuple(
+            FormQuestion(field.name, field.words, field.required, field.multiple, field.options)
+            for field in configuration.fields
+        ),
     )

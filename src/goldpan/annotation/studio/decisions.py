@@ -28,10 +28,10 @@ from goldpan.annotation.studio.pull import PullResult, pull, read_table
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core import parquet
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import write, writer
+from goldpan.core.parquet import replace_tables
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import DECISIONS, VERDICTS, Table
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import Workspace
 from goldpan.filters.answers import of_comment
 
 
@@ -100,9 +100,7 @@ def _tasks(
     decides: str,
     configuration: Configuration,
 ) -> Iterator[StudioTask]:
-    labels = dict(
-        zip(configuration.field(decides).choices, configuration.field(decides).labels, strict=True)
-    )
+    labels = configuration.field(decides).labels
     for subject in sorted(shown):
         data, decision = shown[subject], decisions[subject]
         panels = {name: str(data[name]) for name in configuration.panels}
@@ -222,15 +220,12 @@ def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
         }
         for decision in decisions
     ]
-    tables = {"decisions.parquet": (DECISIONS, _sorted(rows, DECISIONS))}
+    tables = {project.path("decisions.parquet"): (DECISIONS, _sorted(rows, DECISIONS))}
     form = find_form(project.facts.form)
     if form.keeps:
-        tables["verdicts.parquet"] = (VERDICTS, verdicts(decisions, project, form))
-    with workspace.scratch() as scratch:
-        for file, (table, content) in tables.items():
-            with writer(scratch / file, table) as target:
-                write(target, table, "", content)
-        publish({scratch / file: project.path(file) for file in tables})
+        judged = verdicts(decisions, project, form)
+        tables[project.path("verdicts.parquet")] = (VERDICTS, judged)
+    replace_tables(workspace, tables)
     return decisions
 
 
@@ -283,10 +278,8 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
 
 
 def _sorted(rows: list[dict[str, Any]], table: Table) -> pa.Table:
-    unsorted = pa.Table.from_pylist(
-        [{**dict.fromkeys(table.schema.names), **row} for row in rows], schema=table.schema
-    )
-    return unsorted.sort_by([(name, "ascending") for name in table.order])
+    whole = [{**dict.fromkeys(table.schema.names), **row} for row in rows]
+    return table.ordered(pa.Table.from_pylist(whole, schema=table.schema))
 
 
 def _answers_that_count(

@@ -211,31 +211,47 @@ def _save(project: Project) -> None:
     )
 
 
-class TaskJournal:
-    """Which task on the server is which subject; a line a batch, only ever appended to."""
+class _Lines:
+    """A file of JSON lines that is only ever appended to."""
+
+    def __init__(self, path: Path, remedy: str) -> None:
+        self._path = path
+        if path.exists():
+            try:
+                for line in _whole_lines(path):
+                    self._take(orjson.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise StudioError(f"{path} is damaged ({error})", remedy) from None
+
+    def _append(self, event: dict[str, Any]) -> None:
+        with self._path.open("ab") as file:
+            file.write(mask(orjson.dumps(event)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._take(event)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    """Return the lines of a file, and cut off the last where a kill left half of it."""
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        os.truncate(path, len(whole))
+    return whole.splitlines()
+
+
+class TaskJournal(_Lines):
+    """Which task on the server is which subject, a line a batch."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         self.subjects: dict[int, str] = {}
         """Subject ids by task number."""
         self.open_batch: tuple[str, ...] = ()
         """Subjects that were sent, by a run that was killed before it knew what became of them."""
-        if path.exists():
-            self._read()
-
-    def _read(self) -> None:
-        content = self._path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):  # the last line was cut by a kill
-            os.truncate(self._path, len(whole))
-        try:
-            for line in whole.splitlines():
-                self._take(orjson.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
-            raise StudioError(
-                f"{self._path} is damaged ({error})",
-                "Remove it; the next push reads the tasks from the server again",
-            ) from None
+        super().__init__(path, "Remove it; the next push reads the tasks from the server again")
 
     def sending(self, subjects: Sequence[str]) -> None:
         """Note that a batch is about to be sent."""
@@ -245,14 +261,7 @@ class TaskJournal:
         """Note tasks that are on the server."""
         self._append({"made": [list(task) for task in tasks]})
 
-    def _append(self, event: dict[str, list[Any]]) -> None:
-        with self._path.open("ab") as file:
-            file.write(mask(orjson.dumps(event)) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self._take(event)
-
-    def _take(self, event: dict[str, list[Any]]) -> None:
+    def _take(self, event: dict[str, Any]) -> None:
         if "sending" in event:
             self.open_batch = tuple(event["sending"])
         else:
@@ -260,40 +269,23 @@ class TaskJournal:
             self.open_batch = ()
 
 
-class DatasetLabels:
-    """A project's `given.jsonl`: a line for each batch, the last word on a subject counts."""
+class DatasetLabels(_Lines):
+    """The labels that a dataset gives its rows; of a subject, the last line counts.
+
+    They never go to the server, where an annotator could find them.
+    """
 
     def __init__(self, project: Project) -> None:
-        self._path: Path = project.path("given.jsonl")
         self.labels: dict[str, tuple[str, ...]] = {}
         """By subject."""
-        if self._path.exists():
-            self._read()
+        super().__init__(project.path("given.jsonl"), "Remove it and push the same dataset again")
 
     def add(self, labels: Mapping[str, tuple[str, ...]]) -> None:
         """Keep labels that are not known yet, or changed."""
-        new = {
-            subject: names
-            for subject, names in labels.items()
-            if self.labels.get(subject, ()) != names
-        }
+        known = self.labels
+        new = {name: own for name, own in labels.items() if known.get(name, ()) != own}
         if new:
-            with self._path.open("ab") as file:
-                file.write(orjson.dumps(new) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            self.labels |= new
+            self._append(new)
 
-    def _read(self) -> None:
-        content = self._path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):  # the last line was cut by a kill
-            os.truncate(self._path, len(whole))
-        try:
-            for line in whole.splitlines():
-                for subject, names in orjson.loads(line).items():
-                    self.labels[subject] = tuple(names)
-        except (ValueError, AttributeError, TypeError) as error:
-            raise StudioError(
-                f"{self._path} is damaged ({error})", "Remove it and push the same dataset again"
-            ) from None
+    def _take(self, event: dict[str, Any]) -> None:
+        self.labels |= {subject: tuple(names) for subject, names in event.items()}

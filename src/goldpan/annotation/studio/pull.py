@@ -31,13 +31,13 @@ from goldpan.annotation.studio.project import (
     open_project,
 )
 from goldpan.annotation.studio.push import reconcile
-from goldpan.core import parquet
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import write, writer
+from goldpan.core.parquet import read_table as parquet_table
+from goldpan.core.parquet import replace_tables
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import Workspace, publish, write_whole
+from goldpan.core.workspace import Workspace, write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +103,14 @@ def pull(
         foreign, _, _ = fetcher.surplus()
         annotations = _settled(workspace, project, history, people, named)
         _write(workspace, project, annotations)
-    counting = [annotation for annotation in annotations if annotation.problem is None]
-    counts = Counter(annotation.data["id"] for annotation in counting)
+    problems = [annotation.problem for annotation in annotations]
+    counts = Counter(one.data["id"] for one in annotations if one.problem is None)
     repeated = Counter(journal.subjects.values())
     return PullResult(
         name,
         fetcher.fetched,
-        len(counting),
-        dict(
-            sorted(
-                Counter(
-                    annotation.problem for annotation in annotations if annotation.problem
-                ).items()
-            )
-        ),
+        counts.total(),
+        dict(sorted(Counter(filter(None, problems)).items())),
         len(repeated),
         sum(count >= project.facts.annotators for count in counts.values()),
         sum(task is None for task in history.latest.values()),
@@ -138,7 +132,7 @@ def read_table(workspace: Workspace, name: str) -> pa.Table:
             f"Run goldpan annotate pull --project {name}",
         )
     try:
-        rows = parquet.read_table(path)
+        rows = parquet_table(path)
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({str(error).splitlines()[0]})", "Pull again"
@@ -189,8 +183,4 @@ def _accept(project: Project, xml: str) -> Project:
 
 def _write(workspace: Workspace, project: Project, annotations: list[Annotation]) -> None:
     rows = table(annotations, project.configuration, project.name)
-    with workspace.scratch() as scratch:
-        path = scratch / "annotations.parquet"
-        with writer(path, ANNOTATIONS) as target:
-            write(target, ANNOTATIONS, "", rows)
-        publish({path: project.path("annotations.parquet")})
+    replace_tables(workspace, {project.path("annotations.parquet"): (ANNOTATIONS, rows)})

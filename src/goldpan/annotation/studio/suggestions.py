@@ -129,8 +129,7 @@ def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> st
     """Return the panel that tells annotators what is filled in, and by whom."""
     fields = []
     for name, values in suggestion.values.items():
-        field = configuration.field(name)
-        labels = dict(zip(field.choices, field.labels, strict=True))
+        labels = configuration.field(name).labels
         text = ", ".join(labels.get(value, value) for value in values)
         score = "" if suggestion.score is None else f" ({suggestion.score:.2f})"
         fields.append(("Filled in:", f"{text}{score}"))

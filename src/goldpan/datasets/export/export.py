@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
@@ -22,6 +21,7 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.resources import check_folder
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
+from goldpan.core.workspace import replacing
 from goldpan.datasets.examples import FAMILIES, ISSUE_RESOLUTION
 from goldpan.datasets.export.harnesses import (
     HARNESSED,
@@ -94,7 +94,7 @@ def read_rows(dataset: Path, split: str, convert: Callable[[dict[str, Any]], Any
 
 
 @contextmanager
-def replacing(directory: Path, to: str) -> Iterator[ExportWriter]:
+def replacing_export(directory: Path, to: str) -> Iterator[ExportWriter]:
     """Give a writer whose files take the place of `directory` when the block ends well.
 
     Raises `DatasetError` where the directory holds something else than an export, or where it
@@ -103,24 +103,17 @@ def replacing(directory: Path, to: str) -> Iterator[ExportWriter]:
     _refuse_foreign(directory)
     check_folder(directory)
     try:
-        scratch = Path(tempfile.mkdtemp(prefix=".goldpan-export-", dir=directory.parent))
+        with (
+            TemporaryDirectory(
+                prefix=".goldpan-export-", dir=directory.parent, ignore_cleanup_errors=True
+            ) as scratch,
+            replacing(directory, Path(scratch)) as building,
+        ):
+            writer = ExportWriter(building)
+            yield writer
+            writer.text(MARK, f'{{"goldpan_export": "{to}"}}\n')
     except OSError as error:
         raise _unwritable(directory, error) from None
-    try:
-        building = scratch / "new"
-        building.mkdir()
-        writer = ExportWriter(building)
-        yield writer
-        writer.text(MARK, f'{{"goldpan_export": "{to}"}}\n')
-        if directory.exists():
-            directory.rename(scratch / "old")
-        building.rename(directory)
-    except OSError as error:
-        if (scratch / "old").exists() and not directory.exists():
-            (scratch / "old").rename(directory)
-        raise _unwritable(directory, error) from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _unwritable(directory: Path, error: OSError) -> DatasetError:
@@ -181,9 +174,6 @@ def _tests(names: list[str] | None) -> str:
     return orjson.dumps(names or []).decode()
 
 
-# JSON lines for programs that fine-tune models: Alpaca's columns, or chat messages.
-
-
 def alpaca(sample: ExportSample) -> dict[str, Any]:
     """Return a sample in the columns of Stanford Alpaca: instruction, input and output."""
     return {"instruction": sample.instruction, "input": sample.input, "output": sample.target}
@@ -191,12 +181,8 @@ def alpaca(sample: ExportSample) -> dict[str, Any]:
 
 def chat(sample: ExportSample) -> dict[str, Any]:
     """Return a sample as the messages of a chat: system, user, assistant."""
-    turns = (
-        ("system", sample.instruction),
-        ("user", sample.input),
-        ("assistant", sample.target),
-    )
-    return {"messages": [{"role": role, "content": content} for role, content in turns]}
+    turns = {"system": sample.instruction, "user": sample.input, "assistant": sample.target}
+    return {"messages": [{"role": role, "content": text} for role, text in turns.items()]}
 
 
 TEXT_TO_TEXT: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
@@ -246,7 +232,7 @@ def export_dataset(
             raise DatasetError(f"The split name {split!r} cannot name a file", "Build it again")
     task = task_name(name)
     output = output.absolute()
-    with replacing(output, to) as writer:
+    with replacing_export(output, to) as writer:
         if to == "harbor":
             rows = {split: _write_tasks(writer, dataset, split) for split in splits}
         else:
