@@ -18,8 +18,9 @@ from typing import Any
 import orjson
 import zstandard
 
-from goldpan.annotation.studio.client import Studio, StudioFaultError
+from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.project import Project, TaskJournal
+from goldpan.annotation.studio.transport import StudioFaultError
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.secrets import mask

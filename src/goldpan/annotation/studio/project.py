@@ -27,8 +27,9 @@ from typing import Any
 
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio, StudioError
+from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration, parse
+from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
 from goldpan.core.secrets import mask
