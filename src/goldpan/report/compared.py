@@ -14,8 +14,7 @@ from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.leakage import headlines
-from goldpan.report.comparison.ranking import rank_range
-from goldpan.report.comparison.summary import heading, sentences, warnings
+from goldpan.report.comparison.summary import heading, rank_range, sentences, warnings
 from goldpan.report.evaluation import EvaluationFiles, WrittenFile, write_evaluation
 from goldpan.report.score_report import file_sentences, write_file_report
 

@@ -34,6 +34,24 @@ class Table:
     left_out: int = 0
     """Rows that are not shown."""
 
+    def only(self, columns: Sequence[int]) -> Table:
+        """Return the table with these columns alone."""
+        return replace(
+            self,
+            columns=tuple(self.columns[at] for at in columns),
+            rows=tuple(tuple(row[at] for at in columns) for row in self.rows),
+            strong=frozenset(
+                (row, columns.index(column)) for row, column in self.strong if column in columns
+            ),
+        )
+
+
+def number_columns(rows: Sequence[Sequence[Cell]], columns: int) -> list[bool]:
+    """Return which columns hold numbers alone, and so stand to the right."""
+    return [
+        bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(columns)
+    ]
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -179,7 +197,9 @@ def formatted(cell: Cell) -> str:
 
 def count(number: int, noun: str) -> str:
     """Return a number with its noun: 1 task, 2 tasks."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
 
 
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -16,7 +16,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.report.comparison.make import make_report, paper_tables
-from goldpan.report.document import Cell, Report, formatted
+from goldpan.report.document import Report, Table, formatted, number_columns
 from goldpan.report.latex import latex_tables
 from goldpan.report.markdown import markdown_report
 from goldpan.report.page import render, write_page
@@ -124,7 +124,7 @@ def document_page(report: Report, *, kind: str, made: str) -> str:
 
 def part_helpers() -> dict[str, Any]:
     """Return the functions by which templates show the parts of a document."""
-    return {"kind": _kind, "figure": _figures(), "formatted": formatted, "sides": _sides}
+    return {"kind": _kind, "figure": _figures(), "formatted": formatted, "sides": number_columns}
 
 
 def _kind(part: object) -> str:
@@ -135,13 +135,6 @@ def _figures() -> Callable[[str, str], Markup]:
     """Return what puts figures into a page, each with names of its own."""
     numbers = count(1)
     return lambda svg, label: inline_figure(svg, label, f"f{next(numbers)}")
-
-
-def _sides(rows: tuple[tuple[Cell, ...], ...], columns: int) -> list[bool]:
-    """Return which columns hold numbers alone."""
-    return [
-        bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(columns)
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +166,28 @@ def write_evaluation(
 
     Raises `WorkspaceError` where a file cannot be written.
     """
+    return write_files(
+        files,
+        lambda: make_report(workspace, compared, tasks, title),
+        lambda: paper_tables(compared),
+    )
+
+
+def write_files(
+    files: EvaluationFiles,
+    make: Callable[[], Report],
+    tables: Callable[[], Iterable[Table]],
+) -> tuple[WrittenFile, ...]:
+    """Write a report in the forms that are wanted; LaTeX has the tables alone."""
     written = []
     if files.page or files.markdown:
-        report = make_report(workspace, compared, tasks, title)
+        report = make()
         if files.page:
-            written.append(write_text(evaluation_page(report), files.page))
+            written.append(_write(evaluation_page(report), files.page))
         if files.markdown:
-            written.append(write_text(markdown_report(report), files.markdown))
+            written.append(_write(markdown_report(report), files.markdown))
     if files.latex:
-        written.append(write_text(latex_tables(paper_tables(compared)), files.latex))
+        written.append(_write(latex_tables(tables()), files.latex))
     return tuple(written)
 
 
@@ -197,8 +203,7 @@ def evaluation_page(report: Report) -> str:
     )
 
 
-def write_text(text: str, output: Path) -> WrittenFile:
-    """Write a page or a text; raises `WorkspaceError` where it cannot be written."""
+def _write(text: str, output: Path) -> WrittenFile:
     write_page(text, output)
     return WrittenFile(output, len(text.encode()))
 

@@ -19,6 +19,7 @@ from goldpan.report.document import (
     Table,
     Text,
     formatted,
+    number_columns,
 )
 
 _MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
@@ -63,10 +64,7 @@ def markdown_table(table: Table) -> str:
 def rows(columns: Sequence[str], body: Iterable[Sequence[Cell]]) -> str:
     """Return a table's lines; numbers stand to the right."""
     whole = [tuple(row) for row in body]
-    right = [
-        bool(whole) and all(row[at] is None or not isinstance(row[at], str) for row in whole)
-        for at in range(len(columns))
-    ]
+    right = number_columns(whole, len(columns))
     lines = [
         _row(columns),
         _rule(right),

@@ -21,6 +21,7 @@ from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.filters.funnel import PLURAL, Funnel, Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.report.distributions import measure, percent, share, short
+from goldpan.report.document import count
 from goldpan.report.examples import Dropped, draw_dropped, draw_examples
 from goldpan.report.funnel_plot import frequent, levels
 from goldpan.report.tables import Overview, open_repositories, overview, total
@@ -52,8 +53,8 @@ class ReportFacts(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield what the report holds and where it is."""
         yield Line(
-            f"{_count(self.examples, 'example')} and {_count(self.dropped, 'dropped subject')} of "
-            f"{_count(len(self.repos), 'repository')}, {self.size / 1e6:.1f} MB"
+            f"{count(self.examples, 'example')} and {count(self.dropped, 'dropped subject')} of "
+            f"{count(len(self.repos), 'repository')}, {self.size / 1e6:.1f} MB"
         )
         yield from basis_blocks(self.basis)
         yield Line(f"Open {self.output} in a browser")
@@ -243,8 +244,3 @@ def _setting(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) if len(value) <= 8 else f"{len(value):,} entries"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _count(count: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from goldpan.core.proportions import wilson
 from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
@@ -62,12 +63,7 @@ def costs_section(compared: ComparisonResult) -> Section:
         "Training and testing once on every task of the model, the mean over seeds. Times are of"
         " the machines named below and may come from different ones."
     )
-    table = Table(
-        "Costs",
-        tuple(columns[at] for at in shown),
-        tuple(tuple(row[at] for at in shown) for row in rows),
-        note,
-    )
+    table = Table("Costs", columns, rows, note).only(shown)
     return Section("cost", "Cost against score", (table, *_drawn(compared)))
 
 
@@ -157,7 +153,7 @@ def _row(compared: ComparisonResult, system: System) -> tuple[Cell, ...]:
 def _mean(compared: ComparisonResult, system: System) -> float | None:
     tasks = compared.block.tasks if system.name in compared.block.models else tuple(system.runs)
     means = [mean for task in tasks if (mean := mean_score(system, task)) is not None]
-    return math.fsum(means) / len(means) if means else None
+    return fmean(means) if means else None
 
 
 def _sum(compared: ComparisonResult, system: System, key: str) -> float:

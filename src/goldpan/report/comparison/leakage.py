@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -194,9 +194,7 @@ def _part(
                 pairs.append((every, without_shared))
                 used.add(name)
         if pairs:
-            every, without_shared = (
-                math.fsum(side) / len(pairs) for side in zip(*pairs, strict=True)
-            )
+            every, without_shared = map(fmean, zip(*pairs, strict=True))
             rows.append((system.name, every, without_shared, without_shared - every, len(pairs)))
     if not rows:
         yield Text(
@@ -236,7 +234,7 @@ def _without(system: System, task: Task, ids: Collection[str]) -> float | None:
         if value is None:
             return None
         values.append(value)
-    return math.fsum(values) / len(values) if values else None
+    return fmean(values) if values else None
 
 
 def _tested(compared: ComparisonResult, task: str) -> int:
@@ -258,7 +256,7 @@ def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
         means = [
             mean for name in compared.block.tasks if (mean := mean_score(system, name)) is not None
         ]
-        mean = math.fsum(means) / len(means) if means else None
+        mean = fmean(means) if means else None
         rows.append((system.name, "yes" if _reads(system) else "no", mean, len(means)))
     columns = ("model", "reads the texts around a row", f"mean {compared.metric}", "tasks")
     note = (

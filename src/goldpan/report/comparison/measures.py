@@ -13,7 +13,12 @@ from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Counts
-from goldpan.evaluation.statistics.drift import degradation, overfitting
+from goldpan.evaluation.statistics.drift import (
+    Degradation,
+    Overfitting,
+    degradation,
+    overfitting,
+)
 from goldpan.report.document import (
     NOTHING,
     Cell,
@@ -81,43 +86,49 @@ def _by_task(study: Study) -> list[Content]:
         test = [fmean(parts["test"])]
         if parts["train"]:
             fit = overfitting(fmean(parts["train"]), test)
-            over.append((task, model, fit.mean, fit.sd, fit.test_sets))
+            over.append((task, model, *overfitting_cells(fit)))
         if parts["validation"]:
             loss = degradation([fmean(parts["validation"])], test)
-            down.append(
-                (
-                    task,
-                    model,
-                    loss.difference,
-                    loss.test,
-                    loss.p,
-                    loss.eta_squared,
-                    loss.eta_magnitude,
-                    loss.cohen_d,
-                    loss.d_magnitude,
-                )
-            )
+            down.append((task, model, *degradation_cells(loss)))
     if not over and not down:
         raise Skipped(f"No model has a {study.metric} on test and on training or validation data")
-    content: list[Content] = []
-    unknown: list[Content] = []
+    content = drift_tables(("task", "model"), over, down)
+    if not over:
+        content.append(Text("Overfitting is unknown: no model was scored on its training data."))
+    if not down:
+        content.append(Text("Degradation is unknown: no model was scored on validation data."))
+    return content
+
+
+def overfitting_cells(fit: Overfitting) -> tuple[Cell, ...]:
+    """Return the cells of a row of overfitting."""
+    return fit.mean, fit.sd, fit.test_sets
+
+
+def degradation_cells(loss: Degradation) -> tuple[Cell, ...]:
+    """Return the cells of a row of degradation."""
+    sizes = (loss.eta_squared, loss.eta_magnitude, loss.cohen_d, loss.d_magnitude)
+    return loss.difference, loss.test, loss.p, *sizes
+
+
+def drift_tables(
+    head: tuple[str, ...], over: Sequence[tuple[Cell, ...]], down: Sequence[tuple[Cell, ...]]
+) -> list[Content]:
+    """Return overfitting and degradation as tables whose rows begin with what `head` names."""
+    tables: list[Content] = []
     if over:
-        columns: tuple[str, ...] = ("task", "model", "mean", "sd", "test sets")
-        content.append(folded(Table("Overfitting (test - training)", columns, tuple(over))))
-    else:
-        unknown.append(Text("Overfitting is unknown: no model was scored on its training data."))
+        columns = (*head, "mean", "sd", "test sets")
+        tables.append(folded(Table("Overfitting (test - training)", columns, tuple(over))))
     if down:
-        columns = ("task", "model", "difference", "test", "p", "eta²", "is", "Cohen's d", "is")
-        content.append(folded(Table("Degradation (test - validation)", columns, tuple(down))))
-    else:
-        unknown.append(Text("Degradation is unknown: no model was scored on validation data."))
-    return [*content, *unknown]
+        columns = (*head, "difference", "test", "p", "eta²", "is", "Cohen's d", "is")
+        tables.append(folded(Table("Degradation (test - validation)", columns, tuple(down))))
+    return tables
 
 
 def _average(values: Sequence[float | None]) -> float | None:
     """Return the mean where every run has a value: over others it could not be compared."""
     present = [value for value in values if value is not None]
-    return math.fsum(present) / len(present) if len(present) == len(values) else None
+    return fmean(present) if len(present) == len(values) else None
 
 
 def _less(left: float | None, other: float | None) -> float | None:
@@ -161,15 +172,13 @@ def _table(systems: list[System], task: str, column: str) -> Table:
                 rows.setdefault(part.value, part.examples)
                 if part.score is not None:
                     values.setdefault(part.value, []).append(part.score)
-        scores.append(
-            {value: math.fsum(numbers) / len(numbers) for value, numbers in values.items()}
-        )
+        scores.append({value: fmean(numbers) for value, numbers in values.items()})
     order = sorted(rows, key=lambda value: (-rows[value], value))
     lines: list[tuple[Cell, ...]] = [
         (value, rows[value], *(of_value.get(value) for of_value in scores)) for value in order
     ]
     means = [[mean for mean in of_value.values() if mean is not None] for of_value in scores]
-    averages = (math.fsum(numbers) / len(numbers) if numbers else None for numbers in means)
+    averages = (fmean(numbers) if numbers else None for numbers in means)
     lines.insert(0, (f"mean over {len(order):,} values", sum(rows.values()), *averages))
     metric = systems[0].runs[task][0].scores.main
     names = (column, "rows", *(system.name for system in systems))
@@ -268,7 +277,7 @@ def told_score(runs: Sequence[Run]) -> Cell:
     values = [score.value for score in ranked if score.value is not None]
     if not values:
         return None
-    mean = math.fsum(values) / len(values)
+    mean = fmean(values)
     if len(values) > 1:
         spread = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
         return f"{formatted(mean)} ± {spread:.3f}"
@@ -281,7 +290,7 @@ def _mean(column: Sequence[float | None]) -> Cell:
     if not values:
         return None
     missing = len(column) - len(values)
-    mean = formatted(math.fsum(values) / len(values))
+    mean = formatted(fmean(values))
     return f"{mean} ({missing} missing)" if missing else mean
 
 
@@ -298,7 +307,7 @@ def _task_metrics(compared: ComparisonResult, task: str) -> Table:
         cells = []
         for name in names:
             values = [values[name] for values in runs if name in values]
-            cells.append(math.fsum(values) / len(values) if values else None)
+            cells.append(fmean(values) if values else None)
         rows.append((system.name, *cells))
     return cut(
         Table(

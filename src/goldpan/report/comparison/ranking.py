@@ -8,6 +8,7 @@ from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.report.comparison.measures import told_score
 from goldpan.report.comparison.plots import interval_plot
 from goldpan.report.comparison.significance import MOST_DRAWN, first_models
+from goldpan.report.comparison.summary import rank_range
 from goldpan.report.document import (
     NOTHING,
     Content,
@@ -73,21 +74,7 @@ def ranking_table(compared: ComparisonResult, comparison: Comparison) -> Table:
         f"Ordered by the {comparison.central}. Effect: {_EFFECTS[comparison.effect_size]} against"
         " the first. Tiers cut the ranking where most decisions lie."
     )
-    return Table(
-        f"Ranking by {comparison.metric}",
-        tuple(columns[at] for at in shown),
-        tuple(tuple(row[at] for at in shown) for row in rows),
-        note,
-    )
-
-
-def rank_range(standing: Standing) -> str:
-    """Return the places that a model may have, as 2 or 2–4."""
-    return (
-        str(standing.best)
-        if standing.best == standing.worst
-        else f"{standing.best}–{standing.worst}"
-    )
+    return Table(f"Ranking by {comparison.metric}", columns, rows, note).only(shown)
 
 
 _EFFECTS = {

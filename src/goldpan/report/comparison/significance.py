@@ -78,12 +78,7 @@ def pairs_table(comparison: Comparison) -> Table:
     if any(pair.fragile for pair in comparison.pairs):
         note += "* Another random seed could decide otherwise."
     title = f"Every pair, {test.question}" if test.question else "Every pair"
-    return Table(
-        title,
-        tuple(columns[at] for at in shown),
-        tuple(tuple(row[at] for at in shown) for row in rows),
-        note.strip(),
-    )
+    return Table(title, columns, rows, note.strip()).only(shown)
 
 
 def asked(comparison: Comparison) -> str:

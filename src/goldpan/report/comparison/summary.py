@@ -14,6 +14,7 @@ from goldpan.evaluation.statistics.comparison import (
     Decision,
     Pair,
     Question,
+    Standing,
 )
 from goldpan.evaluation.statistics.error_rates import error_rate
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
@@ -54,6 +55,15 @@ def where(test: ChosenTest, tasks: Sequence[str] = ()) -> str:
     if test.question == "new rows" and len(tasks) == 1:
         return f"On new rows of {tasks[0]}"
     return _WHERE.get(test.question, f"By the {test.name} test")
+
+
+def rank_range(standing: Standing) -> str:
+    """Return the places that a model may have, as 2 or 2–4."""
+    return (
+        str(standing.best)
+        if standing.best == standing.worst
+        else f"{standing.best}–{standing.worst}"
+    )
 
 
 def first_place(comparison: Comparison, unit: str = "task") -> str:
