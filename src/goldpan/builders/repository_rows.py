@@ -28,8 +28,8 @@ from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP
-from goldpan.datasets.hash_sampling import sample_by_hash
 from goldpan.datasets.provenance import Source
+from goldpan.datasets.splits import sample_by_hash
 from goldpan.execution.records import records_digest
 from goldpan.filters.answers import named_comment
 from goldpan.filters.clusters import duplicates_path, workspace_duplicates

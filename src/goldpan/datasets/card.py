@@ -32,7 +32,7 @@ _SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", ":": "&#58;"}
 _MOST_ORIGINS = 200
 _UNCITED = re.compile(r"[^\w .,/:+()'-]|:(?=//)")
-"""What is left out of a title in BibTeX, where it could command LaTeX or Markdown."""
+"""Characters left out of a title in BibTeX, where it could command LaTeX or Markdown."""
 _LONGEST_SAMPLE = 300  # characters of a text in the sample row
 _MOST_SAMPLED = 3  # items of a list there
 _KINDS = {

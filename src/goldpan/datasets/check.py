@@ -46,7 +46,7 @@ class PrivateFinding(Protocol):
 
     @property
     def kind(self) -> str:
-        """What it is, such as email; of a secret, it starts with that word."""
+        """The kind of data, such as email; the kinds of secrets start with `secret`."""
 
 
 FindPrivate = Callable[[str], Sequence[PrivateFinding]]

@@ -106,7 +106,7 @@ _GIT_DIGITS = 40
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What publishing does to one file of the repository."""
+    """The change of one file of the repository."""
 
     path: str
     size: int
@@ -172,12 +172,12 @@ _MOST_CHANGES = 30
 
 @dataclass(frozen=True, slots=True)
 class PublishResult(Result):
-    """What was published, or with a dry run would be."""
+    """A published dataset, or with a dry run what would be published."""
 
     repo_id: str
     url: str
     created: bool
-    """Whether the repository is new, as far as is known."""
+    """A new repository, as far as is known."""
     changes: tuple[FileChange, ...]
     """Empty where the repository held the same content already."""
     commit: str | None
@@ -185,7 +185,7 @@ class PublishResult(Result):
     tag: str | None
     dry_run: bool
     compared: bool
-    """Whether the Hub was asked what it holds; a dry run without a token asks nothing."""
+    """False where the Hub was not asked for its content: a dry run without a token."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield what was sent, or would be."""

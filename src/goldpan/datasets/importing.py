@@ -41,7 +41,7 @@ from goldpan.text.blocks import prepared_rows
 from goldpan.text.preprocessing import ordered_steps
 
 SEED = 42
-"""Of splits, as in SELU."""
+"""The seed of splits, as in SELU."""
 Reader = Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
 """Yields the rows of a task from its authors' files; raises `DatasetError` for wrong ones."""
 _PROJECT = "repo:"
@@ -58,12 +58,12 @@ class CountCheck:
 
     @property
     def exact(self) -> bool:
-        """Whether both are equal."""
+        """Tell whether both are equal."""
         return self.expected == self.found
 
     @property
     def difference(self) -> str:
-        """How many more or fewer there are than announced."""
+        """The difference to the announced count, in words."""
         by = self.found - self.expected
         return f"{self.found:,} are {abs(by):,} {'more' if by > 0 else 'fewer'}"
 
@@ -83,11 +83,11 @@ class ImportResult(Result):
     overlap: Overlap | None = None
     """Which test rows resemble train; None where there is no train or no test."""
     date_signal: DateSignal | None = None
-    """What dates alone tell of labels; None where there is no train, or train has no dates."""
+    """The labels that dates alone tell; None where there is no train, or train has no dates."""
 
     @property
     def exact(self) -> bool:
-        """Whether all counts came out."""
+        """Tell whether all counts match."""
         return all(check.exact for check in self.checks)
 
     @property

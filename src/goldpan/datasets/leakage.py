@@ -34,7 +34,7 @@ _BATCH = 1_024
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Which test rows resemble rows that were learned from."""
+    """Test rows that resemble rows of train."""
 
     test: int
     """Rows of the test."""
@@ -47,7 +47,7 @@ class Overlap:
 
     @property
     def repeated(self) -> int:
-        """How many test rows have a text that stands in train, exactly or nearly."""
+        """The number of test rows whose text occurs in train, exactly or nearly."""
         return len(self.rows["text"]) + len(self.rows["near"])
 
     def plain(self) -> dict[str, int]:
@@ -142,7 +142,7 @@ _NOTABLE, _DEVIATIONS = 0.1, 3.0
 
 @dataclass(frozen=True, slots=True)
 class DateSignal:
-    """How often the date alone tells the label of a train row, without the row itself."""
+    """The share of train rows whose label their date alone tells."""
 
     rows: int
     """Train rows with a date, of projects with at least 30 such rows."""
@@ -155,7 +155,7 @@ class DateSignal:
 
     @property
     def notable(self) -> bool:
-        """Whether dates tell at least a tenth of the rows more, beyond three deviations."""
+        """Tell whether dates tell at least a tenth of the rows more, beyond three deviations."""
         more = self.right - self.majority
         return more >= _NOTABLE * self.rows and more > _DEVIATIONS * math.sqrt(self.discordant)
 

@@ -68,7 +68,7 @@ _HUB_NAMES = {
 _BY_LOWER = {name.lower(): name for name in _HUB_NAMES}
 
 HUB_LICENSES = frozenset(_HUB_NAMES.values()) | {OTHER, UNKNOWN}
-"""What a card written by Goldpan may say."""
+"""The licenses that a card written by Goldpan may name."""
 
 
 def spdx(license: str | None) -> str | None:

@@ -36,7 +36,7 @@ class AddedTask(Result):
 
     @property
     def exit_code(self) -> int:
-        """As that of the import."""
+        """The exit code of the import."""
         return self.imported.exit_code
 
     def plain(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class AddedTask(Result):
 
 @dataclass(slots=True)
 class _Column:
-    """What the label's column holds."""
+    """The values of the label's column."""
 
     values: Counter[str] = field(default_factory=Counter)
     numbers: bool = True

@@ -41,9 +41,9 @@ class Source:
     verification over the records of tests with their logs; of a history the commit of its default
     branch (git HEAD), and over all its refs (git refs)."""
     license: str | None = None
-    """Of the repository, by its SPDX identifier."""
+    """The license of the repository, by its SPDX identifier."""
     license_source: str | None = None
-    """Who says so: GitHub, backup or stated by the user; None without a license."""
+    """The source of the license: GitHub, backup or stated by the user; None without one."""
     rules: str | None = None
     """The pairing rules by which its fix pairs were made; None where it was not paired."""
     history: str | None = None
@@ -51,7 +51,7 @@ class Source:
     via: str | None = None
     """How it was mined: graphql, rest or backup."""
     complete: bool | None = None
-    """Whether all that GitHub announced is stored, as `goldpan status` tells it."""
+    """True where all that GitHub announced is stored, as `goldpan status` tells it."""
     announced: Mapping[str, int | None] = field(default_factory=dict)
     """How many of each kind GitHub announced; null where it did not tell."""
     stored: Mapping[str, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a builder knows of how the rows came to be; values are plain JSON data."""
+    """The origin of a builder's rows; values are plain JSON data."""
 
     sources: tuple[Source, ...] = ()
     profile: Mapping[str, Any] = field(default_factory=dict)
@@ -68,19 +68,19 @@ class Provenance:
     digests: Mapping[str, str] = field(default_factory=dict)
     """The digest of each criterion's settings and version."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the builder."""
+    """The settings of the builder."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Of the packages on which the rows depend."""
+    """The versions of the packages on which the rows depend."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """Subjects that passed the filters and gave no row, by reason, and the like."""
     redactions: Mapping[str, int] = field(default_factory=dict)
     """Redactions in texts, by kind."""
     reviews: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Who reviewed, by review: models with prompt and samples, people with how they agreed."""
+    """The reviewers, by review: models with prompt and samples, people with their agreement."""
     pairing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What the pairing rules ask for, by name."""
+    """The settings of the pairing rules, by name."""
     corrections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What people made of labels, by annotation project; see `Corrections`."""
+    """Corrections of labels by people, by annotation project; see `Corrections`."""
     plugins: Mapping[str, str] = field(default_factory=dict)
     """The SHA-256 of each plugin on which the rows depend, by its name."""
 
@@ -171,7 +171,7 @@ def digest(path: Path) -> str:
     return file_digest(path)
 
 
-def read_made(directory: Path) -> str | None:
+def describe_build(directory: Path) -> str | None:
     """Return how many examples a dataset has and by which rules and profile, if there is one.
 
     Where it cannot be read, that is for whoever replaces it to say.
@@ -186,7 +186,7 @@ def read_made(directory: Path) -> str | None:
     return f"{count:,} examples" + (f" by {', '.join(by)}" if by else "")
 
 
-def read_choice(directory: Path) -> str:
+def build_options(directory: Path) -> str:
     """Return the options by which a command takes the rules and the profile of a dataset."""
     rules, profile = _chosen(_read(directory) or {})
     options = [f" --profile {profile}"] if profile else []
@@ -207,11 +207,11 @@ def _chosen(provenance: dict[str, Any]) -> tuple[list[str], str | None]:
 
 
 _Facts = Mapping[str, Any]
-"""What a dataset's provenance tells."""
+"""The content of a dataset's provenance."""
 
 
 class Dependents:
-    """What was made of the files of a workspace, by the names that tables and provenance keep."""
+    """The results that depend on files of a workspace, by the names that provenance keeps."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._root = workspace.root

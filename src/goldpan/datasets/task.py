@@ -22,9 +22,9 @@ TaskType = Literal[
     "binary", "multi-class", "multi-label", "regression", "ner", "mlm", "text-generation"
 ]
 Activity = Literal["requirements", "design", "development", "quality", "maintenance", "management"]
-"""Of the software life cycle (SELU, Figure 2 and Appendix A); SELU has no task of `design`."""
+"""Parts of the software life cycle (SELU, Figure 2, Appendix A); SELU has none of `design`."""
 Access = Literal["public", "built", "request", "no-copy"]
-"""Whether people may take the source: `built` by Goldpan itself, on `request`, or not to copy."""
+"""Access to the source: `built` by Goldpan itself, on `request`, or not to be copied."""
 BASE_TEMPLATE = """\
 In the context of {context}, {instruction}. {answer}.
 
@@ -39,17 +39,17 @@ CLASSIFICATION: tuple[TaskType, ...] = ("binary", "multi-class", "multi-label")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One of the answers that a classification task allows."""
+    """An answer that a classification task allows."""
 
     name: str
     description: str
     text: str
-    """What it is called in prompts and text-to-text tasks; its name where a file has none."""
+    """Its name in prompts and text-to-text tasks; the label's name where a file has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSource:
-    """Where the data of a task come from, and what one may do with them."""
+    """The source of a task's data, and its terms of use."""
 
     title: str
     url: str
@@ -61,7 +61,7 @@ class TaskSource:
     dataset: str
     """A short kebab-case name; tasks that share it share data (CrossCodeBench, III-C)."""
     reader: str = ""
-    """What reads the form its authors publish: `table`, or a reader of a paper or a plugin."""
+    """The reader of its authors' form: `table`, or one of a paper or a plugin."""
     files: tuple[str, ...] = ()
     """The names of the files that the reader wants."""
     builder: str = ""
@@ -73,7 +73,7 @@ class TaskSource:
     revision: str = ""
     """The commit of that dataset, 40 hexadecimal digits."""
     note: str = ""
-    """What people must know, such as why it cannot be imported."""
+    """A remark for people, such as why it cannot be imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,14 @@ class TaskColumns:
 
 @dataclass(frozen=True, slots=True)
 class TaskPrompt:
-    """How a language model is asked."""
+    """The prompt of a task for language models."""
 
     context: str
     instruction: str
     answer: str
     """The form of the answer (SELU, Figure 4)."""
     entity: str
-    """What the text is called: ISSUE, COMMENT."""
+    """The name of the text: ISSUE, COMMENT."""
     examples: tuple[tuple[str, str, str], ...] = ()
     """Positive examples: input, output, why it is right."""
     negative_examples: tuple[tuple[str, str, str], ...] = ()

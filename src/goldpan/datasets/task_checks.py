@@ -32,7 +32,7 @@ _FEWEST = 2
 
 @dataclass(frozen=True, slots=True)
 class TaskProblem:
-    """What is wrong with a key of a task's file."""
+    """A problem with a key of a task's file."""
 
     task: str
     key: str
@@ -45,7 +45,7 @@ class TaskProblem:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFiles(Result):
-    """What checking all files found."""
+    """The problems that checking all files found."""
 
     tasks: int
     problems: tuple[TaskProblem, ...]

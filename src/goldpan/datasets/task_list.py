@@ -34,7 +34,7 @@ class ListedTask:
     activity: str
     suites: tuple[str, ...]
     rows: int | None
-    """That the source holds, as far as is known."""
+    """The rows of the source, as far as is known."""
     labels: int
     access: str
     license: str

@@ -1,4 +1,4 @@
-"""How a task's rows read as text-to-text (CrossCodeBench, section III-A), and back.
+"""Rows of tasks as text-to-text (CrossCodeBench, section III-A), and back.
 
 Labels become their texts, several joined; a number its shortest decimal; tags of words lines of
 ``word: tag``; masked words blanks to fill in, answered a line each.
@@ -22,12 +22,11 @@ Side = Literal["train", "evaluation"]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """What a prompt holds beside the input."""
+    """A prompting method: the definition and examples that stand beside the input."""
 
     name: str
     instruct: bool
-    """Whether it begins with the definition, and examples tell their reasons; else with the
-    description."""
+    """True for the definition, and examples with reasons; else for the description."""
     train_positive: int
     evaluation_positive: int
     negative: int = 0
@@ -63,17 +62,17 @@ class WordingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How the answers of a task are written."""
+    """The words for a task's answers."""
 
     task: Task
     texts: Mapping[str, str]
-    """What each label is called, by its name; in the task's order."""
+    """The text of each label, by its name; in the task's order."""
     names: Mapping[str, str]
     """The label of each text."""
     joiner: str
-    """What stands between several labels: found in none of their texts."""
+    """The separator of several labels, which is in none of their texts."""
     nothing: str
-    """What stands for no label at all."""
+    """The word for no label at all."""
 
 
 @dataclass(frozen=True, slots=True)

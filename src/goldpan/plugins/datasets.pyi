@@ -9,7 +9,6 @@ from goldpan.datasets.family import GROUP as GROUP
 from goldpan.datasets.family import Column as Column
 from goldpan.datasets.family import Family as Family
 from goldpan.datasets.files import write_dataset as write_dataset
-from goldpan.datasets.hash_sampling import draw_number as draw_number
 from goldpan.datasets.manifest import (
     CardInputs as CardInputs,
 )
@@ -59,6 +58,7 @@ from goldpan.datasets.registry import (
     task_of as task_of,
 )
 from goldpan.datasets.splits import SplitPlan as SplitPlan
+from goldpan.datasets.splits import draw_number as draw_number
 from goldpan.datasets.table_files import (
     form_of as form_of,
 )

@@ -1,4 +1,4 @@
-"""What a comparison says: on the terminal, in a notebook and as plain data."""
+"""Comparisons of models on the terminal, in a notebook and as plain data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = 40
 
 @dataclass(frozen=True, slots=True)
 class ComparisonReport(Result):
-    """What stored runs say of models, and the files that tell it at length."""
+    """A comparison of stored runs, and the files that report it."""
 
     result: ComparisonResult
     files: tuple[WrittenFile, ...] = ()
@@ -74,7 +74,7 @@ class ComparisonReport(Result):
 
 @dataclass(frozen=True, slots=True)
 class FileComparisonReport(Result):
-    """What a file of scores from elsewhere says of models, and the files that tell it at length."""
+    """A comparison of scores from elsewhere, and the files that report it."""
 
     result: FileComparison
     files: tuple[WrittenFile, ...] = ()

@@ -15,13 +15,13 @@ from goldpan.report.tables import rows
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How many there are of one kind, and how many of those belong to the part."""
+    """The number of things of one kind, and of those that belong to the part."""
 
     label: str
     whole: int
     part: int
     tick: str = ""
-    """What stands below a column, where its label is too long."""
+    """The text below a column, where its label is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class Chart:
     title: str
     caption: str
     whole: str
-    """What is counted, in the plural."""
+    """The things that are counted, in the plural."""
     part: str
-    """What the darker part of each bar counts."""
+    """The things that the darker part of each bar counts."""
     bars: tuple[Bar, ...]
     left_out: int = 0
     """Kinds that were too rare to show."""
@@ -47,7 +47,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class UpsetRow:
-    """How many have exactly these of the members."""
+    """The number of things with exactly these members."""
 
     members: tuple[str, ...]
     bar: Bar
@@ -55,7 +55,7 @@ class UpsetRow:
 
 @dataclass(frozen=True, slots=True)
 class UpsetChart:
-    """Which kinds occur together, the most frequent first."""
+    """An UpSet chart: kinds that occur together, the most frequent first."""
 
     title: str
     caption: str

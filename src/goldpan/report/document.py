@@ -74,18 +74,18 @@ class Matrix:
 
     @property
     def invalid(self) -> bool:
-        """Whether any answer is not valid."""
+        """Tell whether any answer is not valid."""
         return any(row[-1] for row in self.counts)
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """What some models answered to an example, and whether it is right."""
+    """An answer that some models gave to an example."""
 
     answer: str
     right: bool
     models: str
-    """Who answered so."""
+    """The models that answered so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """What opens when it is wanted."""
+    """Content that readers unfold."""
 
     title: str
     content: tuple[Content, ...]
@@ -131,7 +131,7 @@ class Section:
     title: str
     content: tuple[Content, ...]
     note: str = ""
-    """What the section is for, in a sentence or two."""
+    """The purpose of the section, in a sentence or two."""
     step: int | None = None
     """The number of the ECSER step that it fills."""
     optional: bool = False
@@ -141,7 +141,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a report says."""
+    """A whole report."""
 
     title: str
     lead: str
@@ -150,7 +150,7 @@ class Report:
     summary: tuple[str, ...]
     """Plain sentences."""
     warnings: tuple[str, ...]
-    """What a reader must know before quoting."""
+    """Facts that a reader must know before quoting."""
     sections: tuple[Section, ...]
 
 

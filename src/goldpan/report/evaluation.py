@@ -139,7 +139,7 @@ def _figures() -> Callable[[str, str], Markup]:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationFiles:
-    """Where to write what; None leaves it out."""
+    """The files of a report; None leaves one out."""
 
     page: Path | None = None
     markdown: Path | None = None

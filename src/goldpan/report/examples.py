@@ -121,7 +121,7 @@ def _public(text: str | None) -> str:
 class Branch:
     """One line of a drawn tree."""
 
-    drawn: str
+    lines: str
     """The lines that lead to the name."""
     name: str
     changed: bool = False
@@ -153,7 +153,7 @@ def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Bra
         branches += [Branch(f"{indent}├── ", entry.label) for entry in entries[start:end]]
         if end < len(entries):
             branches.append(Branch(f"{indent}├── ", f"… {len(entries) - end:,} more"))
-        branches[-1] = replace(branches[-1], drawn=f"{indent}└── ")
+        branches[-1] = replace(branches[-1], lines=f"{indent}└── ")
         ours_at = at - start + bool(start)
         if depth == len(way) - 1:
             branches[ours_at] = replace(branches[ours_at], changed=True)
@@ -185,7 +185,7 @@ ORDER BY subject, NOT decides, criterion
 
 @dataclass(frozen=True, slots=True)
 class ShownVerdict:
-    """What one criterion said of the subject of an example."""
+    """The verdict of one criterion on the subject of an example."""
 
     subject: str
     criterion: str
@@ -265,7 +265,7 @@ class DatasetExamples:
 
     name: str
     title: str
-    """What kind of rows it has."""
+    """The kind of its rows."""
     family: Family | None
     """None where its rows are of no issue or fix pair, such as of an imported task."""
     splits: Mapping[str, int]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What a deciding criterion leaves of what reached it."""
+    """The subjects that a deciding criterion leaves."""
 
     criterion: str
     before: int

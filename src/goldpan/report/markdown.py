@@ -26,9 +26,9 @@ _MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 """HTML, and names that GitHub would tell people of."""
 _ADDRESS = re.compile(r"\b(www)\.", re.IGNORECASE)
-"""What GitHub would make a link of."""
+"""Text that GitHub would make a link of."""
 _START = re.compile(r"^(\d{0,9})([-+=.)])")
-"""What would begin a list or a heading."""
+"""Text that would begin a list or a heading."""
 _LONGEST_CELL = 400
 
 

@@ -36,7 +36,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-
 
 @dataclass(frozen=True, slots=True)
 class ReportFacts(Result):
-    """What was written."""
+    """The written report."""
 
     output: Path
     size: int

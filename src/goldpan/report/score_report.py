@@ -11,7 +11,7 @@ from goldpan.report.comparison.measures import (
     drift_tables,
     overfitting_cells,
 )
-from goldpan.report.comparison.significance import asked, decided, pairs_table
+from goldpan.report.comparison.ranking import asked, decided, pairs_table
 from goldpan.report.comparison.summary import answer, first_place, meaning, rank_range
 from goldpan.report.document import Cell, Content, Report, Section, Table, Text, cut
 from goldpan.report.evaluation import EvaluationFiles, WrittenFile, write_files

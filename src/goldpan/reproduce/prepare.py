@@ -19,9 +19,9 @@ from goldpan.core.locks import hold_lock
 from goldpan.core.resources import write_file
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory
-from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.importing import find_reader, import_files
 from goldpan.datasets.registry import find_task
+from goldpan.datasets.splits import draw_number
 from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.task import Task, TaskColumns, TaskPrompt, target_column
 from goldpan.datasets.task_data import TaskData, read_task_data, task_data

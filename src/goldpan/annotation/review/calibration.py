@@ -33,7 +33,7 @@ _NAMES = {True: "keep", False: "drop", None: "undecided"}
 
 @dataclass(frozen=True, slots=True)
 class CalibrationGroup:
-    """How models' verdicts fare on a part of the subjects."""
+    """The quality of models' verdicts on a part of the subjects."""
 
     name: str
     """``all``, or a trait and its value, such as ``language: C``."""
@@ -41,9 +41,9 @@ class CalibrationGroup:
     confusion: Mapping[str, Mapping[str, int]]
     """The model's verdict (keep, drop, undecided), then the people's, to subjects."""
     precision: Estimate
-    """Of the model's keeps on which people decided, the share that people keep (Wilson)."""
+    """The share of the model's keeps that people keep, where they decided (Wilson)."""
     recall: Estimate
-    """Of what people keep, the share that the model keeps; what it leaves undecided is not."""
+    """The share of people's keeps that the model keeps; undecided subjects are not kept."""
     kappa: Estimate
     """Where both decided, with a bootstrap interval."""
 
@@ -69,7 +69,7 @@ class Calibration(Result):
                 (
                     group.name,
                     group.subjects,
-                    *map(_shown, (group.precision, group.recall, group.kappa)),
+                    *map(Estimate.shown, (group.precision, group.recall, group.kappa)),
                 )
                 for group in self.groups
             ],
@@ -276,11 +276,3 @@ def _replies(verdicts: pa.Table, criterion: str | None) -> dict[Key, int]:
 def _subject_name(key: Key) -> str:
     repo, _, issue, pull_repo, pull = key
     return f"{repo}#{issue}" + ("" if pull is None else f" with {pull_repo}#{pull}")
-
-
-def _shown(value: Estimate) -> str:
-    if value.value is None:
-        return "-"
-    if value.low is None or value.high is None:
-        return f"{value.value:.3f}"
-    return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"

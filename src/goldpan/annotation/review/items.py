@@ -191,6 +191,6 @@ class CaseFile:
 
 @contextmanager
 def case_file(workspace: Workspace) -> Iterator[CaseFile]:
-    """Give an empty file of cases that vanishes afterwards."""
+    """Open an empty file of cases that is removed afterwards."""
     with workspace.scratch() as scratch:
         yield CaseFile(scratch / "cases.zst")

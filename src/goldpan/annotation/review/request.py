@@ -110,17 +110,17 @@ _RUBRICS: Registry[Path | Traversable] = Registry(
 
 @dataclass(frozen=True, slots=True)
 class ReviewPrompt:
-    """What a model is told to do with a case."""
+    """The instructions to a model for a case."""
 
     name: str
     version: int
     """Raised with each change of the rubric."""
     reasons: Mapping[str, str]
-    """What the codes for dropping mean."""
+    """The meaning of the codes for dropping."""
     names_reply: bool
-    """Whether the model names the reply that answers, by its number."""
+    """True where the model names the reply that answers, by its number."""
     digest: str
-    """Of rubric and template: a change without a new version is noticed all the same."""
+    """The digest of rubric and template: it shows a change without a new version."""
     rubric: Mapping[str, object]
     template: jinja2.Template
 
@@ -157,14 +157,14 @@ def load_prompt(name: str) -> ReviewPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """One of those that judge each case: a model, and which sample of it."""
+    """A model that judges each case, and the number of its sample."""
 
     model: str
     sample: int
 
     @property
     def name(self) -> str:
-        """What people call the voter."""
+        """The voter's name for people."""
         return f"{self.model}#{self.sample + 1}" if self.sample else self.model
 
 

@@ -47,7 +47,7 @@ class ReviewResult(Result):
     cost: float
     cost_before: float
     complete: bool
-    """Whether all requests were asked: else money ran out or a batch is under way."""
+    """False where requests remain: money ran out, or a batch is under way."""
     seconds: float
     basis: tuple[Basis, ...] = ()
     """Which pairing rules and which profile stand behind each repository."""

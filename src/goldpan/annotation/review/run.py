@@ -125,7 +125,7 @@ def _reading(
     settings: ReviewSettings,
     reporter: Reporter,
 ) -> Iterator[CaseFile]:
-    """Give the subjects of all repositories as a file."""
+    """Open a file with the subjects of all repositories."""
     kinds = _kinds(settings)
     with case_file(workspace) as cases:
         with reporter.task("subjects", len(repos)) as progress:

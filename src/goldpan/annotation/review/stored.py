@@ -97,7 +97,7 @@ def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, d
 
 
 def write_answers(path: Path, seals: Mapping[str, Mapping[str, Seal]]) -> None:
-    """Say on which answers a file's verdicts rest, by criterion: ``PROFILE.llm.json`` beside it.
+    """Record the answers on which a file's verdicts rest, in ``PROFILE.llm.json`` beside it.
 
     Two runs that ask the same give the same verdicts, but not at the same time.
     """

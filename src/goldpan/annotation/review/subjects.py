@@ -15,7 +15,7 @@ from goldpan.git.patches import patches
 from goldpan.llm.parts import Part
 
 ReviewSubject = Literal["issue", "pair", "label"]
-"""What the filters judge, and the labels of classification examples."""
+"""The subjects of the filters, and the labels of classification examples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class ReviewItem:
     example: str | None = None
     """The id of the example whose label is judged."""
     suspicions: tuple[str, ...] = ()
-    """What looks like an attempt to steer the model, a line each."""
+    """Possible attempts to steer the model, a line each."""
     comment_ids: tuple[int, ...] = ()
-    """Of all replies, in the order of their numbers; models name replies by number."""
+    """The ids of all replies, in the order of their numbers, by which models name them."""
 
     def plain(self) -> dict[str, Any]:
         """Return the case as plain data; `from_plain` is the way back."""

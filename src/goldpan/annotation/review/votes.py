@@ -35,7 +35,7 @@ NOT_ASKED = "not-asked"
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one voter made of a case; no outcome where it was not asked yet."""
+    """A voter's judgement of a case; no outcome where it was not asked yet."""
 
     voter: Voter
     outcome: Outcome[ReviewAnswer] | None
@@ -169,7 +169,7 @@ Texts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ReviewEstimate(Estimate, Result):
-    """What a review would send and cost, before anything is sent."""
+    """The requests and costs of a review, before anything is sent."""
 
     subjects: Mapping[str, int]
     """By prompt."""

@@ -139,7 +139,7 @@ class Annotation:
     problem: str | None
     suggested: bool
     filled_in: Mapping[str, tuple[str, ...]]
-    """What stood in the form before the annotator looked, by field."""
+    """The values filled in before the annotator looked, by field."""
     seconds: float | None
     created_at: datetime
     updated_at: datetime

@@ -64,7 +64,7 @@ _PAGE = 100
 
 
 class _ExportedAnswer(msgspec.Struct):
-    """What is read of an exported annotation."""
+    """The parts of an exported annotation that are read."""
 
     id: int
     was_cancelled: bool
@@ -76,7 +76,7 @@ class _ExportedAnswer(msgspec.Struct):
 
 
 class _ExportedTask(msgspec.Struct):
-    """What is read of an exported task."""
+    """The parts of an exported task that are read."""
 
     id: int
     data: dict[str, Any]
@@ -88,7 +88,7 @@ _EXPORT = msgspec.json.Decoder(list[_ExportedTask])
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a Label Studio server is, and as whom it is used."""
+    """The address of a Label Studio server, and the token for it."""
 
     url: str
     token: str = field(repr=False)
@@ -102,7 +102,7 @@ class User:
     number: int
     address: str
     name: str
-    """What they call themselves; may be empty."""
+    """The user's name for themselves; may be empty."""
     joined: str
     """When the account was made, to the microsecond; it never changes."""
 
@@ -112,7 +112,7 @@ class ProjectState:
     """A project as it is on the server."""
 
     configuration: str
-    """What annotators are asked, as XML."""
+    """The labelling configuration as XML."""
     tasks: int
     answers: int
     """Without those that were skipped."""
@@ -152,7 +152,7 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
 
 
 def is_web_address(url: str) -> bool:
-    """Tell whether something could be called at an address."""
+    """Tell whether an address is one of HTTP."""
     try:
         parts = urlsplit(url)
         named = parts.scheme in ("http", "https") and parts.port != 0

@@ -39,7 +39,7 @@ class Choice:
     label: str
     """As annotators read it."""
     hint: str | None
-    """What the mouse over it tells."""
+    """The text under the mouse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What annotators see and are asked."""
+    """A labelling configuration: panels to look at, and questions."""
 
     name: str
     xml: str
@@ -95,7 +95,7 @@ def _files() -> dict[str, Path | Traversable]:
 
 
 CONFIGURATIONS: Registry[Path | Traversable] = Registry("configuration", _files)
-"""Those that ship, and plugins'."""
+"""All configurations: those that ship, and plugins'."""
 names = CONFIGURATIONS.names
 
 
@@ -219,7 +219,7 @@ class FormQuestion:
 
     field: str
     words: str | None
-    """What the form says of it."""
+    """The sentence of the form about it."""
     required: bool
     multiple: bool
     choices: tuple[Choice, ...]
@@ -228,7 +228,7 @@ class FormQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Guideline:
-    """All that a form tells annotators."""
+    """The guideline of a form: its statements and questions."""
 
     form: str
     configuration: str

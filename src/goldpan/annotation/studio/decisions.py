@@ -153,12 +153,12 @@ class PersonAnswer:
     reason: str
     at: datetime
     suggested: bool
-    """Whether something was filled in before they looked."""
+    """True where something was filled in before the person looked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What people made of one subject."""
+    """The decision of people on one subject."""
 
     key: Mapping[str, Any]
     """repo, subject, subject_id, issue, pull_repo, pull and comment."""
@@ -327,8 +327,8 @@ def _decision(
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
-    """What was fetched of a project and its adjudications, and what people decided."""
+class CollectedAnswers:
+    """The answers fetched of a project and its adjudications, and the decisions they make."""
 
     original: PullResult
     adjudications: tuple[PullResult, ...]
@@ -353,7 +353,7 @@ def collect(
     *,
     named: bool = False,
     accept_configuration: bool = False,
-) -> Collected:
+) -> CollectedAnswers:
     """Pull a project with its adjudications, and write what people decided.
 
     An adjudication may be named in the place of its project. Raises `UsageError`, before anything
@@ -380,4 +380,4 @@ def collect(
         for project in (original, *third)
     ]
     decisions = write_decisions(workspace, original.name)
-    return Collected(fetched[0], tuple(fetched[1:]), tuple(decisions))
+    return CollectedAnswers(fetched[0], tuple(fetched[1:]), tuple(decisions))

@@ -27,7 +27,7 @@ from goldpan.core.secrets import mask
 from goldpan.core.workspace import make_directory, write_whole
 
 KEYS = ("id", "subject", "repo", "issue", "pull_repo", "pull", "comment")
-"""What in a task's data says which subject it is; the rest is what annotators see."""
+"""The keys of a task's data that identify its subject; annotators see the rest."""
 ExportedTask = Mapping[str, Any]
 """A task as the server exports it, with its annotations."""
 
@@ -83,7 +83,7 @@ class RawExports:
 
 
 class ExportHistory:
-    """What all exports together tell: each task as it is now, and every answer there ever was."""
+    """The state of a project after all exports: each task as it is now, and every answer so far."""
 
     def __init__(self, exports: Iterable[Export]) -> None:
         self.latest: dict[int, ExportedTask | None] = {}
@@ -128,7 +128,7 @@ _AT_ONCE = 250
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """How far pulling has come: `pull.json`."""
+    """The progress of pulling: `pull.json`."""
 
     pull: int = 0
     since: str | None = None
@@ -138,9 +138,9 @@ class _State:
     began: str | None = None
     """When that pull began, by the server's clock."""
     whole: bool = False
-    """Whether it fetches everything."""
+    """True where the pull fetches everything."""
     surplus: tuple[int, int, int] = (0, 0, 0)
-    """What the server counts beyond ours after everything was fetched: other people's tasks."""
+    """The server's counts beyond ours after everything was fetched: other people's tasks."""
 
 
 class Fetcher:

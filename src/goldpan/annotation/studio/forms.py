@@ -70,7 +70,7 @@ class Form:
     """A configuration together with the rows that it asks about."""
 
     name: str
-    """Of the configuration that ships."""
+    """The name of the configuration that ships."""
     readings: tuple[RowShape, ...]
     """The shapes of rows that it can ask about, the first that fits is taken."""
     decides: str
@@ -80,13 +80,13 @@ class Form:
     language: str | None = None
     """The programming language whose rows it asks about, where rows tell theirs."""
     gold: Mapping[str, str] = field(default_factory=dict)
-    """What its values are called in a gold set; empty where it makes none."""
+    """The names of its values in a gold set; empty where it makes none."""
     synonyms: Mapping[str, str] = field(default_factory=dict)
     """Choices by what datasets call them otherwise."""
     own: Configuration | None = None
-    """What it asks, where that was made of a task and does not ship."""
+    """The configuration, where it was made of a task and does not ship."""
     file: Path | None = None
-    """Of its configuration, where a plugin brings it."""
+    """The file of its configuration, where a plugin brings it."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""
@@ -99,7 +99,7 @@ class Form:
 
     @property
     def subject(self) -> SubjectKind:
-        """What it asks about in the rows of `goldpan build`."""
+        """The kind of subject that it asks about."""
         return self.readings[0].subject
 
     def reading(self, names: set[str], source: Path | str = "The row") -> RowShape:

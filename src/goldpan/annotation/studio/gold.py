@@ -82,7 +82,7 @@ class GoldItem:
 
 @dataclass(frozen=True, slots=True)
 class GoldSet:
-    """What people decided, as a gold set."""
+    """A gold set made of people's decisions."""
 
     column: str
     """`comment_id` or `pull`."""

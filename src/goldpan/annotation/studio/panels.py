@@ -54,15 +54,15 @@ def _drawn(text: str) -> str:
 
 
 MOST_CHARACTERS = 20_000
-"""Of one text; a longer one is cut, and says so."""
+"""The length of a text; a longer one is cut, and says so."""
 MOST_ROWS = 600
-"""Of one diff."""
+"""The rows of one diff."""
 _ANSWERS = '<div class="gp-answers">'
 
 
 @dataclass(frozen=True, slots=True)
 class ShownAnswer:
-    """What somebody answered, for the person who decides between answers."""
+    """An annotator's answer, for the person who decides between answers."""
 
     name: str
     fields: Sequence[tuple[str, str]]
@@ -196,11 +196,11 @@ class RowShape:
 
     subject: SubjectKind
     columns: tuple[str, ...]
-    """What a row has to hold."""
+    """The columns that a row must have."""
     draw: Callable[[DatasetRow], Mapping[str, str]]
     """Returns the panels of a row."""
     optional: tuple[str, ...] = ()
-    """What a row may hold."""
+    """Columns that a row may have."""
 
     def fits(self, names: set[str]) -> bool:
         """Tell whether rows with these columns have this shape."""

@@ -1,4 +1,4 @@
-"""Says how far annotators are: `goldpan annotate status`."""
+"""Progress of annotators: `goldpan annotate status`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AnnotatorProgress:
 
     annotator: str
     answers: int
-    """That count."""
+    """Answers that count."""
     skipped: int
     other: int
     """Answers that do not count for another reason."""
@@ -32,7 +32,7 @@ class AnnotatorProgress:
     filled_in: int
     """Answers that count where something was filled in before the annotator looked."""
     accepted: int
-    """Of those, how many were left as they were filled in."""
+    """Suggestions that were left as they were filled in."""
     seconds: float | None
     """Median time per task."""
     last_at: datetime | None
@@ -40,13 +40,13 @@ class AnnotatorProgress:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a project is, as of its last pull."""
+    """The progress of a project, as of its last pull."""
 
     project: str
     form: str
     page: str
     subjects: int
-    """Those that were not deleted on the server."""
+    """Subjects that were not deleted on the server."""
     deleted: int
     finished: int
     """Subjects with as many answers as are wanted."""
@@ -64,7 +64,7 @@ class Progress:
     seconds: float | None
     """Median time per task, over all annotators."""
     work_left: timedelta | None
-    """What the missing answers take one person at that pace."""
+    """The time of one person for the missing answers, at that pace."""
     ends_at: datetime | None
     """When all is answered if people go on as in the last seven days with an answer."""
 

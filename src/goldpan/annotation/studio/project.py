@@ -40,7 +40,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 
 @dataclass(frozen=True, slots=True)
 class ProjectFacts:
-    """What `project.json` says."""
+    """The content of `project.json`."""
 
     url: str
     """The server."""
@@ -50,7 +50,7 @@ class ProjectFacts:
     annotators: int
     """How many people answer each task."""
     blind: bool
-    """Whether no suggestions of models may be shown."""
+    """True where no suggestions of models may be shown."""
     of: str | None = None
     """The project whose conflicts this one decides."""
     number: int | None = None
@@ -245,7 +245,7 @@ def _whole_lines(path: Path) -> list[bytes]:
 
 
 class TaskJournal(_Lines):
-    """Which task on the server is which subject, a line a batch."""
+    """The subjects of the tasks on the server, a line a batch."""
 
     def __init__(self, path: Path) -> None:
         self.subjects: dict[int, str] = {}

@@ -42,7 +42,7 @@ from goldpan.core.workspace import Workspace, write_whole
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """What a pull brought, and the state of the project."""
+    """The result of a pull, and the state of the project."""
 
     project: str
     fetched: int

@@ -50,9 +50,9 @@ class Suspect:
     rank: int
     """From 1, the most suspect."""
     margin: float
-    """Of its label, as `goldpan evaluate label-errors` gives it."""
+    """The margin of its label, as `goldpan evaluate label-errors` gives it."""
     control: bool
-    """Whether it was drawn among the rows that were not taken by their rank."""
+    """True for a row drawn among those that were not taken by their rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class SuspectSelection:
 
     task: str
     data_hash: str
-    """Of the rows that were ranked."""
+    """The hash of the rows that were ranked."""
     folds: int
     seed: int
     rows: tuple[Suspect, ...]
@@ -144,7 +144,7 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """What a push did."""
+    """The result of a push."""
 
     project: str
     page: str
@@ -155,7 +155,7 @@ class PushResult:
     repeated: int
     """Tasks that stood there twice, and were taken away."""
     suggested: int
-    """Of those added, how many have something filled in; none in a blind project."""
+    """Added subjects with something filled in; none in a blind project."""
     seconds: float
 
 

@@ -1,4 +1,4 @@
-"""What is filled in before a person looks: `goldpan annotate push --not-blind`.
+"""Suggestions, filled in before a person looks: `goldpan annotate push --not-blind`.
 
 People lean towards what is filled in, so a project is blind unless somebody says otherwise; a
 gold set should be. Suggestions come from stored reviews of language models, and where a form asks
@@ -26,7 +26,7 @@ from goldpan.filters.answers import named_comment
 from goldpan.filters.basis import Basis, find_basis
 
 VERSION = "suggestion"
-"""What Label Studio calls the model. It shows the suggestions of one alone in a project."""
+"""The model's name in Label Studio, which shows the suggestions of one alone in a project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Suggestion:
     """An answer that fills the form in before a person looks."""
 
     source: str
-    """Who suggests, for annotators to read."""
+    """The origin of the suggestion, for annotators to read."""
     values: Mapping[str, tuple[str, ...]]
     """By field."""
     score: float | None = None
@@ -50,7 +50,7 @@ Suggest = Callable[[StudioTask], Suggestion | None]
 
 @dataclass(frozen=True, slots=True)
 class _Review:
-    """How the verdicts of a review are read as answers of a form."""
+    """The answers of a form that the verdicts of a review mean."""
 
     criterion: str
     keep: str

@@ -69,7 +69,7 @@ def _pseudonyms(workspace: Workspace, project: Project) -> dict[str, str]:
 
 
 Answers = Mapping[str, tuple[str, ...]]
-"""What annotators said of an item, by annotator."""
+"""The answers of annotators about an item, by annotator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Adjudicated:
     decided: tuple[str, ...]
     by: str
     doubt: bool
-    """Whether the annotators agreed, but one of them in doubt."""
+    """True where the annotators agreed, but one of them in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +116,14 @@ class Round:
     filled_in: int
     """Answers that count where something was filled in before the annotator looked."""
     accepted: int
-    """Of those, how many were left as they were filled in."""
+    """Suggestions that were left as they were filled in."""
     wanted: int
     """How many people were to judge each item."""
     items: int
     finished: int
     """Items with as many answers as were wanted."""
     answers: int
-    """That count."""
+    """Answers that count."""
     not_counted: Mapping[str, int]
     """Answers that do not count, by reason."""
     first_at: datetime | None

@@ -31,7 +31,7 @@ class ContaminationEvidence:
     """Why a row of the dataset counts as standing in other data."""
 
     id: str
-    """Of the row."""
+    """The id of the row."""
     against: str
     item: str
     """The row of the other data that shares the most, by its id."""
@@ -46,7 +46,7 @@ class ContaminationEvidence:
 
 @dataclass(frozen=True, slots=True)
 class AgainstResult:
-    """What one file or dataset has of the rows."""
+    """The rows that one file or dataset shares."""
 
     against: str
     items: int
@@ -64,7 +64,7 @@ class AgainstResult:
 
 @dataclass(frozen=True, slots=True)
 class ContaminationResult(Result):
-    """Which rows of a dataset stand in other data."""
+    """The rows of a dataset that other data hold too."""
 
     dataset: str
     total: int
@@ -76,9 +76,9 @@ class ContaminationResult(Result):
     share: float
     against: tuple[AgainstResult, ...]
     evidence: tuple[ContaminationEvidence, ...]
-    """Of the first rows that have any."""
+    """The evidence of the first rows that have any."""
     unseen: tuple[str, ...]
-    """What such a search cannot see."""
+    """The limits of such a search."""
 
     def plain(self) -> dict[str, Any]:
         """Return what was found as plain data."""
@@ -130,7 +130,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(slots=True)
 class _Side:
-    """What is kept of one side while its texts pass: no text."""
+    """Facts about one side of a comparison; its texts are not kept."""
 
     ids: list[str] = field(default_factory=list)
     texts: list[tuple[int, str]] = field(default_factory=list)

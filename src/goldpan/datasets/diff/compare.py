@@ -91,7 +91,7 @@ def _plain(value: Any) -> str:
 
 
 def _criteria(old: DatasetVersion, new: DatasetVersion) -> Iterator[Cause]:
-    """Tell which criteria judge otherwise though their settings are the same."""
+    """Yield the criteria that judge differently although their settings are the same."""
     settings = [version.provenance.get("profile", {}).get("settings", {}) for version in (old, new)]
     digests = [version.provenance.get("digests", {}) for version in (old, new)]
     for name in sorted(digests[0].keys() & digests[1].keys()):

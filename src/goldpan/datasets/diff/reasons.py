@@ -23,13 +23,13 @@ _SAME = {True: "v.issue = d.issue AND v.pull = d.pull", False: "v.issue = d.issu
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """What is said of a criterion that does not keep a row's subject."""
+    """The words for a criterion that does not keep a row's subject."""
 
     did: str
     decide: tuple[str, ...]
     """The criteria that count, in their order."""
     fresh: tuple[str, ...] = ()
-    """Those of them that decide in the newer version alone."""
+    """The criteria that decide in the newer version alone."""
 
 
 def explain_rows(
@@ -95,7 +95,7 @@ def _verdicts(workspace: Workspace | None, version: DatasetVersion) -> Iterator[
 
 
 def _fits(path: Path, version: DatasetVersion, tables: str | None) -> bool:
-    """Whether verdicts are of the tables and the settings of which the version was made."""
+    """Tell whether a version was made from the tables and settings of these verdicts."""
     if tables is None or read_metadata(path).get(INPUTS_KEY) != tables.encode():
         return False
     digests = version.provenance.get("digests", {})
@@ -146,7 +146,7 @@ def _by_criterion(
 def _without_verdict(
     connection: duckdb.DuckDBPyConnection, repo: str, path: Path, paired: bool
 ) -> None:
-    """Say of what is gone and dropped by no criterion whether it is still a subject."""
+    """Give a reason to rows that are gone and that no criterion drops."""
     reason = (
         "the pairing rules no longer name the pair"
         if paired

@@ -108,7 +108,7 @@ class DatasetVersion:
 
     @property
     def sources(self) -> Mapping[str, Mapping[str, Any]]:
-        """What is told of each repository that was mined, by its name in lower case."""
+        """The provenance of each mined repository, by its name in lower case."""
         return {
             str(source["repo"]).lower(): source for source in self.provenance.get("sources", ())
         }
@@ -164,7 +164,7 @@ _NUMBERS = ("issue", "pull")
 
 @dataclass(frozen=True, slots=True)
 class SharedColumns:
-    """Which columns two versions have in common."""
+    """The columns that two versions share, and those that differ."""
 
     same: tuple[str, ...]
     added: tuple[str, ...]
@@ -189,7 +189,7 @@ def shared_columns(old: DatasetVersion, new: DatasetVersion) -> SharedColumns:
 def open_differences(
     old: DatasetVersion, new: DatasetVersion, columns: SharedColumns
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a database with the table `differences`, one row a row that is not the same in both.
+    """Open a database with the table `differences`: rows that are not the same in both versions.
 
     Its columns are id, change, columns, old_split, new_split, repo, issue, pull, moment and an
     empty reason. Memory follows the number of rows, 8 bytes a column, not the length of their

@@ -95,7 +95,7 @@ def read_rows(dataset: Path, split: str, convert: Callable[[dict[str, Any]], Any
 
 @contextmanager
 def replacing_export(directory: Path, to: str) -> Iterator[ExportWriter]:
-    """Give a writer whose files take the place of `directory` when the block ends well.
+    """Open a writer whose files replace `directory` when the block succeeds.
 
     Raises `DatasetError` where the directory holds something else than an export, or where it
     cannot be written, and `UsageError` where it would lie in a folder that is not there.

@@ -31,7 +31,7 @@ METRICS = {
     LABEL: ("accuracy",),
     LABELS: ("exact_match", "f1"),
 }
-"""What `scoring.py` returns for each kind of answer: of a family, or of a classification task."""
+"""The metrics of `scoring.py` for each family and kind of classification."""
 _TOKENS = {
     QA.name: 1024,
     FAULT_LOCALIZATION.name: 256,

@@ -1,4 +1,4 @@
-"""What an export wrote, and which rows it left out."""
+"""Results of an export: the rows that were written, and those left out."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ NO_LABEL = "none"
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """What a classification dataset asks of a text."""
+    """The question that a classification dataset asks about a text."""
 
     kind: str
     """`LABEL` or `LABELS`."""
@@ -113,7 +113,7 @@ class ExportSample:
     input: str
     target: str
     facts: Facts = field(default_factory=dict)
-    """What else a scorer needs to know."""
+    """Further facts that a scorer needs."""
 
     @property
     def prompt(self) -> str:
@@ -123,7 +123,7 @@ class ExportSample:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How the rows of a family are asked about."""
+    """The question that a family's rows put to a model."""
 
     instruction: str
     parts: Mapping[str, str]

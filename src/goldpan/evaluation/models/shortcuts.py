@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.hash_sampling import draw_number
+from goldpan.datasets.splits import draw_number
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.datasets.wording import Wording, WordingError, read_texts, wording_of
 from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.hash_sampling import draw_number
+from goldpan.datasets.splits import draw_number
 from goldpan.datasets.task import CLASSIFICATION, input_column, target_column
 from goldpan.datasets.wording import Wording, WordingError, output_text, read_texts
 from goldpan.evaluation.prompting.inputs import KEYS, PromptRow, show_row, show_text, written_answer

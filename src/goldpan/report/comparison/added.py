@@ -92,7 +92,7 @@ class ReportSection:
     rows: Callable[[ComparisonResult, Task], Sequence[str]] = _no_rows
     """The ids of the test rows that it reads of `RowsByTask`."""
     plain: Callable[[ComparisonResult], Any] = _nothing
-    """What ``goldpan evaluate compare --json`` has under the name; None where there is nothing."""
+    """The value of the name in ``goldpan evaluate compare --json``; None leaves it out."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""

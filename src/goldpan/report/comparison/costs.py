@@ -1,4 +1,4 @@
-"""What models cost, what that bought, and how many issues their patches resolve."""
+"""Costs of models beside their scores, and the issues that their patches resolve."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MEASURES: Sequence[tuple[str, str, float]] = (
     ("gpu_seconds", "GPU hours", 1 / 3600),
     ("wall_seconds", "seconds", 1.0),
 )
-"""What a figure shows: the first that every model has. Wall time is known of all."""
+"""Costs for a figure, which shows the first that every model has. Wall time is known of all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class _Part:
 
     title: str
     named: str
-    """What its rows are, in a sentence."""
+    """Its rows, in the words of a sentence."""
     kinds: frozenset[str]
     """How they resemble train."""
 
@@ -70,11 +70,11 @@ _PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """What is left of scores on harder terms."""
+    """Scores on harder terms."""
 
     section: Section
     headline: tuple[str, ...]
-    """What must be said before any score, a sentence each; nothing where little was seen."""
+    """Sentences to read before any score; none where little was seen."""
     warnings: tuple[str, ...]
     """The most important of the rest, a sentence each."""
 
@@ -211,7 +211,7 @@ def _part(
 
 
 def _warnings(content: Iterable[Content]) -> Iterator[str]:
-    """Tell how far the first model falls on each part."""
+    """Yield how far the first model's score falls on each part."""
     for part in content:
         if isinstance(part, Table) and part.columns[1:3] == _COLUMNS[1:3] and part.rows:
             model, every, without_shared, difference = part.rows[0][:4]

@@ -22,8 +22,12 @@ from goldpan.report.comparison.measures import (
     metrics,
     score_table,
 )
-from goldpan.report.comparison.ranking import ranking_section, ranking_table
-from goldpan.report.comparison.significance import pairs_table, significance
+from goldpan.report.comparison.ranking import (
+    pairs_table,
+    ranking_section,
+    ranking_table,
+    significance,
+)
 from goldpan.report.comparison.training import (
     conditions_section,
     in_part_sentences,

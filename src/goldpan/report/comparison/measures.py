@@ -248,14 +248,14 @@ def score_table(compared: ComparisonResult, systems: Sequence[System] | None = N
     for at, task in enumerate(compared.tasks):
         means = [mean_score(system, task) for system in shown]
         best = max((mean for mean in means if mean is not None), default=None)
-        told_means = [None if mean is None else round(mean, 3) for mean in means]
+        rounded = [None if mean is None else round(mean, 3) for mean in means]
         strong |= {
             (at, column + 1 + mixed)
-            for column, mean in enumerate(told_means)
+            for column, mean in enumerate(rounded)
             if best is not None and mean == round(best, 3)
         }
         named = (task, compared.metrics[task]) if mixed else (task,)
-        rows.append((*named, *(told_score(system.runs.get(task, ())) for system in shown)))
+        rows.append((*named, *(score_with_spread(system.runs.get(task, ())) for system in shown)))
     if len(rows) > 1:
         columns = [[mean_score(system, task) for task in compared.tasks] for system in shown]
         named = ("mean over tasks", "") if mixed else ("mean over tasks",)
@@ -271,7 +271,7 @@ def score_table(compared: ComparisonResult, systems: Sequence[System] | None = N
     )
 
 
-def told_score(runs: Sequence[Run]) -> Cell:
+def score_with_spread(runs: Sequence[Run]) -> Cell:
     """Return the score of a model's runs on a task, with what is known of its spread."""
     ranked = [ranking_score(run.scores) for run in runs]
     values = [score.value for score in ranked if score.value is not None]

@@ -1,14 +1,23 @@
-"""Who stands where: the ranking with its ties."""
+"""The ranking of models with its ties, and the decisions of step 10 of ECSER behind it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
+from goldpan.datasets.task import Task
+from goldpan.evaluation.comparison_facts import Skipped
 from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
-from goldpan.evaluation.statistics.comparison import Comparison, Standing
+from goldpan.evaluation.statistics.comparison import Comparison, Pair, Standing
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
-from goldpan.report.comparison.measures import told_score
-from goldpan.report.comparison.plots import interval_plot
-from goldpan.report.comparison.significance import MOST_DRAWN, first_models
-from goldpan.report.comparison.summary import rank_range
+from goldpan.report.comparison.measures import score_with_spread
+from goldpan.report.comparison.plots import (
+    critical_difference_plot,
+    decision_plot,
+    interval_plot,
+    posterior_plot,
+)
+from goldpan.report.comparison.summary import decision_words, meaning, needed, rank_range
 from goldpan.report.document import (
     NOTHING,
     Content,
@@ -16,10 +25,185 @@ from goldpan.report.document import (
     Section,
     Table,
     Text,
+    cut,
+    folded,
     formatted,
     listed,
     with_interval,
 )
+
+# Parts of a comparison that fit a page.
+
+MOST_DRAWN = 40
+"""Models in one figure."""
+
+
+def first_models(comparison: Comparison, most: int = MOST_DRAWN) -> Comparison:
+    """Return a comparison with its first models alone, for figures of a bounded size."""
+    if len(comparison.models) <= most:
+        return comparison
+    names = set(comparison.models[:most])
+    pairs = tuple(pair for pair in comparison.pairs if pair.first in names and pair.second in names)
+    return replace(comparison, standings=comparison.standings[:most], pairs=pairs)
+
+
+def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple[Content, ...]:
+    """Fill the step, a question after the other; raises `Skipped` where nothing was tested."""
+    comparison = compared.comparison
+    if isinstance(comparison, str):
+        raise Skipped(comparison)
+    alone = _single_results(compared)
+    on_tasks = compared.new_tasks
+    if comparison.test.name == "none" and not alone and on_tasks is None:
+        raise Skipped(comparison.test.why)
+    content: list[Content] = [Text(asked(comparison))]
+    if comparison.test.name != "none":
+        content += decided(comparison)
+    content += [Text(f"{note}.") for note in comparison.notes]
+    if on_tasks is not None:
+        content.append(Text(asked(on_tasks)))
+        if on_tasks.test.name != "none":
+            content += decided(on_tasks)
+    if comparison.test.approach != "calibrated":
+        caveat = _shared_sources(comparison, tasks)
+        if caveat:
+            content.append(Text(caveat))
+    return (*content, *alone)
+
+
+def pairs_table(comparison: Comparison) -> Table:
+    """Return what was decided of each pair."""
+    test = comparison.test
+    if test.approach == "calibrated":
+        shares: tuple[str, ...] = ("p", "difference", "may lie in", "would show with")
+    elif test.approach == "bayesian":
+        shares = ("P(better)", "P(equal)", "P(worse)", "difference", "effect", "effect is")
+    else:
+        shares = ("p", "difference", "effect", "effect is")
+    rows = tuple(_row(pair, comparison) for pair in comparison.pairs)
+    columns = ("first", "second", "the first is", *shares)
+    shown = [
+        at
+        for at, name in enumerate(columns)
+        if name != "would show with" or any(row[at] for row in rows)
+    ]
+    note = "Difference: of the mean scores. "
+    if test.approach == "calibrated":
+        note += "p and the interval hold for all pairs at once. "
+    if any(pair.fragile for pair in comparison.pairs):
+        note += "* Another random seed could decide otherwise."
+    title = f"Every pair, {test.question}" if test.question else "Every pair"
+    return Table(title, columns, rows, note.strip()).only(shown)
+
+
+def asked(comparison: Comparison) -> str:
+    """Return the question, what decided it and what its words mean."""
+    test = comparison.test
+    if not test.question:
+        return " ".join(filter(None, [f"{test.name.capitalize()}. {test.why}.", meaning(test)]))
+    question = {
+        "new rows": "Would it hold on new rows of these tasks?",
+        "new tasks": "Would it hold on new tasks?",
+    }[test.question]
+    start = "" if test.name != "none" else "It cannot be told. "
+    return " ".join(filter(None, [f"{question} {start}{test.why}.", meaning(test)]))
+
+
+def decided(comparison: Comparison) -> list[Content]:
+    """Return the figures and the table of all pairs."""
+    content: list[Content] = []
+    test = comparison.test
+    if test.omnibus and test.omnibus_p is not None:
+        content.append(
+            Text(
+                f"Is there any difference at all? {test.omnibus}: p = {formatted(test.omnibus_p)}."
+            )
+        )
+    shown = first_models(comparison)
+    if len(shown.models) < len(comparison.models):
+        content.append(Text(f"The figures show the first {MOST_DRAWN} models."))
+    if test.critical_difference is not None:
+        caption = "Mean ranks, the best on the left. Models that a bar joins are not told apart."
+        content.append(Figure("Critical differences", caption, critical_difference_plot(shown)))
+    if test.approach == "bayesian" and all(pair.posterior for pair in shown.pairs):
+        caption = (
+            "Left: how probable it is that the model of the row is better than that of the"
+            " column. Right: what is decided of them."
+        )
+        content.append(Figure("Posterior probabilities", caption, posterior_plot(shown)))
+    else:
+        caption = "What is decided of the model of the row and that of the column."
+        title = f"Decisions, {test.question}" if test.question else "Decisions"
+        content.append(Figure(title, caption, decision_plot(shown)))
+    content.append(folded(pairs_table(comparison)))
+    return content
+
+
+def _row(pair: Pair, comparison: Comparison) -> tuple[str | float | None, ...]:
+    word = decision_words(comparison.test)[pair.decision]
+    start = (pair.first, pair.second, f"{word}{'*' if pair.fragile else ''}")
+    if comparison.test.approach == "calibrated":
+        return (*start, pair.p, pair.difference, _interval(pair), needed(pair))
+    shares: tuple[float | None, ...] = (pair.p,)
+    if comparison.test.approach == "bayesian":
+        posterior = pair.posterior
+        shares = (
+            (posterior.better, posterior.equal, posterior.worse)
+            if posterior
+            else (None, None, None)
+        )
+    return (*start, *shares, pair.difference, pair.effect, pair.magnitude)
+
+
+def _interval(pair: Pair) -> str:
+    if pair.low is None or pair.high is None:
+        return NOTHING
+    return f"{formatted(pair.low)} to {formatted(pair.high)}"
+
+
+def _single_results(compared: ComparisonResult) -> tuple[Content, ...]:
+    if not compared.alone:
+        return ()
+    calibrated = compared.alone[0].test.approach == "calibrated"
+    columns: tuple[str, ...] = ("task", "first", "second", "the first is", "p", "difference")
+    if calibrated:
+        columns = (*columns, "may lie in", "would show with")
+    rows = tuple(
+        (comparison.tasks[0], *_row(pair, comparison))[: len(columns)]
+        for comparison in compared.alone
+        for pair in comparison.pairs
+    )
+    corrected = (
+        f"p is corrected for the pairs of a task; a difference counts below"
+        f" {compared.alone[0].test.alpha:.3g}, so that all tasks together are wrong as seldom as"
+        " one question."
+        if calibrated
+        else "p is corrected for the pairs of a task, not for tasks."
+    )
+    table = Table(
+        "Each task by itself",
+        columns,
+        rows,
+        f"{compared.alone[0].test.why}. {corrected}",
+    )
+    notes = [
+        f"{comparison.tasks[0]}: {note}."
+        for comparison in compared.alone
+        for note in comparison.notes
+    ]
+    return (cut(table), *map(Text, notes))
+
+
+def _shared_sources(comparison: Comparison, tasks: Mapping[str, Task]) -> str:
+    datasets = [tasks[name].source.dataset for name in comparison.tasks if name in tasks]
+    if len(comparison.tasks) < 2 or len(set(datasets)) == len(datasets):
+        return ""
+    return (
+        f"The {len(comparison.tasks)} tasks come from {len(set(datasets))} data"
+        f" set{'s' if len(set(datasets)) > 1 else ''} ({', '.join(sorted(set(datasets))[:6])})."
+        " Tests take tasks as independent; tasks that share texts are not, so read the decisions as"
+        " being about these tasks and not about others."
+    )
 
 
 def ranking_section(compared: ComparisonResult) -> Section:
@@ -94,7 +278,12 @@ def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> Table:
     task = comparison.tasks[0]
     runs = {system.name: system.runs[task] for system in compared.systems if task in system.runs}
     rows = tuple(
-        (rank_range(standing), standing.model, told_score(runs[standing.model]), standing.tier)
+        (
+            rank_range(standing),
+            standing.model,
+            score_with_spread(runs[standing.model]),
+            standing.tier,
+        )
         for standing in comparison.standings
     )
     note = (

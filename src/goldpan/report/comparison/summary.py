@@ -173,7 +173,7 @@ def _clause(
 
 
 def _what_is_needed(pairs: Sequence[Pair]) -> str:
-    """Say what would show the differences seen: the least of all pairs."""
+    """Return the least amount of data that would show a difference of these pairs."""
     if not any(pair.difference for pair in pairs):
         return " (their scores are equal)"
     with_needed = [pair for pair in pairs if pair.needed is not None]
@@ -277,7 +277,7 @@ def _first(comparison: Comparison) -> str:
 
 
 def _undecided_pairs(comparison: Comparison) -> Iterator[str]:
-    """Tell the pairs without the first model that are not told apart."""
+    """Yield the undecided pairs without the first model."""
     best = comparison.standings[0].model
     rest = [pair for pair in comparison.pairs if best not in (pair.first, pair.second)]
     if comparison.test.name == "none":
@@ -322,7 +322,7 @@ def _times(number: int) -> str:
 
 
 def _best(compared: ComparisonResult) -> Iterator[str]:
-    """Tell each task's highest score, and all models that reached it."""
+    """Yield each task's highest score, and all models that reached it."""
     for task in compared.tasks[:_MOST_PAIRS]:
         scored = {
             system.name: as_decimal(mean)

@@ -22,7 +22,7 @@ _WEIGHTS = "weights"
 
 
 def splits(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
-    """Say how the data were split, and how often each test was opened (S1)."""
+    """Return how the data were split, and how often each test was opened (S1)."""
     content = folded(_split_table(study))
     total = sum(split.test_opened or 0 for split in study.splits)
     opened = Text(
@@ -38,7 +38,7 @@ def splits(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
 
 
 def training(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
-    """Say what each model learned from (S2)."""
+    """Return the data that each model learned from (S2)."""
     if not any(training.trained_on for training in study.trainings):
         raise Skipped("No model was trained: all are prompted or follow fixed rules")
     rows = tuple(
@@ -46,7 +46,7 @@ def training(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
             system.name,
             len(system.runs),
             listed([str(seed) for seed in sorted({run.seed for run in system.every()})]),
-            _span([made.trained_on for made in study.trainings if made.model == system.name]),
+            _span([run.trained_on for run in study.trainings if run.model == system.name]),
             _settings(system),
         )
         for system in compared.ranked
@@ -56,14 +56,14 @@ def training(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
 
 
 def tuning(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
-    """Say what settings were chosen on (S3)."""
+    """Return the data on which settings were chosen (S3)."""
     tuned = [training for training in study.trainings if training.tuned_on]
     if not tuned:
         raise Skipped("Settings were fixed beforehand; none was chosen by a validation set")
     rows = []
     for system in compared.ranked:
         by = sorted({chosen_by(run) for run in system.every()})
-        among = [made.candidates for made in study.trainings if made.model == system.name]
+        among = [run.candidates for run in study.trainings if run.model == system.name]
         text = ", ".join(filter(None, by)) or "nothing: fixed"
         rows.append((system.name, text, _span([number for number in among if number])))
     columns = ("model", "chosen on", "candidates")
@@ -77,7 +77,7 @@ def tuning(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
 
 
 def retraining(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
-    """Say what was trained anew with the chosen settings (S4)."""
+    """Return the models trained again with the chosen settings (S4)."""
     if not any(training.tuned_on for training in study.trainings):
         raise Skipped("There were no chosen settings to train again with")
     again = [training for training in study.trainings if training.retrained]
@@ -85,7 +85,7 @@ def retraining(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
         raise Skipped("The models that were validated are the ones that were tested")
     names = {training.model for training in again}
     rows = tuple(
-        (system.name, _span([made.trained_on for made in again if made.model == system.name]))
+        (system.name, _span([run.trained_on for run in again if run.model == system.name]))
         for system in compared.ranked
         if system.name in names
     )
@@ -96,7 +96,7 @@ def retraining(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
 
 
 def testing(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Say what was tested, and what got no valid answer (S5)."""
+    """Return the tests of each model, with the answers that are not valid (S5)."""
     rows: list[tuple[Cell, ...]] = []
     for system in compared.ranked:
         runs = system.every()
@@ -130,7 +130,7 @@ def _split_table(study: Study) -> Table:
 
 def _chosen_on_the_test(tuned: Sequence[Training]) -> list[str]:
     """Return the models whose settings the test set chose."""
-    return sorted({made.model for made in tuned if "test" in made.tuned_on.casefold().split()})
+    return sorted({run.model for run in tuned if "test" in run.tuned_on.casefold().split()})
 
 
 def _settings(system: System) -> str:
