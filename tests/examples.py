@@ -12,12 +12,12 @@ from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOL
 from goldpan.datasets.family import Family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
-from goldpan.datasets.provenance import Provenance, Source
+from goldpan.datasets.provenance import MinedSource, Provenance
 from goldpan.datasets.splits import SplitPlan
 
 PROVENANCE = Provenance(
     sources=(
-        Source(
+        MinedSource(
             "o/n",
             datetime(2024, 5, 1, tzinfo=UTC),
             datetime(2024, 5, 2, tzinfo=UTC),

@@ -12,7 +12,7 @@ from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.comparing_files import FileComparison, compare_file
 from goldpan.evaluation.comparison_result import Method, Question
 from goldpan.evaluation.score_files import read_scores
-from goldpan.report.document import Table
+from goldpan.report.document import ReportTable
 from goldpan.report.evaluation import evaluation_page
 from goldpan.report.markdown import markdown_report
 from goldpan.report.score_report import file_report, file_sentences
@@ -278,5 +278,5 @@ def test_equal_scores_tie_in_every_file(tmp_path: Path) -> None:
     for text in texts:
         assert "alpha and beta tie for the highest mean score" in text
     ranking = report.sections[0].content[0]
-    assert isinstance(ranking, Table)
+    assert isinstance(ranking, ReportTable)
     assert [row[0] for row in ranking.rows] == ["1–2", "1–2"]

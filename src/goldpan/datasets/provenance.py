@@ -27,7 +27,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MinedSource:
     """A mined repository that a dataset was made of."""
 
     repo: str
@@ -62,7 +62,7 @@ class Source:
 class Provenance:
     """The origin of a builder's rows; values are plain JSON data."""
 
-    sources: tuple[Source, ...] = ()
+    sources: tuple[MinedSource, ...] = ()
     profile: Mapping[str, Any] = field(default_factory=dict)
     """The filter profile with all its settings."""
     digests: Mapping[str, str] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.plan.assess import Assessment
 from goldpan.plan.record import named_changes, size_of
 from goldpan.plan.unit import STAGES
-from goldpan.report.document import Cell, Content, Report, Section, Table, cut, folded, listed
+from goldpan.report.document import Cell, Content, Report, ReportTable, Section, cut, folded, listed
 from goldpan.report.evaluation import document_page
 from goldpan.report.page import write_page
 
@@ -193,7 +193,7 @@ def _repositories(held: list[RepositoryCounts]) -> Content:
         )
         for item in sorted(held, key=lambda item: (-item.issues - item.pulls, item.repo))
     ]
-    return cut(Table("", columns, tuple(rows)), _MOST)
+    return cut(ReportTable("", columns, tuple(rows)), _MOST)
 
 
 def _kept_table(held: list[RepositoryCounts]) -> Content:
@@ -204,7 +204,7 @@ def _kept_table(held: list[RepositoryCounts]) -> Content:
     ]
     columns = ("repository", "pairing rules", "profile", "issues kept", "fix pairs kept")
     note = "" if rows else "No repository was filtered."
-    return cut(Table("", columns, tuple(rows), note), _MOST)
+    return cut(ReportTable("", columns, tuple(rows), note), _MOST)
 
 
 def _datasets(workspace: Workspace) -> Content:
@@ -214,7 +214,7 @@ def _datasets(workspace: Workspace) -> Content:
         sources = provenance.get("sources", ())
         rows.append((path.name, provenance["family"], provenance.get("examples"), len(sources)))
     columns = ("dataset", "family", "examples", "repositories")
-    return Table("", columns, tuple(rows), "" if rows else "No dataset was built.")
+    return ReportTable("", columns, tuple(rows), "" if rows else "No dataset was built.")
 
 
 def _plan(judged: Sequence[Assessment]) -> Iterator[Content]:
@@ -224,7 +224,7 @@ def _plan(judged: Sequence[Assessment]) -> Iterator[Content]:
         of_stage = [assessment.state for assessment in judged if assessment.unit.stage == stage]
         if of_stage:
             counts.append((stage, *(of_stage.count(state) for state in states)))
-    yield Table("", ("stage", *states), tuple(counts))
+    yield ReportTable("", ("stage", *states), tuple(counts))
     rows: list[tuple[Cell, ...]] = [
         (
             assessment.unit.name,
@@ -237,7 +237,7 @@ def _plan(judged: Sequence[Assessment]) -> Iterator[Content]:
     ]
     if rows:
         columns = ("unit", "state", "why", "last run")
-        yield folded(Table("Units that are not up to date", columns, tuple(rows)), 40)
+        yield folded(ReportTable("Units that are not up to date", columns, tuple(rows)), 40)
 
 
 def _reason(assessment: Assessment) -> str:

@@ -28,10 +28,10 @@ from goldpan.datasets.provenance import (
     PROVENANCE as PROVENANCE,
 )
 from goldpan.datasets.provenance import (
-    Provenance as Provenance,
+    MinedSource as MinedSource,
 )
 from goldpan.datasets.provenance import (
-    Source as Source,
+    Provenance as Provenance,
 )
 from goldpan.datasets.provenance import (
     digest as digest,

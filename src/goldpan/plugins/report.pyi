@@ -8,13 +8,13 @@ from goldpan.report.document import (
     Content as Content,
 )
 from goldpan.report.document import (
+    Remark as Remark,
+)
+from goldpan.report.document import (
+    ReportTable as ReportTable,
+)
+from goldpan.report.document import (
     Section as Section,
-)
-from goldpan.report.document import (
-    Table as Table,
-)
-from goldpan.report.document import (
-    Text as Text,
 )
 from goldpan.report.document import formatted as formatted
 from goldpan.report.document import (

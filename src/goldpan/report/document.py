@@ -14,14 +14,14 @@ Cell = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Remark:
     """A remark."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Rows below named columns; numbers stand to the right."""
 
     title: str
@@ -34,7 +34,7 @@ class Table:
     left_out: int = 0
     """Rows that are not shown."""
 
-    def only(self, columns: Sequence[int]) -> Table:
+    def only(self, columns: Sequence[int]) -> ReportTable:
         """Return the table with these columns alone."""
         return replace(
             self,
@@ -113,13 +113,13 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SideBySide:
     """Small parts that stand side by side."""
 
     content: tuple[Content, ...]
 
 
-Content = Text | Table | Figure | Matrix | Mistake | Fold | Group
+Content = Remark | ReportTable | Figure | Matrix | Mistake | Fold | SideBySide
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Report:
     sections: tuple[Section, ...]
 
 
-def cut(whole: Table, most: int = MOST_ROWS) -> Table:
+def cut(whole: ReportTable, most: int = MOST_ROWS) -> ReportTable:
     """Return a table with its first rows, which says how many there are more."""
     if len(whole.rows) <= most:
         return whole
@@ -162,7 +162,7 @@ def cut(whole: Table, most: int = MOST_ROWS) -> Table:
     return replace(whole, rows=whole.rows[:most], strong=strong, left_out=len(whole.rows) - most)
 
 
-def folded(whole: Table, rows: int = 12) -> Content:
+def folded(whole: ReportTable, rows: int = 12) -> Content:
     """Return a table as it is, or behind its title where it has many rows."""
     if len(whole.rows) <= rows:
         return whole

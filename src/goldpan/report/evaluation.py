@@ -16,7 +16,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.report.comparison.make import make_report, paper_tables
-from goldpan.report.document import Report, Table, formatted, number_columns
+from goldpan.report.document import Report, ReportTable, formatted, number_columns
 from goldpan.report.latex import latex_tables
 from goldpan.report.markdown import markdown_report
 from goldpan.report.page import render, write_page
@@ -176,7 +176,7 @@ def write_evaluation(
 def write_files(
     files: EvaluationFiles,
     make: Callable[[], Report],
-    tables: Callable[[], Iterable[Table]],
+    tables: Callable[[], Iterable[ReportTable]],
 ) -> tuple[WrittenFile, ...]:
     """Write a report in the forms that are wanted; LaTeX has the tables alone."""
     written = []

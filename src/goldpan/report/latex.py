@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from goldpan.core.sanitize import line
-from goldpan.report.document import NOTHING, Cell, Table, formatted, number_columns
+from goldpan.report.document import NOTHING, Cell, ReportTable, formatted, number_columns
 
 _MARKS = {
     "\\": r"\textbackslash{}",
@@ -32,7 +32,7 @@ _MOST_ROWS = 45
 _LONGEST_CELL = 120
 
 
-def latex_tables(tables: Iterable[Table]) -> str:
+def latex_tables(tables: Iterable[ReportTable]) -> str:
     """Return tables for a paper.
 
     A document needs the packages booktabs, graphicx, textcomp and fontenc with T1. Wide tables are
@@ -60,7 +60,7 @@ def _plain(text: str) -> str:
     return _STRANGE.sub(lambda match: match[0] if match[0] in _MARKS else "?", text)
 
 
-def _pieces(table: Table) -> Iterator[Table]:
+def _pieces(table: ReportTable) -> Iterator[ReportTable]:
     """Cut a table into parts that fit a page; what names a row stands in each."""
     fixed = 2 if table.columns[:2] in (("place", "model"), ("first", "second")) else 1
     for chosen in _columns(table, fixed):
@@ -71,7 +71,7 @@ def _pieces(table: Table) -> Iterator[Table]:
             yield replace(part, rows=part.rows[top:end], strong=strong)
 
 
-def _columns(table: Table, fixed: int) -> Iterator[list[int]]:
+def _columns(table: ReportTable, fixed: int) -> Iterator[list[int]]:
     """Yield which columns stand side by side: as many as fit a line of small print."""
     widths = _widths(table)
     names = list(range(fixed))
@@ -84,13 +84,13 @@ def _columns(table: Table, fixed: int) -> Iterator[list[int]]:
     yield chosen
 
 
-def _widths(table: Table) -> list[int]:
+def _widths(table: ReportTable) -> list[int]:
     """Return how many characters each column takes, with the space between columns."""
     columns = [(name, *(row[at] for row in table.rows)) for at, name in enumerate(table.columns)]
     return [2 + min(_LONGEST_CELL, max(map(len, map(formatted, cells)))) for cells in columns]
 
 
-def _table(table: Table, label: str) -> str:
+def _table(table: ReportTable, label: str) -> str:
     right = number_columns(table.rows, len(table.columns))
     sides = "".join("r" if number else "l" for number in right)
     shrink = sum(_widths(table)) > _LINE

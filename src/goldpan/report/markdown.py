@@ -11,13 +11,13 @@ from goldpan.report.document import (
     Content,
     Figure,
     Fold,
-    Group,
     Matrix,
     Mistake,
+    Remark,
     Report,
+    ReportTable,
     Section,
-    Table,
-    Text,
+    SideBySide,
     formatted,
     number_columns,
 )
@@ -50,7 +50,7 @@ def escape(text: str, most: int = 2_000) -> str:
     return _START.sub(r"\1\\\2", _inline(text, most))
 
 
-def markdown_table(table: Table) -> str:
+def markdown_table(table: ReportTable) -> str:
     """Return a table with its title and note."""
     parts = [f"**{escape(table.title)}**"] if table.title else []
     parts.append(rows(table.columns, table.rows))
@@ -102,9 +102,9 @@ def _section(section: Section) -> Iterator[str]:
 
 def _content(content: Content, level: int) -> Iterator[str]:
     match content:
-        case Text():
+        case Remark():
             yield escape(content.text)
-        case Table():
+        case ReportTable():
             yield markdown_table(content)
         case Figure():
             return
@@ -117,7 +117,7 @@ def _content(content: Content, level: int) -> Iterator[str]:
             inside = [part for inner in content.content for part in _content(inner, level + 1)]
             if inside:
                 yield "\n\n".join([f"{'#' * level} {escape(content.title)}", *inside])
-        case Group():
+        case SideBySide():
             for inner in content.content:
                 yield from _content(inner, level)
 

@@ -13,7 +13,7 @@ from goldpan.report.comparison.measures import (
 )
 from goldpan.report.comparison.ranking import asked, decided, pairs_table
 from goldpan.report.comparison.summary import answer, first_place, meaning, rank_range
-from goldpan.report.document import Cell, Content, Report, Section, Table, Text, cut
+from goldpan.report.document import Cell, Content, Remark, Report, ReportTable, Section, cut
 from goldpan.report.evaluation import EvaluationFiles, WrittenFile, write_files
 
 
@@ -75,7 +75,7 @@ def write_file_report(compared: FileComparison, files: EvaluationFiles) -> tuple
     return write_files(files, lambda: file_report(compared), lambda: _paper_tables(compared))
 
 
-def _paper_tables(compared: FileComparison) -> Iterator[Table]:
+def _paper_tables(compared: FileComparison) -> Iterator[ReportTable]:
     yield _ranking(compared.comparison)
     yield _scores(compared)
     for comparison in (compared.comparison, compared.new_tasks):
@@ -84,13 +84,13 @@ def _paper_tables(compared: FileComparison) -> Iterator[Table]:
 
 
 def _question(comparison: Comparison) -> Iterator[Content]:
-    yield Text(asked(comparison))
+    yield Remark(asked(comparison))
     if comparison.test.name != "none":
         yield from decided(comparison)
-    yield from (Text(f"{note}.") for note in comparison.notes)
+    yield from (Remark(f"{note}.") for note in comparison.notes)
 
 
-def _ranking(comparison: Comparison) -> Table:
+def _ranking(comparison: Comparison) -> ReportTable:
     rows = tuple(
         (
             rank_range(standing),
@@ -105,11 +105,11 @@ def _ranking(comparison: Comparison) -> Table:
     )
     columns = ("place", "model", "mean", "sd over data sets", "sd over seeds", "mean rank", "tier")
     note = "A place such as 2–4 is a tie: the decisions of S10 leave these places open."
-    return Table(f"Ranking by {comparison.metric}", columns, rows, note)
+    return ReportTable(f"Ranking by {comparison.metric}", columns, rows, note)
 
 
-def _scores(compared: FileComparison) -> Table:
-    return Table(
+def _scores(compared: FileComparison) -> ReportTable:
+    return ReportTable(
         "Scores on test",
         ("data set", "model", "metric", "mean over seeds and folds"),
         compared.scores,

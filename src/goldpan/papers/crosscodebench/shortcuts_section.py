@@ -17,12 +17,12 @@ from goldpan.plugins.evaluation import ComparisonResult, Run
 from goldpan.plugins.report import (
     Cell,
     Content,
+    Remark,
     ReportSection,
+    ReportTable,
     RowsByTask,
     Section,
-    Table,
     TaskRow,
-    Text,
 )
 
 PROTOCOL = "crosscodebench"
@@ -57,7 +57,7 @@ def shortcuts_section(
             continue
         material = materials[name]
         if isinstance(material, str):
-            content.append(Text(f"{material}, so shortcuts cannot answer."))
+            content.append(Remark(f"{material}, so shortcuts cannot answer."))
         else:
             content.append(_table(compared, task, {id_: material.rows[id_] for id_ in ids}))
     if not content:
@@ -71,7 +71,7 @@ def shortcuts_section(
     )
 
 
-def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, TaskRow]) -> Table:
+def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, TaskRow]) -> ReportTable:
     wording = wording_of(task)
     right = {
         id_: text
@@ -95,7 +95,7 @@ def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, TaskRow]) 
         scored.append(("shortcut: copy an example's output", *_cells(right, copied)))
     columns = ("model", "exact match", "BLEU", "ROUGE-L")
     note = f"On {len(right):,} test rows, the first by id."
-    return Table(task.name, columns, tuple(scored), note)
+    return ReportTable(task.name, columns, tuple(scored), note)
 
 
 def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list[float | None]:

@@ -86,7 +86,7 @@ class ReportSection:
     name: str
     make: Callable[[ComparisonResult, Mapping[str, Task], RowsByTask], Section | None]
     """Returns the section; None where there is nothing to say. Tables for papers are those that it
-    has without tasks and materials."""
+    has without tasks and rows."""
     sentence: Callable[[ComparisonResult], str | None] = _nothing
     """For the summary; None where there is nothing to say."""
     rows: Callable[[ComparisonResult, Task], Sequence[str]] = _no_rows

@@ -18,9 +18,9 @@ from goldpan.report.document import (
     Cell,
     Content,
     Figure,
+    Remark,
+    ReportTable,
     Section,
-    Table,
-    Text,
     cut,
     listed,
     seconds,
@@ -63,7 +63,7 @@ def costs_section(compared: ComparisonResult) -> Section:
         "Training and testing once on every task of the model, the mean over seeds. Times are of"
         " the machines named below and may come from different ones."
     )
-    table = Table("Costs", columns, rows, note).only(shown)
+    table = ReportTable("Costs", columns, rows, note).only(shown)
     return Section("cost", "Cost against score", (table, *_drawn(compared)))
 
 
@@ -88,7 +88,7 @@ def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
             )
             if len(shown) == len(bought):
                 return (figure,)
-            return (figure, Text(f"The first {_MOST_DRAWN} models are drawn."))
+            return (figure, Remark(f"The first {_MOST_DRAWN} models are drawn."))
     return ()
 
 
@@ -195,7 +195,7 @@ def resolved_section(compared: ComparisonResult) -> Section | None:
     for task in compared.tasks:
         rows = tuple(_rows(compared, task))
         if rows:
-            tables.append(cut(Table(task, _COLUMNS, rows)))
+            tables.append(cut(ReportTable(task, _COLUMNS, rows)))
     if not tables:
         return None
     return Section("resolved", "Resolved, by running tests", tuple(tables), _NOTE)

@@ -18,9 +18,9 @@ from goldpan.evaluation.score import score
 from goldpan.report.document import (
     Cell,
     Content,
+    Remark,
+    ReportTable,
     Section,
-    Table,
-    Text,
     count,
     folded,
     formatted,
@@ -93,7 +93,7 @@ def distances(compared: ComparisonResult, tasks: Mapping[str, Task]) -> Distance
         else:
             what = part.title.partition(" ")[0].lower()
             content.append(
-                Text(f"Rows name no {what}, so whether a split by them is harder is not known.")
+                Remark(f"Rows name no {what}, so whether a split by them is harder is not known.")
             )
     content += _neighbours(compared)
     content += _cutoffs(compared)
@@ -175,7 +175,7 @@ def _part(
     whole = sum(_tested(compared, name) for name in names)
     count_seen = sum(len(ids[name]) for name in names)
     share = f"{100 * count_seen / whole:.1f} %" if whole else "none"
-    yield Text(
+    yield Remark(
         f"Of {whole:,} test rows in {count(len(names), 'task')}, {count_seen:,} ({share}) are"
         f" {part.named}."
     )
@@ -197,7 +197,7 @@ def _part(
             every, without_shared = map(fmean, zip(*pairs, strict=True))
             rows.append((system.name, every, without_shared, without_shared - every, len(pairs)))
     if not rows:
-        yield Text(
+        yield Remark(
             f"{part.title}: too few such rows are left in any task ({_FEWEST_ROWS} are needed) to"
             " score them. A split that keeps whole documents apart would tell."
         )
@@ -207,13 +207,13 @@ def _part(
         f"The same predictions, scored on the {left:,} rows that are left, in tasks with at least "
         f"{_FEWEST_ROWS} of them. The models were not trained again."
     )
-    yield Table(part.title, _COLUMNS, tuple(rows), note)
+    yield ReportTable(part.title, _COLUMNS, tuple(rows), note)
 
 
 def _warnings(content: Iterable[Content]) -> Iterator[str]:
     """Yield how far the first model's score falls on each part."""
     for part in content:
-        if isinstance(part, Table) and part.columns[1:3] == _COLUMNS[1:3] and part.rows:
+        if isinstance(part, ReportTable) and part.columns[1:3] == _COLUMNS[1:3] and part.rows:
             model, every, without_shared, difference = part.rows[0][:4]
             if isinstance(difference, float) and difference < -_NOTABLE:
                 what = f"{part.title[:1].lower()}{part.title[1:]}"
@@ -247,7 +247,7 @@ def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
     """Set models that read the texts around a row beside those that do not."""
     reading = [system for system in compared.ranked if _reads(system)]
     if not reading:
-        yield Text("No model here reads the texts around a row: each text is answered by itself.")
+        yield Remark("No model here reads the texts around a row: each text is answered by itself.")
         return
     models = {system.model for system in reading}
     shown = [system for system in compared.ranked if system.model in models]
@@ -263,10 +263,10 @@ def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
         "Texts before and after a row, and the name of its document, may be test rows themselves;"
         " their answers are never seen. A tool that reads single sentences reaches the lower score."
     )
-    yield Table("With and without the texts around", columns, tuple(rows), note)
+    yield ReportTable("With and without the texts around", columns, tuple(rows), note)
     alone = sorted(models - {system.model for system in shown if not _reads(system)})
     if alone:
-        yield Text(f"Not known: what {listed(alone)} would score on single texts.")
+        yield Remark(f"Not known: what {listed(alone)} would score on single texts.")
 
 
 def _reads(system: System) -> bool:
@@ -291,7 +291,7 @@ def _cutoffs(compared: ComparisonResult) -> Iterator[Content]:
             "The cut-off is the last day of a model's training data, as the run names it"
             " (--set cutoff=DATE). It may have read earlier rows, with their answers, in training."
         )
-        yield Table("Cut-offs of models", (*columns, *counts_of), tuple(rows), note)
+        yield ReportTable("Cut-offs of models", (*columns, *counts_of), tuple(rows), note)
 
 
 def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
@@ -309,4 +309,6 @@ def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
     if rows:
         columns = ("task", "model", "settings", "seed", "data", "split", "metric", "score")
         note = "They are not ranked: scores on two splits cannot be compared one by one."
-        yield folded(Table("The same tasks on other data or splits", columns, tuple(rows), note))
+        yield folded(
+            ReportTable("The same tasks on other data or splits", columns, tuple(rows), note)
+        )

@@ -38,7 +38,7 @@ from goldpan.report.comparison.training import (
     tuning,
 )
 from goldpan.report.comparison.worst_errors import Wrong, find_mistakes, mistakes_section
-from goldpan.report.document import Content, Report, Section, Table
+from goldpan.report.document import Content, Report, ReportTable, Section
 
 _NOTES = {
     6: "How often each right label was answered with each label.",
@@ -62,15 +62,15 @@ def make_report(
     """
     study = study_of(compared)
     mistakes = find_mistakes(compared)
-    materials = _materials(workspace, compared, tasks, mistakes)
+    rows_by_task = _rows_by_task(workspace, compared, tasks, mistakes)
     harder = distances(compared, tasks)
     sections = [
         ranking_section(compared),
         resolved_section(compared),
         groups_section(compared),
-        *(section.make(compared, tasks, materials) for section in SECTIONS),
+        *(section.make(compared, tasks, rows_by_task) for section in SECTIONS),
         *_steps(compared, study, tasks),
-        mistakes_section(compared, mistakes, materials),
+        mistakes_section(compared, mistakes, rows_by_task),
         costs_section(compared),
         harder.section,
         conditions_section(compared),
@@ -88,20 +88,20 @@ def make_report(
     )
 
 
-def paper_tables(compared: ComparisonResult) -> Iterator[Table]:
+def paper_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
     """Yield what a paper prints: ranking, scores, decisions and costs."""
     comparison = compared.comparison
     if isinstance(comparison, Comparison):
         yield ranking_table(compared, comparison)
     for added in SECTIONS:
         if (section := added.make(compared, {}, {})) is not None:
-            yield from (part for part in section.content if isinstance(part, Table))
+            yield from (part for part in section.content if isinstance(part, ReportTable))
     yield score_table(compared)
     if isinstance(comparison, Comparison) and comparison.test.name != "none":
         yield pairs_table(comparison)
     if compared.new_tasks is not None and compared.new_tasks.test.name != "none":
         yield pairs_table(compared.new_tasks)
-    yield from (part for part in costs_section(compared).content if isinstance(part, Table))
+    yield from (part for part in costs_section(compared).content if isinstance(part, ReportTable))
 
 
 def _steps(compared: ComparisonResult, study: Study, tasks: Mapping[str, Task]) -> list[Section]:
@@ -132,20 +132,20 @@ def _steps(compared: ComparisonResult, study: Study, tasks: Mapping[str, Task]) 
     return sections
 
 
-def _materials(
+def _rows_by_task(
     workspace: Workspace,
     compared: ComparisonResult,
     tasks: Mapping[str, Task],
     mistakes: Mapping[str, list[Wrong]],
 ) -> dict[str, TaskRows | str]:
-    materials: dict[str, TaskRows | str] = {}
+    rows_by_task: dict[str, TaskRows | str] = {}
     for name in compared.tasks:
         if name not in tasks:
-            materials[name] = f"The registry does not know {name}"
+            rows_by_task[name] = f"The registry does not know {name}"
             continue
         task = tasks[name]
         runs = [run for system in compared.systems for run in system.runs.get(name, ())]
         ids = {wrong.id for wrong in mistakes.get(name, ())}
         ids.update(*(section.rows(compared, task) for section in SECTIONS))
-        materials[name] = read_task_rows(workspace, task, runs, ids)
-    return materials
+        rows_by_task[name] = read_task_rows(workspace, task, runs, ids)
+    return rows_by_task

@@ -24,11 +24,11 @@ from goldpan.report.document import (
     Cell,
     Content,
     Fold,
-    Group,
     Matrix,
+    Remark,
+    ReportTable,
     Section,
-    Table,
-    Text,
+    SideBySide,
     cut,
     folded,
     formatted,
@@ -66,7 +66,7 @@ def drift(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
         " settings were chosen on: of models that were chosen by folds, the rows left out."
     )
     title = "Overfitting and degradation by model"
-    return (Table(title, columns, tuple(rows), note), *by_task)
+    return (ReportTable(title, columns, tuple(rows), note), *by_task)
 
 
 def _by_task(study: Study) -> list[Content]:
@@ -94,9 +94,9 @@ def _by_task(study: Study) -> list[Content]:
         raise Skipped(f"No model has a {study.metric} on test and on training or validation data")
     content = drift_tables(("task", "model"), over, down)
     if not over:
-        content.append(Text("Overfitting is unknown: no model was scored on its training data."))
+        content.append(Remark("Overfitting is unknown: no model was scored on its training data."))
     if not down:
-        content.append(Text("Degradation is unknown: no model was scored on validation data."))
+        content.append(Remark("Degradation is unknown: no model was scored on validation data."))
     return content
 
 
@@ -118,10 +118,10 @@ def drift_tables(
     tables: list[Content] = []
     if over:
         columns = (*head, "mean", "sd", "test sets")
-        tables.append(folded(Table("Overfitting (test - training)", columns, tuple(over))))
+        tables.append(folded(ReportTable("Overfitting (test - training)", columns, tuple(over))))
     if down:
         columns = (*head, "difference", "test", "p", "eta²", "is", "Cohen's d", "is")
-        tables.append(folded(Table("Degradation (test - validation)", columns, tuple(down))))
+        tables.append(folded(ReportTable("Degradation (test - validation)", columns, tuple(down))))
     return tables
 
 
@@ -160,7 +160,7 @@ def groups_section(compared: ComparisonResult) -> Section | None:
     )
 
 
-def _table(systems: list[System], task: str, column: str) -> Table:
+def _table(systems: list[System], task: str, column: str) -> ReportTable:
     """Return a row a value and a column a model; means over seeds."""
     rows: dict[str, int] = {}
     scores: list[dict[str, float | None]] = []
@@ -182,7 +182,7 @@ def _table(systems: list[System], task: str, column: str) -> Table:
     lines.insert(0, (f"mean over {len(order):,} values", sum(rows.values()), *averages))
     metric = systems[0].runs[task][0].scores.main
     names = (column, "rows", *(system.name for system in systems))
-    return cut(Table(f"{metric} by {column}", names, tuple(lines)))
+    return cut(ReportTable(f"{metric} by {column}", names, tuple(lines)))
 
 
 MOST_TASKS = 60
@@ -202,15 +202,15 @@ def confusion(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
         candidates = [_matrix(system, system.runs[task]) for system in systems[:_MOST_MATRICES]]
         matrices = tuple(matrix for matrix in candidates if matrix is not None)
         if matrices:
-            folds.append(Fold(task, (Group(matrices),), open=len(folds) < _OPEN))
+            folds.append(Fold(task, (SideBySide(matrices),), open=len(folds) < _OPEN))
     content: list[Content] = []
     if folds:
-        content.append(Text(_matrices_note(compared)))
+        content.append(Remark(_matrices_note(compared)))
     content += folds
     return (*content, *_more_tasks(compared), whole)
 
 
-def _summed(study: Study) -> Table:
+def _summed(study: Study) -> ReportTable:
     """Add up the confusion matrices of each model and part, one label against the rest."""
     if study.examples != "classification":
         raise Skipped("Only classification has confusion matrices")
@@ -228,7 +228,7 @@ def _summed(study: Study) -> Table:
         )
     )
     columns = ("task", "part", "model", "label", "TP", "FP", "TN", "FN")
-    return Table("Confusion matrices, summed over data sets, folds and seeds", columns, rows)
+    return ReportTable("Confusion matrices, summed over data sets, folds and seeds", columns, rows)
 
 
 def metrics(compared: ComparisonResult) -> tuple[Content, ...]:
@@ -239,7 +239,7 @@ def metrics(compared: ComparisonResult) -> tuple[Content, ...]:
     return tuple(content)
 
 
-def score_table(compared: ComparisonResult, systems: Sequence[System] | None = None) -> Table:
+def score_table(compared: ComparisonResult, systems: Sequence[System] | None = None) -> ReportTable:
     """Return the score that ranks, a row a task and a column a model."""
     shown = compared.ranked if systems is None else systems
     rows: list[tuple[Cell, ...]] = []
@@ -261,7 +261,7 @@ def score_table(compared: ComparisonResult, systems: Sequence[System] | None = N
         named = ("mean over tasks", "") if mixed else ("mean over tasks",)
         rows.append((*named, *(_mean(column) for column in columns)))
     names = ("task", "metric") if mixed else ("task",)
-    return Table(
+    return ReportTable(
         f"{compared.metric} on each task",
         (*names, *(system.name for system in shown)),
         tuple(rows),
@@ -294,7 +294,7 @@ def _mean(column: Sequence[float | None]) -> Cell:
     return f"{mean} ({missing} missing)" if missing else mean
 
 
-def _task_metrics(compared: ComparisonResult, task: str) -> Table:
+def _task_metrics(compared: ComparisonResult, task: str) -> ReportTable:
     systems = [system for system in compared.ranked if task in system.runs]
     values_by_system = [
         [shown_metrics(run.scores) for run in system.runs[task]] for system in systems
@@ -310,7 +310,7 @@ def _task_metrics(compared: ComparisonResult, task: str) -> Table:
             cells.append(fmean(values) if values else None)
         rows.append((system.name, *cells))
     return cut(
-        Table(
+        ReportTable(
             task,
             ("model", *names),
             tuple(rows),
@@ -341,7 +341,9 @@ def _matrices_note(compared: ComparisonResult) -> str:
     return note
 
 
-def _more_tasks(compared: ComparisonResult) -> Iterator[Text]:
+def _more_tasks(compared: ComparisonResult) -> Iterator[Remark]:
     more = len(compared.tasks) - MOST_TASKS
     if more > 0:
-        yield Text(f"{more:,} more tasks are not shown one by one; the tables of scores hold them.")
+        yield Remark(
+            f"{more:,} more tasks are not shown one by one; the tables of scores hold them."
+        )

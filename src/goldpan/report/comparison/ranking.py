@@ -22,9 +22,9 @@ from goldpan.report.document import (
     NOTHING,
     Content,
     Figure,
+    Remark,
+    ReportTable,
     Section,
-    Table,
-    Text,
     cut,
     folded,
     formatted,
@@ -56,22 +56,22 @@ def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple
     on_tasks = compared.new_tasks
     if comparison.test.name == "none" and not alone and on_tasks is None:
         raise Skipped(comparison.test.why)
-    content: list[Content] = [Text(asked(comparison))]
+    content: list[Content] = [Remark(asked(comparison))]
     if comparison.test.name != "none":
         content += decided(comparison)
-    content += [Text(f"{note}.") for note in comparison.notes]
+    content += [Remark(f"{note}.") for note in comparison.notes]
     if on_tasks is not None:
-        content.append(Text(asked(on_tasks)))
+        content.append(Remark(asked(on_tasks)))
         if on_tasks.test.name != "none":
             content += decided(on_tasks)
     if comparison.test.approach != "calibrated":
         caveat = _shared_sources(comparison, tasks)
         if caveat:
-            content.append(Text(caveat))
+            content.append(Remark(caveat))
     return (*content, *alone)
 
 
-def pairs_table(comparison: Comparison) -> Table:
+def pairs_table(comparison: Comparison) -> ReportTable:
     """Return what was decided of each pair."""
     test = comparison.test
     if test.approach == "calibrated":
@@ -93,7 +93,7 @@ def pairs_table(comparison: Comparison) -> Table:
     if any(pair.fragile for pair in comparison.pairs):
         note += "* Another random seed could decide otherwise."
     title = f"Every pair, {test.question}" if test.question else "Every pair"
-    return Table(title, columns, rows, note.strip()).only(shown)
+    return ReportTable(title, columns, rows, note.strip()).only(shown)
 
 
 def asked(comparison: Comparison) -> str:
@@ -115,13 +115,13 @@ def decided(comparison: Comparison) -> list[Content]:
     test = comparison.test
     if test.omnibus and test.omnibus_p is not None:
         content.append(
-            Text(
+            Remark(
                 f"Is there any difference at all? {test.omnibus}: p = {formatted(test.omnibus_p)}."
             )
         )
     shown = first_models(comparison)
     if len(shown.models) < len(comparison.models):
-        content.append(Text(f"The figures show the first {MOST_DRAWN} models."))
+        content.append(Remark(f"The figures show the first {MOST_DRAWN} models."))
     if test.critical_difference is not None:
         caption = "Mean ranks, the best on the left. Models that a bar joins are not told apart."
         content.append(Figure("Critical differences", caption, critical_difference_plot(shown)))
@@ -180,7 +180,7 @@ def _single_results(compared: ComparisonResult) -> tuple[Content, ...]:
         if calibrated
         else "p is corrected for the pairs of a task, not for tasks."
     )
-    table = Table(
+    table = ReportTable(
         "Each task by itself",
         columns,
         rows,
@@ -191,7 +191,7 @@ def _single_results(compared: ComparisonResult) -> tuple[Content, ...]:
         for comparison in compared.alone
         for note in comparison.notes
     ]
-    return (cut(table), *map(Text, notes))
+    return (cut(table), *map(Remark, notes))
 
 
 def _shared_sources(comparison: Comparison, tasks: Mapping[str, Task]) -> str:
@@ -215,13 +215,13 @@ def ranking_section(compared: ComparisonResult) -> Section:
         if len(comparison.tasks) >= FEWEST_TASKS:
             content += _drawn(comparison)
     else:
-        content += [Text(f"Nothing is ranked: {comparison}."), _means(compared)]
-    content += [Text(f"Left out of the ranking: {reason}.") for reason in compared.block.left_out]
-    content += [Text(f"Without a score: {reason}.") for reason in compared.without_value[:12]]
+        content += [Remark(f"Nothing is ranked: {comparison}."), _means(compared)]
+    content += [Remark(f"Left out of the ranking: {reason}.") for reason in compared.block.left_out]
+    content += [Remark(f"Without a score: {reason}.") for reason in compared.without_value[:12]]
     return Section("ranking", "Ranking", tuple(content), _note(compared))
 
 
-def ranking_table(compared: ComparisonResult, comparison: Comparison) -> Table:
+def ranking_table(compared: ComparisonResult, comparison: Comparison) -> ReportTable:
     """Return the standings: places that decisions leave open are ties."""
     if len(comparison.tasks) == 1:
         return _on_one_task(compared, comparison)
@@ -258,7 +258,7 @@ def ranking_table(compared: ComparisonResult, comparison: Comparison) -> Table:
         f"Ordered by the {comparison.central}. Effect: {_EFFECTS[comparison.effect_size]} against"
         " the first. Tiers cut the ranking where most decisions lie."
     )
-    return Table(f"Ranking by {comparison.metric}", columns, rows, note).only(shown)
+    return ReportTable(f"Ranking by {comparison.metric}", columns, rows, note).only(shown)
 
 
 _EFFECTS = {
@@ -274,7 +274,7 @@ def _effect(standing: Standing) -> str:
     )
 
 
-def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> Table:
+def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> ReportTable:
     task = comparison.tasks[0]
     runs = {system.name: system.runs[task] for system in compared.systems if task in system.runs}
     rows = tuple(
@@ -291,7 +291,7 @@ def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> Table:
         " standard deviation after ±."
     )
     columns = ("place", "model", comparison.metric, "tier")
-    return Table(f"Ranking on {task}", columns, rows, note)
+    return ReportTable(f"Ranking on {task}", columns, rows, note)
 
 
 def _central(comparison: Comparison, standing: Standing) -> str:
@@ -312,16 +312,16 @@ def _drawn(comparison: Comparison) -> list[Content]:
     figure = Figure(title, caption, interval_plot(first_models(comparison)))
     if len(comparison.models) <= MOST_DRAWN:
         return [figure]
-    return [figure, Text(f"The figure shows the first {MOST_DRAWN} models.")]
+    return [figure, Remark(f"The figure shows the first {MOST_DRAWN} models.")]
 
 
-def _means(compared: ComparisonResult) -> Table:
+def _means(compared: ComparisonResult) -> ReportTable:
     rows = tuple(
         (system.name, task, compared.metrics[task], mean_score(system, task))
         for system in compared.ranked
         for task in sorted(system.runs)
     )
-    return Table("Scores", ("model", "task", "metric", "mean over seeds"), rows[:60], "")
+    return ReportTable("Scores", ("model", "task", "metric", "mean over seeds"), rows[:60], "")
 
 
 def _note(compared: ComparisonResult) -> str:

@@ -14,7 +14,16 @@ from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System, setting, split_of
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.runs import Run
-from goldpan.report.document import Cell, Content, Section, Table, Text, count, folded, listed
+from goldpan.report.document import (
+    Cell,
+    Content,
+    Remark,
+    ReportTable,
+    Section,
+    count,
+    folded,
+    listed,
+)
 from goldpan.text.redaction import redact
 
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
@@ -25,7 +34,7 @@ def splits(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     """Return how the data were split, and how often each test was opened (S1)."""
     content = folded(_split_table(study))
     total = sum(split.test_opened or 0 for split in study.splits)
-    opened = Text(
+    opened = Remark(
         f"A test set is opened once a run, {count(total, 'time')} in all: by every run of the same"
         " split in this workspace, compared here or not. Who opens it often and reports the best"
         " has chosen by the test."
@@ -34,7 +43,7 @@ def splits(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     if not elsewhere:
         return (content, opened)
     other = f"Runs on other data or another split are not compared: {listed(elsewhere)}."
-    return (content, opened, Text(other))
+    return (content, opened, Remark(other))
 
 
 def training(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
@@ -52,7 +61,7 @@ def training(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
         for system in compared.ranked
     )
     columns = ("model", "tasks", "seeds", "examples learned from", "settings")
-    return (Table("Models and what they learned from", columns, rows),)
+    return (ReportTable("Models and what they learned from", columns, rows),)
 
 
 def tuning(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
@@ -67,11 +76,13 @@ def tuning(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
         text = ", ".join(filter(None, by)) or "nothing: fixed"
         rows.append((system.name, text, _span([number for number in among if number])))
     columns = ("model", "chosen on", "candidates")
-    content: tuple[Content, ...] = (Table("What settings were chosen on", columns, tuple(rows)),)
+    content: tuple[Content, ...] = (
+        ReportTable("What settings were chosen on", columns, tuple(rows)),
+    )
     cheated = _chosen_on_the_test(tuned)
     if cheated:
         names = ", ".join(cheated)
-        warning = Text(f"The test set chose the settings of {names}: their scores are too high")
+        warning = Remark(f"The test set chose the settings of {names}: their scores are too high")
         content = (*content, warning)
     return content
 
@@ -90,8 +101,8 @@ def retraining(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
         if system.name in names
     )
     return (
-        Text("With the settings found in S3, on all rows of train and validation together:"),
-        Table("Trained again", ("model", "examples"), rows),
+        Remark("With the settings found in S3, on all rows of train and validation together:"),
+        ReportTable("Trained again", ("model", "examples"), rows),
     )
 
 
@@ -107,10 +118,10 @@ def testing(compared: ComparisonResult) -> tuple[Content, ...]:
         rows.append((system.name, len(system.runs), len(runs), examples, text))
     columns = ("model", "tasks", "runs", "answers", "of them not valid")
     note = "An answer that is not valid counts as wrong."
-    return (Table("Tested", columns, tuple(rows), note),)
+    return (ReportTable("Tested", columns, tuple(rows), note),)
 
 
-def _split_table(study: Study) -> Table:
+def _split_table(study: Study) -> ReportTable:
     rows = tuple(
         (
             split.task,
@@ -125,7 +136,7 @@ def _split_table(study: Study) -> Table:
         for split in sorted(study.splits, key=lambda split: split.task)
     )
     columns = ("task", "method", "train", "validation", "test", "seed", "test opened", "split hash")
-    return Table("How the data were split", columns, rows)
+    return ReportTable("How the data were split", columns, rows)
 
 
 def _chosen_on_the_test(tuned: Sequence[Training]) -> list[str]:
@@ -184,7 +195,7 @@ def conditions_section(compared: ComparisonResult) -> Section:
         for name, run in runs
     )
     columns = ("model", "task", "seed", "data hash", "split hash", "test opened", "run")
-    content.append(folded(Table("Runs", columns, rows), 8))
+    content.append(folded(ReportTable("Runs", columns, rows), 8))
     content += _environments([run for _, run in runs])
     return Section(
         "conditions",
@@ -221,15 +232,15 @@ def _protocols(runs: list[Run]) -> list[Content]:
     for key in sorted(protocols, key=lambda digest: (protocols[digest].name, digest)):
         protocol = protocols[key]
         content.append(
-            Text(
+            Remark(
                 f"Protocol {protocol.name}: {protocol.title} ({protocol.source});"
                 f" {_CHOOSES.get(protocol.validation, protocol.validation)}."
                 f" {count(used[key], 'run')}."
             )
         )
-        content += [Text(f"Known defect: {defect}") for defect in protocol.defects]
+        content += [Remark(f"Known defect: {defect}") for defect in protocol.defects]
         if not protocol.defects:
-            content.append(Text("No defect of the protocol is known."))
+            content.append(Remark("No defect of the protocol is known."))
     return content
 
 
@@ -237,7 +248,7 @@ def _invalid(runs: list[tuple[str, Run]]) -> list[Content]:
     """Show answers that are not valid as the models gave them."""
     bad = [(name, run) for name, run in runs if run.scores.invalid]
     if not bad:
-        return [Text("Every answer was valid.")]
+        return [Remark("Every answer was valid.")]
     total = sum(run.scores.invalid for _, run in bad)
     rows: list[tuple[Cell, ...]] = []
     for name, run in bad:
@@ -253,7 +264,7 @@ def _invalid(runs: list[tuple[str, Run]]) -> list[Content]:
     note = f"{total:,} answers in all. They count as wrong."
     left = max(0, len(rows) - _MOST_INVALID)
     return [
-        Table(
+        ReportTable(
             "Answers that are not valid", columns, tuple(rows[:_MOST_INVALID]), note, left_out=left
         )
     ]
@@ -295,7 +306,7 @@ def _environments(runs: list[Run]) -> list[Content]:
         )
     columns = ("runs", "Goldpan", "runtime", "machine", "packages")
     note = "A revision with + had changes that were not committed."
-    return [folded(Table("Environments", columns, tuple(rows), note), 8)]
+    return [folded(ReportTable("Environments", columns, tuple(rows), note), 8)]
 
 
 _HARDWARE = ["cpu", "cores", "memory_gb", "gpus"]

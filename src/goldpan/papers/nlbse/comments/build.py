@@ -34,8 +34,8 @@ from goldpan.plugins.code import LANGUAGES
 from goldpan.plugins.core import Block, Line, Reporter, Result, Title, UsageError, Workspace
 from goldpan.plugins.datasets import (
     CardInputs,
+    MinedSource,
     Provenance,
-    Source,
     SplitPlan,
     Task,
     Written,
@@ -196,7 +196,9 @@ def build_code_comments(
             tally.left_out[GONE] = missing
 
     provenance = Provenance(
-        sources=tuple(Source(commit.repo, inputs={"git commit": commit.id}) for commit in commits),
+        sources=tuple(
+            MinedSource(commit.repo, inputs={"git commit": commit.id}) for commit in commits
+        ),
         settings={
             "family": family.name,
             **({"task": plain_task(task)} if task else {}),
