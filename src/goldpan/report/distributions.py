@@ -1,4 +1,4 @@
-"""Counts what the tables hold, beside what the profile keeps of it."""
+"""Charts: counts of what the tables hold beside what the profile keeps, and of funnels."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import duckdb
 
+from goldpan.filters.funnel import Funnel, Step
 from goldpan.report.tables import rows
-
-# Counts made ready to be drawn.
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +95,39 @@ def short(count: int) -> str:
                 else f"{value:.1f}{letter}"
             )
     return str(count)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The subjects that a deciding criterion leaves."""
+
+    criterion: str
+    before: int
+    left: int
+
+    @property
+    def dropped(self) -> int:
+        """Return how many it takes out here, where those before it have decided."""
+        return self.before - self.left
+
+
+def levels(funnel: Funnel) -> list[Level]:
+    """Return the steps that decide, each with what reaches it and what it leaves."""
+    steps: list[Level] = []
+    before = funnel.rows
+    for step in funnel.steps:
+        if step.left is not None:
+            steps.append(Level(step.criterion, before, step.left))
+            before = step.left
+    return steps
+
+
+def frequent(step: Step) -> list[tuple[str, int]]:
+    """Return a step's reasons, the most frequent first."""
+    return sorted(
+        ((reason or "undecided", count) for reason, count in step.reasons.items()),
+        key=lambda item: (-item[1], item[0]),
+    )
 
 
 _ISSUES = """

@@ -6,54 +6,18 @@ matplotlib takes long to import, so only the functions that draw with it do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
 from goldpan.core.extras import load
 from goldpan.core.resources import unwritable
-from goldpan.filters.funnel import PLURAL, Funnel, Step
+from goldpan.filters.funnel import PLURAL, Funnel
+from goldpan.report.distributions import Level, levels
 from goldpan.report.plot_style import GOLD, INK, PALE, SOFT, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-# Measures funnels for drawing.
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """The subjects that a deciding criterion leaves."""
-
-    criterion: str
-    before: int
-    left: int
-
-    @property
-    def dropped(self) -> int:
-        """Return how many it takes out here, where those before it have decided."""
-        return self.before - self.left
-
-
-def levels(funnel: Funnel) -> list[Level]:
-    """Return the steps that decide, each with what reaches it and what it leaves."""
-    steps: list[Level] = []
-    before = funnel.rows
-    for step in funnel.steps:
-        if step.left is not None:
-            steps.append(Level(step.criterion, before, step.left))
-            before = step.left
-    return steps
-
-
-def frequent(step: Step) -> list[tuple[str, int]]:
-    """Return a step's reasons, the most frequent first."""
-    return sorted(
-        ((reason or "undecided", count) for reason, count in step.reasons.items()),
-        key=lambda item: (-item[1], item[0]),
-    )
 
 
 _LOST, _LOST_INK = "#e8bfb2", "#a03a1f"

@@ -20,10 +20,9 @@ from goldpan.core.workspace import Workspace
 from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.filters.funnel import PLURAL, Funnel, Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
-from goldpan.report.distributions import measure, percent, share, short
+from goldpan.report.distributions import frequent, levels, measure, percent, share, short
 from goldpan.report.document import count
 from goldpan.report.examples import Dropped, draw_dropped, draw_examples
-from goldpan.report.funnel_plot import frequent, levels
 from goldpan.report.tables import Overview, open_repositories, overview, total
 
 SEED = 0
