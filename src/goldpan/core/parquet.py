@@ -6,14 +6,15 @@ page is: DuckDB reads neither, so it is given only files that were verified.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.resources import named
 from goldpan.core.schemas import Table
 from goldpan.core.sealed import EMPTY, KEY, seal_parquet, verify_parquet
@@ -105,6 +106,16 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         if missing := [name for name in columns if name not in file.schema_arrow.names]:
             raise OSError(f"{path} has no column {missing[0]}")
         return file.read(list(columns)).select(list(columns))
+
+
+@contextmanager
+def reading(path: Path, remedy: str, kind: type[GoldpanError] = WorkspaceError) -> Iterator[None]:
+    """Turn what keeps a file from being read into an error of `kind` with a remedy."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        problem = f"{path} cannot be read ({str(error).splitlines()[0]})"
+        raise kind(problem, remedy) from error
 
 
 def open_file(path: Path) -> pq.ParquetFile:

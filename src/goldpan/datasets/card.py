@@ -22,8 +22,7 @@ from goldpan import __version__
 from goldpan.core.parquet import open_file
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.sanitize import CUT, for_json, visible
-from goldpan.datasets.bibtex import bibtex_problem
-from goldpan.datasets.licenses import OTHER, hub_licenses
+from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import Provenance
 

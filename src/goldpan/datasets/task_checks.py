@@ -9,9 +9,8 @@ from pathlib import Path
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result
-from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
-from goldpan.datasets.licenses import UNKNOWN, spdx
+from goldpan.datasets.licenses import UNKNOWN, bibtex_problem, spdx
 from goldpan.datasets.registry import added_tasks, read_path, task_paths
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.table_reader import SETTINGS, layouts_of

@@ -114,9 +114,6 @@ def _public(text: str | None) -> str:
     return line(redact(text or "").text)
 
 
-# Draws the part of a folder tree that lies around one file.
-
-
 @dataclass(frozen=True, slots=True)
 class Branch:
     """One line of a drawn tree."""
@@ -356,7 +353,7 @@ def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> D
 
 
 def _verdict(row: Mapping[str, Any]) -> ShownVerdict:
-    return ShownVerdict(**{**row, "evidence": line(redact(row["evidence"] or "").text)})
+    return ShownVerdict(**{**row, "evidence": _public(row["evidence"])})
 
 
 def _answer(row: Mapping[str, Any]) -> ReferenceAnswer:

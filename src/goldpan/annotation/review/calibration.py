@@ -15,7 +15,7 @@ from goldpan.annotation.agreement import bootstrap, cohen_kappa
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import read_table
+from goldpan.core.parquet import read_table, reading
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.query import connect
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
@@ -162,18 +162,11 @@ def calibrate_reviews(
     Raises `UsageError` where the file does not hold verdicts or no subject has both,
     `WorkspaceError` where a repository was not reviewed.
     """
-    try:
+    remedy = "Give a Parquet file with the columns of verdicts"
+    with reading(people, remedy, UsageError):
         verdicts = read_table(people)
-    except (OSError, pa.ArrowException) as error:
-        raise UsageError(
-            f"{people} cannot be read ({str(error).splitlines()[0]})",
-            "Give a Parquet file with the columns of verdicts",
-        ) from None
     if missing := sorted({*_COLUMNS, "keep"} - set(verdicts.column_names)):
-        raise UsageError(
-            f"{people} lacks the column {missing[0]}",
-            "Give a Parquet file with the columns of verdicts",
-        )
+        raise UsageError(f"{people} lacks the column {missing[0]}", remedy)
     models = pa.concat_tables([read_reviews(workspace, repo, profile) for repo in repos])
     traits = read_traits(workspace, repos)
     criteria = sorted(set(models["criterion"].to_pylist()))

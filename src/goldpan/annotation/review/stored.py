@@ -20,7 +20,7 @@ from goldpan.annotation.review.votes import NOT_ASKED, ReviewDecision
 from goldpan.core.archive import lost_replies
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.lineage import write_lineage
-from goldpan.core.parquet import read_metadata, read_table, replace_tables
+from goldpan.core.parquet import read_metadata, read_table, reading, replace_tables
 from goldpan.core.query import connect
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import VERDICTS
@@ -143,13 +143,9 @@ def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:
     remedy = f"Run goldpan review --repo {repo} --profile {profile}"
     if not path.exists():
         raise WorkspaceError(f"{repo} was not reviewed under the profile {profile}", remedy)
-    try:
+    with reading(path, f"Remove it. {remedy}"):
         metadata = read_metadata(path)
         verdicts = read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})", f"Remove it. {remedy}"
-        ) from error
     if metadata.get(INPUTS_KEY) != inputs_digest(workspace, repo).encode():
         raise WorkspaceError(f"The tables of {repo} changed since they were reviewed", remedy)
     return verdicts

@@ -26,9 +26,9 @@ from goldpan.annotation.studio.panels import ShownAnswer, answers_panel, without
 from goldpan.annotation.studio.project import Project, adjudications, check_server, open_project
 from goldpan.annotation.studio.pull import PullResult, pull, read_table
 from goldpan.annotation.studio.push import PushResult, push
-from goldpan.core import parquet
-from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import replace_tables
+from goldpan.core.errors import UsageError
+from goldpan.core.parquet import read_table as read_parquet
+from goldpan.core.parquet import reading, replace_tables
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import DECISIONS, VERDICTS, Table
 from goldpan.core.workspace import Workspace
@@ -236,13 +236,8 @@ def read_people(workspace: Workspace) -> list[pa.Table]:
     """
     tables = []
     for path in sorted((workspace.root / "annotations").glob("*/verdicts.parquet")):
-        try:
-            tables.append(parquet.read_table(path))
-        except (OSError, pa.ArrowException) as error:
-            raise WorkspaceError(
-                f"{path} cannot be read ({str(error).splitlines()[0]})",
-                "Run goldpan annotate pull for its project again",
-            ) from error
+        with reading(path, "Run goldpan annotate pull for its project again"):
+            tables.append(read_parquet(path))
     return tables
 
 

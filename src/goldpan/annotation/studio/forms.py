@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.annotation.studio.configuration import NONE, Configuration, complete, load
@@ -28,6 +27,7 @@ from goldpan.annotation.studio.panels import (
 )
 from goldpan.annotation.studio.project import Project
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.parquet import reading
 from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
 from goldpan.datasets.provenance import shard_paths
@@ -104,9 +104,9 @@ class Form:
 
     def reading(self, names: set[str], source: Path | str = "The row") -> RowShape:
         """Return how rows with these columns are read; raises `DatasetError` where they are not."""
-        for reading in self.readings:
-            if reading.fits(names):
-                return reading
+        for shape in self.readings:
+            if shape.fits(names):
+                return shape
         missing = [name for name in self.readings[0].columns if name not in names]
         raise DatasetError(
             f"{source} lacks what {self.name} shows: {', '.join(missing)}",
@@ -220,25 +220,18 @@ def read_tasks(
         raise DatasetError(f"{directory} holds no dataset", "Make one with goldpan build")
     read = matching = 0
     for path in paths:
-        try:
+        with reading(path, "Build it again", DatasetError):
             file = pq.ParquetFile(path, page_checksum_verification=True)
             column_names = set(file.schema_arrow.names)
-            reading = form.reading(column_names, directory)
-            columns = [
-                *reading.columns,
-                *(name for name in reading.optional if name in column_names),
-            ]
-            columns = list(dict.fromkeys(columns if only is None else ["id", *columns]))
-            for batch in file.iter_batches(_AT_ONCE, columns=columns):
+            shape = form.reading(column_names, directory)
+            optional = [name for name in shape.optional if name in column_names]
+            columns = dict.fromkeys((*([] if only is None else ["id"]), *shape.columns, *optional))
+            for batch in file.iter_batches(_AT_ONCE, columns=list(columns)):
                 for row in batch.to_pylist():
                     read += 1
                     if _speaks(form, row) and (only is None or row["id"] in only):
                         matching += 1
                         yield make_task(form, row)
-        except (OSError, pa.ArrowException) as error:
-            raise DatasetError(
-                f"{path} cannot be read ({str(error).splitlines()[0]})", "Build it again"
-            ) from None
     if read and not matching and form.language:
         raise DatasetError(
             f"{directory} holds no row in {form.language}", "Choose the form of its language"

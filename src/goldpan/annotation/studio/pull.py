@@ -33,7 +33,7 @@ from goldpan.annotation.studio.project import (
 from goldpan.annotation.studio.push import reconcile
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import read_table as parquet_table
-from goldpan.core.parquet import replace_tables
+from goldpan.core.parquet import reading, replace_tables
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
@@ -131,12 +131,8 @@ def read_table(workspace: Workspace, name: str) -> pa.Table:
             f"Nothing was pulled of the project {name}",
             f"Run goldpan annotate pull --project {name}",
         )
-    try:
+    with reading(path, "Pull again"):
         rows = parquet_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})", "Pull again"
-        ) from None
     if rows.schema.names != ANNOTATIONS.schema.names:
         raise WorkspaceError(f"{path} was written by another version of Goldpan", "Pull again")
     return rows

@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from goldpan.code.edits.edit import EditError
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.resources import check_folder
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import replacing
@@ -34,7 +35,6 @@ from goldpan.datasets.export.harnesses import (
     scoring_module,
     task_name,
 )
-from goldpan.datasets.export.result import ExportResult
 from goldpan.datasets.export.samples import (
     ExportSample,
     Labelling,
@@ -44,6 +44,37 @@ from goldpan.datasets.export.samples import (
     sample_of,
 )
 from goldpan.datasets.provenance import shard_paths
+
+# Results of an export: the rows that were written, and those left out.
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult(Result):
+    """The files of an export, and what became of the rows."""
+
+    to: str
+    directory: Path
+    counts: Mapping[str, int]
+    """How many rows were written, by split."""
+    left_out: Mapping[str, int]
+    """How many rows were left out, by reason."""
+    next: str
+    """The command or the code that takes it."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was written as plain data."""
+        plain = asdict(self)
+        return {"rows": plain.pop("counts"), **plain}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what was written, and which rows were left out."""
+        for split, rows in self.counts.items():
+            yield Line(f"{split}: {rows:,} rows")
+        for reason, rows in self.left_out.items():
+            yield Line(f"left out, {reason}: {rows:,}")
+        yield Line(f"Written to {self.directory}")
+        yield Line(f"Next: {self.next}")
+
 
 # Writes the files of an export: all or none, and the same bytes for the same rows.
 

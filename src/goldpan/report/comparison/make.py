@@ -78,13 +78,28 @@ def make_report(
     return Report(
         title=f"{title}: {summary.heading(compared)}" if title else summary.heading(compared),
         lead="Which models differ, which cannot be told apart, and what that rests on.",
-        facts=summary.facts(compared),
+        facts=_facts(compared),
         summary=(*harder.headline, *summary.sentences(compared)),
         warnings=(
             *summary.warnings(compared, harder.warnings),
             *in_part_sentences(compared),
         ),
         sections=tuple(section for section in sections if section is not None),
+    )
+
+
+def _facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
+    """Return numbers with what they count."""
+    runs = [run for system in compared.systems for run in system.every()]
+    invalid = sum(run.scores.invalid for run in runs)
+    seeds = {run.seed for run in runs}
+    return (
+        (f"{len(compared.systems):,}", "models" if len(compared.systems) > 1 else "model"),
+        (f"{len(compared.tasks):,}", "tasks" if len(compared.tasks) > 1 else "task"),
+        (f"{summary.examples(compared, compared.tasks):,}", "test examples"),
+        (f"{len(runs):,}", "runs" if len(runs) > 1 else "run"),
+        (f"{len(seeds):,}", "seeds" if len(seeds) > 1 else "seed"),
+        (f"{invalid:,}", "answers not valid"),
     )
 
 

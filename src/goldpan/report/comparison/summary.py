@@ -202,28 +202,10 @@ _OVERFIT = 0.1
 
 def heading(compared: ComparisonResult) -> str:
     """Return what is compared, in a line."""
-    tasks = compared.tasks[0] if len(compared.tasks) == 1 else f"{len(compared.tasks)} tasks"
-    models = (
-        compared.systems[0].name
-        if len(compared.systems) == 1
-        else (f"{len(compared.systems)} models")
-    )
+    names, systems = compared.tasks, compared.systems
+    tasks = names[0] if len(names) == 1 else f"{len(names)} tasks"
+    models = systems[0].name if len(systems) == 1 else f"{len(systems)} models"
     return f"{models} on {tasks}"
-
-
-def facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
-    """Return numbers with what they count."""
-    runs = [run for system in compared.systems for run in system.every()]
-    invalid = sum(run.scores.invalid for run in runs)
-    seeds = {run.seed for run in runs}
-    return (
-        (f"{len(compared.systems):,}", "models" if len(compared.systems) > 1 else "model"),
-        (f"{len(compared.tasks):,}", "tasks" if len(compared.tasks) > 1 else "task"),
-        (f"{examples(compared, compared.tasks):,}", "test examples"),
-        (f"{len(runs):,}", "runs" if len(runs) > 1 else "run"),
-        (f"{len(seeds):,}", "seeds" if len(seeds) > 1 else "seed"),
-        (f"{invalid:,}", "answers not valid"),
-    )
 
 
 def examples(compared: ComparisonResult, tasks: Iterable[str]) -> int:
