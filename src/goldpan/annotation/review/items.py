@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import orjson
 import pyarrow as pa
 import zstandard
@@ -159,6 +160,9 @@ def _draw(view: RepoView, limit: int) -> None:
     view.connection.execute("CREATE OR REPLACE TEMP TABLE kept AS FROM drawn")
 
 
+_CASES = msgspec.json.Decoder(ReviewItem)
+
+
 class CaseFile:
     """Cases on disk, which are gone through several times; private texts are not among them."""
 
@@ -172,7 +176,7 @@ class CaseFile:
         count = 0
         with named(self._path), zstandard.open(self._path, "ab") as file:
             for case in cases:
-                file.write(orjson.dumps(case.plain()) + b"\n")
+                file.write(orjson.dumps(case) + b"\n")
                 count += 1
         self.repositories.append((repo, count))
 
@@ -185,8 +189,7 @@ class CaseFile:
             rest = b""
             while chunk := file.read(2**20):
                 *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    yield ReviewItem.from_plain(orjson.loads(line))
+                yield from map(_CASES.decode, lines)
 
 
 @contextmanager

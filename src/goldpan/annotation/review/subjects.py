@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal
@@ -36,17 +36,6 @@ class ReviewItem:
     """Possible attempts to steer the model, a line each."""
     comment_ids: tuple[int, ...] = ()
     """The ids of all replies, in the order of their numbers, by which models name them."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return the case as plain data; `from_plain` is the way back."""
-        return asdict(self)
-
-    @classmethod
-    def from_plain(cls, data: dict[str, Any]) -> ReviewItem:
-        """Return the case that `plain` gave."""
-        parts = tuple(Part(**part) for part in data["parts"])
-        lists = {name: tuple(data[name]) for name in ("suspicions", "comment_ids")}
-        return cls(**{**data, "parts": parts, **lists})
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ import os
 import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -88,8 +88,9 @@ class People:
             elif known.called != name_hash:
                 self.renamed.append(known.annotator)
                 self._by_number[user.number] = Annotator(known.annotator, name_hash)
-        stored = {str(number): asdict(person) for number, person in sorted(self._by_number.items())}
-        write_whole(self._path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
+        options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+        stored = orjson.dumps(dict(sorted(self._by_number.items())), option=options)
+        write_whole(self._path, stored, private=True)
 
     def annotator(self, number: int | None, *, named: bool = False) -> str:
         """Return an annotator's pseudonym, or their address where names are wanted."""

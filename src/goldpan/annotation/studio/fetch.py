@@ -11,10 +11,11 @@ with the tasks that it lacks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 import zstandard
 
@@ -73,9 +74,9 @@ class RawExports:
     def _read(self, pattern: str) -> Iterator[Export]:
         for path in sorted(self._directory.glob(pattern)):
             try:
-                data = orjson.loads(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
-                yield Export(data["pull"], tuple(data["asked"]), tuple(data["tasks"]))
-            except (OSError, zstandard.ZstdError, ValueError, KeyError, TypeError) as error:
+                data = zstandard.ZstdDecompressor().decompress(path.read_bytes())
+                yield msgspec.json.decode(data, type=Export)
+            except (OSError, zstandard.ZstdError, msgspec.MsgspecError) as error:
                 raise WorkspaceError(
                     f"{path} is damaged ({error})",
                     "Remove it together with pull.json beside raw/ and pull again",
@@ -155,7 +156,8 @@ class Fetcher:
         self._reporter = reporter
         self._raw = RawExports(project.path("raw"))
         self._path = project.path("pull.json")
-        self._state = _load(self._path)
+        stored = self._path.read_bytes() if self._path.exists() else b"{}"
+        self._state = msgspec.json.decode(stored, type=_State)
         self.history = ExportHistory(self._raw.read())
         """All that was ever fetched."""
         self.fetched = 0
@@ -236,19 +238,5 @@ class Fetcher:
         self.history.take(self._raw.add(pull, numbers, content))
 
     def _save(self, state: _State) -> None:
-        write_whole(self._path, orjson.dumps(asdict(state)))
+        write_whole(self._path, orjson.dumps(state))
         self._state = state
-
-
-def _load(path: Path) -> _State:
-    if not path.exists():
-        return _State()
-    data = orjson.loads(path.read_bytes())
-    asked = data["asked"]
-    return _State(
-        **{
-            **data,
-            "asked": None if asked is None else tuple(asked),
-            "surplus": tuple(data["surplus"]),
-        }
-    )

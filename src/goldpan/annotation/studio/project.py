@@ -21,10 +21,11 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 
 from goldpan.annotation.studio.client import Server, Studio
@@ -119,9 +120,9 @@ def open_project(workspace: Workspace, name: str) -> Project:
             "Make it with goldpan annotate push",
         )
     try:
-        facts = ProjectFacts(**orjson.loads((root / "project.json").read_bytes()))
+        facts = msgspec.json.decode((root / "project.json").read_bytes(), type=ProjectFacts)
         xml = (root / "configuration.xml").read_text(encoding="utf-8")
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise WorkspaceError(
             f"{root} is damaged ({error})", "Restore it from a copy, or push to another project"
         ) from None
@@ -208,7 +209,7 @@ def locked(project: Project) -> Iterator[None]:
 def _save(project: Project) -> None:
     write_whole(
         project.path("project.json"),
-        orjson.dumps(asdict(project.facts), option=orjson.OPT_INDENT_2),
+        orjson.dumps(project.facts, option=orjson.OPT_INDENT_2),
     )
 
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import orjson
 
 from goldpan.annotation.studio.client import Server, Studio
@@ -114,8 +115,8 @@ def write_selection(project: Project, selection: SuspectSelection) -> None:
         )
     by_id = {row.id: row for row in (*selection.rows, *(earlier.rows if earlier else ()))}
     rows = sorted(by_id.values(), key=lambda row: (row.rank, row.id))
-    plain = {**asdict(selection), "rows": [asdict(row) for row in rows]}
-    write_whole(project.path(_FILE), orjson.dumps(plain, option=orjson.OPT_INDENT_2))
+    whole = replace(selection, rows=tuple(rows))
+    write_whole(project.path(_FILE), orjson.dumps(whole, option=orjson.OPT_INDENT_2))
 
 
 def read_selection(project: Project) -> SuspectSelection | None:
@@ -124,10 +125,8 @@ def read_selection(project: Project) -> SuspectSelection | None:
     if not path.exists():
         return None
     try:
-        plain: Mapping[str, Any] = orjson.loads(path.read_bytes())
-        rows = tuple(Suspect(**row) for row in plain["rows"])
-        return SuspectSelection(**{**plain, "rows": rows})
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        return msgspec.json.decode(path.read_bytes(), type=SuspectSelection)
+    except (OSError, msgspec.MsgspecError) as error:
         raise StudioError(
             f"{path} is damaged ({error})", "Remove it and push the same suspects again"
         ) from None
