@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.datasets.check import PublishProblem, check_dataset
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, QA
-from goldpan.datasets.provenance import digest
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
 
@@ -61,7 +60,7 @@ def vouch(directory: Path, *names: str) -> None:
     path = directory / "provenance.json"
     provenance = read_json(path)
     for name in names:
-        provenance["files"][name] = {"sha256": digest(directory / name), "bytes": 0}
+        provenance["files"][name] = {"sha256": file_digest(directory / name), "bytes": 0}
     path.write_bytes(sealed_json(provenance))
 
 

@@ -27,7 +27,7 @@ from goldpan.annotation.studio.annotations import (
     table,
 )
 from goldpan.annotation.studio.client import User, find_server
-from goldpan.annotation.studio.configuration import check, load, names, parse
+from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
 from goldpan.annotation.studio.fetch import ExportHistory, RawExports
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panels import inline
@@ -48,7 +48,7 @@ def a_project(root: Path) -> Project:
     return begin_project(Workspace(root), "parts", load("fix-pair"), facts)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", CONFIGURATIONS.names())
 def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) -> None:
     configuration, form = load(name), find_form(name)
     assert form.keeps <= set(configuration.field(form.decides).choices)
@@ -62,7 +62,7 @@ def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) ->
 
 
 def test_every_form_has_its_configuration() -> None:
-    assert sorted(FORMS.names()) == sorted(names())
+    assert sorted(FORMS.names()) == sorted(CONFIGURATIONS.names())
     with pytest.raises(UsageError, match="Choose fix-pair, question-answer"):
         find_form("mood")
 
@@ -343,7 +343,7 @@ def test_emphasis_is_balanced_in_hostile_texts() -> None:
         assert html.count("<i>") == html.count("</i>")
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", CONFIGURATIONS.names())
 def test_definitions_of_choices_are_in_sight(name: str) -> None:
     root = ET.fromstring(load(name).xml)
     choices = [element.attrib for element in root.iter("Choice") if "hint" in element.attrib]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.agreement import Rating, agree
-from goldpan.annotation.studio.configuration import load, names, parse, read_guideline
+from goldpan.annotation.studio.configuration import CONFIGURATIONS, load, parse, read_guideline
 from goldpan.annotation.studio.summary import Adjudicated, Conflict, Round, Summary, Times
 from goldpan.annotation.studio.summary_markdown import render, write_summary
 from goldpan.core.errors import UsageError
@@ -47,7 +47,7 @@ def a_round(items: int = 1) -> Round:
     )
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", CONFIGURATIONS.names())
 def test_a_guideline_holds_every_word_of_its_form(name: str) -> None:
     configuration = load(name)
     guideline = read_guideline(configuration)

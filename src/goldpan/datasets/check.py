@@ -15,13 +15,14 @@ import yaml  # type: ignore[import-untyped]
 from huggingface_hub import metadata_load
 
 from goldpan.core.errors import DatasetError
+from goldpan.core.sealed import file_digest
 from goldpan.datasets.card import CARD, features
 from goldpan.datasets.croissant import CROISSANT
 from goldpan.datasets.family import REPO, Column, Family
 from goldpan.datasets.kind import known_family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
 from goldpan.datasets.manifest import Origin
-from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
+from goldpan.datasets.provenance import PROVENANCE, read_provenance
 
 _BATCH = 64
 _MOST_FINDINGS = 20
@@ -207,7 +208,7 @@ def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[PublishP
             continue
         elif name not in files:
             yield PublishProblem(name, f"{PROVENANCE} does not name it", "Move it elsewhere")
-        elif digest(path) != files[name]["sha256"]:
+        elif file_digest(path) != files[name]["sha256"]:
             yield PublishProblem(name, f"it was changed since {PROVENANCE} was written", _BUILD)
 
 

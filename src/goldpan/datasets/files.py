@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from goldpan.core.errors import DatasetError
 from goldpan.core.plugins import digests
 from goldpan.core.resources import unwritable
+from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
@@ -30,7 +31,6 @@ from goldpan.datasets.kind import described_family
 from goldpan.datasets.manifest import CardInputs, DataFile, Extras, Origin, Written, WrittenSplit
 from goldpan.datasets.provenance import (
     Provenance,
-    digest,
     read_provenance,
     write_provenance,
 )
@@ -324,7 +324,7 @@ def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:
 
 def _split(building: Path, shards: Shards, moments: pa.ChunkedArray | None) -> WrittenSplit:
     files = tuple(
-        DataFile(path.relative_to(building).as_posix(), path.stat().st_size, digest(path))
+        DataFile(path.relative_to(building).as_posix(), path.stat().st_size, file_digest(path))
         for path in shards.paths
     )
     dates = pc.min_max(moments).as_py() if moments is not None else {"min": None, "max": None}
@@ -360,7 +360,7 @@ def _write_provenance(written: Written, provenance: Provenance, extras: Extras) 
     }
     for name in (CARD, CROISSANT, *extras.files):
         path = directory / name
-        files[name] = {"sha256": digest(path), "bytes": path.stat().st_size}
+        files[name] = {"sha256": file_digest(path), "bytes": path.stat().st_size}
     about = {
         **described_family(written.family),
         "examples": written.rows,

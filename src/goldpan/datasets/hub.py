@@ -41,10 +41,11 @@ from goldpan import __version__
 from goldpan.core.errors import PublishError, TagTakenError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
+from goldpan.core.sealed import file_digest
 from goldpan.core.secrets import mask, register
 from goldpan.datasets.check import FindPrivate, check_dataset
 from goldpan.datasets.hub_errors import HubCall, explained
-from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
+from goldpan.datasets.provenance import PROVENANCE, read_provenance
 
 # Opens the Hugging Face Hub with a client whose token goes to the Hub alone.
 
@@ -160,7 +161,7 @@ def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[
 
 def _digest_like(remote: str, path: Path) -> str:
     """Return a file's digest of the Hub's kind: git's SHA-1 of small files, else SHA-256."""
-    return git_hash(path.read_bytes()) if len(remote) == _GIT_DIGITS else digest(path)
+    return git_hash(path.read_bytes()) if len(remote) == _GIT_DIGITS else file_digest(path)
 
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")

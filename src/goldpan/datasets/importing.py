@@ -23,6 +23,7 @@ from goldpan.core.plugins import blamed, digests
 from goldpan.core.progress import Reporter
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import table_reader
 from goldpan.datasets.corrections import Corrections, corrected_batches, corrected_family
@@ -31,7 +32,7 @@ from goldpan.datasets.files import write_dataset
 from goldpan.datasets.leakage import DateSignal, Overlap, date_signal, find_overlap
 from goldpan.datasets.licenses import spdx
 from goldpan.datasets.manifest import CardInputs, Written
-from goldpan.datasets.provenance import Provenance, digest
+from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import plain_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.table_reader import published, table_problems
@@ -144,13 +145,6 @@ class ImportResult(Result):
             yield sentence
 
 
-def import_task(
-    workspace: Workspace, task: Task, files: Sequence[Path], reporter: Reporter
-) -> Written:
-    """Import a task with its own steps and split; see `import_files`."""
-    return import_files(workspace, task, files, reporter).written
-
-
 def import_files(
     workspace: Workspace,
     task: Task,
@@ -202,7 +196,7 @@ def import_files(
         settings: dict[str, Any] = {
             "task": plain_task(task),
             "steps": list(names),
-            "files": {path.name: digest(path) for path in files if path.is_file()},
+            "files": {path.name: file_digest(path) for path in files if path.is_file()},
             "found": counts,
         }
         try:

@@ -166,11 +166,6 @@ def finished_datasets(workspace: Workspace) -> list[Path]:
     return sorted(path.parent for path in (workspace.root / "datasets").glob(f"*/{PROVENANCE}"))
 
 
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    return file_digest(path)
-
-
 def describe_build(directory: Path) -> str | None:
     """Return how many examples a dataset has and by which rules and profile, if there is one.
 

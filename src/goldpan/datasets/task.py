@@ -1,9 +1,7 @@
 """Tasks: what a model is given and should answer, how that is scored, and the shape of rows.
 
 A task is one TOML file in `datasets/tasks/`; `registry.py` reads them. Its rows, imported or
-built, are a dataset like any other (`task_rows.py`).
-
-A task's dataset is written by `write_dataset` as the family that `task_family` makes.
+built, are a dataset like any other: `write_dataset` writes the family that `task_family` makes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 from goldpan.core.own_tasks import tasks_directory as tasks_directory
+from goldpan.core.sealed import file_digest as file_digest
 from goldpan.datasets.corrections import (
     corrected_batches as corrected_batches,
 )
@@ -32,9 +33,6 @@ from goldpan.datasets.provenance import (
 )
 from goldpan.datasets.provenance import (
     Provenance as Provenance,
-)
-from goldpan.datasets.provenance import (
-    digest as digest,
 )
 from goldpan.datasets.provenance import (
     read_provenance as read_provenance,

@@ -96,7 +96,6 @@ def _files() -> dict[str, Path | Traversable]:
 
 CONFIGURATIONS: Registry[Path | Traversable] = Registry("configuration", _files)
 """All configurations: those that ship, and plugins'."""
-names = CONFIGURATIONS.names
 
 
 @cache

@@ -41,7 +41,7 @@ from goldpan.plugins.datasets import (
     Written,
     corrected_batches,
     corrected_family,
-    digest,
+    file_digest,
     plain_task,
     task_family,
     write_dataset,
@@ -210,7 +210,9 @@ def build_code_comments(
             "timeout": reading.timeout,
             "required": list(annotations.required),
             "annotations": {
-                f"annotations/{name}/decisions.parquet": digest(decisions_path(workspace, name))
+                f"annotations/{name}/decisions.parquet": file_digest(
+                    decisions_path(workspace, name)
+                )
                 for name in projects
             },
         },
