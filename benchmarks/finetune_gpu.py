@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from goldpan.core.progress import Reporter
 from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_rows import task_family
+from goldpan.datasets.task import task_family
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import load_model, pick_device, quiet
 from goldpan.evaluation.finetune.settings import TrainingJob, TrainingSettings

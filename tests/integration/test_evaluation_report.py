@@ -25,17 +25,17 @@ from goldpan.report.document import (
     Content,
     Figure,
     Fold,
-    Group,
     Mistake,
+    Remark,
     Report,
+    ReportTable,
     Section,
-    Table,
-    Text,
+    SideBySide,
     cut,
+    formatted,
     listed,
 )
 from goldpan.report.evaluation import EvaluationFiles, evaluation_page, write_evaluation
-from goldpan.report.number_format import formatted
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.integration.test_report import Reader
 from tests.reporting import HOSTILE
@@ -57,7 +57,7 @@ def parts(content: tuple[Content, ...]) -> list[Content]:
     contents: list[Content] = []
     for part in content:
         contents.append(part)
-        if isinstance(part, Fold | Group):
+        if isinstance(part, Fold | SideBySide):
             contents += parts(part.content)
     return contents
 
@@ -66,14 +66,14 @@ def section(report: Report, key: str) -> Section:
     return next(part for part in report.sections if part.key == key)
 
 
-def tables(report: Report, key: str) -> dict[str, Table]:
+def tables(report: Report, key: str) -> dict[str, ReportTable]:
     contents = parts(section(report, key).content)
-    return {table.title: table for table in contents if isinstance(table, Table)}
+    return {table.title: table for table in contents if isinstance(table, ReportTable)}
 
 
 def texts(report: Report, key: str) -> str:
     return " ".join(
-        block.text for block in parts(section(report, key).content) if isinstance(block, Text)
+        block.text for block in parts(section(report, key).content) if isinstance(block, Remark)
     )
 
 
@@ -350,7 +350,7 @@ def test_secrets_in_texts_are_made_unreadable(tmp_path: Path) -> None:
 
 def test_long_tables_are_cut_and_say_so() -> None:
     rows = tuple((n,) for n in range(500))
-    shown = cut(Table("t", ("n",), rows, strong=frozenset({(3, 0), (450, 0)})))
+    shown = cut(ReportTable("t", ("n",), rows, strong=frozenset({(3, 0), (450, 0)})))
     assert (len(shown.rows), shown.left_out, shown.strong) == (400, 100, frozenset({(3, 0)}))
     assert cut(shown) is shown
 
@@ -410,7 +410,7 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
         run.directory / "predictions.parquet", ResolvedResult(resolutions, wilson(2, 4), patches)
     )
     (table,) = section(reported(workspace), "resolved").content
-    assert isinstance(table, Table)
+    assert isinstance(table, ReportTable)
     (row,) = table.rows
     cells = dict(zip(table.columns, row, strict=True))
     assert (cells["model"], cells["issues"], cells["resolved"]) == ("a", 4, 0.5)

@@ -25,8 +25,7 @@ from goldpan.report.comparison.plots import (
     pr_plot,
     roc_plot,
 )
-from goldpan.report.document_page import inline_figure
-from goldpan.report.evaluation import EvaluationFiles, write_evaluation
+from goldpan.report.evaluation import EvaluationFiles, inline_figure, write_evaluation
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.reporting import HOSTILE

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.examples import FAMILIES
-from goldpan.datasets.prompt_methods import METHODS, find_method
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
-from goldpan.datasets.wording import wording_of
+from goldpan.datasets.wording import METHODS, find_method, wording_of
 from goldpan.evaluation.prompting.inputs import show_row
 from goldpan.evaluation.prompting.prompts import Message, Script, own_examples, train_examples
 from tests.crosscode_tasks import make_task

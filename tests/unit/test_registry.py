@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
+from goldpan.datasets.licenses import bibtex_problem
 from goldpan.datasets.registry import find_task, load_tasks, plain_task, read_task, task_of
 from goldpan.datasets.table_reader import SETTINGS
 from goldpan.datasets.task import (

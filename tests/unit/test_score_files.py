@@ -12,14 +12,14 @@ from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.comparison.files import FileComparison, compare_file
 from goldpan.evaluation.comparison.question import ComparisonQuestion, Method
 from goldpan.evaluation.comparison.score_files import read_scores
-from goldpan.report.document import Table
+from goldpan.report.document import ReportTable
 from goldpan.report.evaluation import evaluation_page
 from goldpan.report.markdown import markdown_report
 from goldpan.report.score_report import file_report, file_sentences
 
 pytest.importorskip("scipy")
 
-# ECSER, Table 13: training, validation and test counts of three classifiers of flaky tests.
+# ECSER, ReportTable 13: training, validation and test counts of three classifiers of flaky tests.
 FLAKY = {
     "FF": ((449, 1, 15947, 0), (348, 143, 15805, 101), (14, 134, 5057, 344)),
     "Voc": ((401, 2655, 13293, 48), (344, 2515, 13433, 105), (120, 1669, 3522, 238)),
@@ -52,7 +52,7 @@ def test_the_counts_of_ecser_become_its_scores(tmp_path: Path) -> None:
     result = compared(flaky(tmp_path / "flaky.csv"))
     assert result.metric == "f1"
     scores = {(model, metric): round(value, 2) for _, model, metric, value in result.scores}
-    # Pooled from Table 13, as docs/statistics.md has it.
+    # Pooled from ReportTable 13, as docs/statistics.md has it.
     assert (scores["FF", "f1"], scores["Voc", "f1"], scores["VocFF", "f1"]) == (0.06, 0.11, 0.12)
     over = {(drift.model, drift.metric): drift.overfitting for drift in result.drift}
     fit = over["FF", "f1"]
@@ -280,5 +280,5 @@ def test_equal_scores_tie_in_every_file(tmp_path: Path) -> None:
     for text in texts:
         assert "alpha and beta tie for the highest mean score" in text
     ranking = report.sections[0].content[0]
-    assert isinstance(ranking, Table)
+    assert isinstance(ranking, ReportTable)
     assert [row[0] for row in ranking.rows] == ["1–2", "1–2"]

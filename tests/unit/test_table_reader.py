@@ -18,8 +18,8 @@ import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets import table_reader as table
-from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.registry import find_task
+from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_checks import check_task
 from tests.tasks import CSV, own_task

@@ -162,18 +162,8 @@ class Workspace:
             context: AbstractContextManager[Path | str] = self.scratch()
         else:
             context = tempfile.TemporaryDirectory(prefix=".goldpan-", dir=directory.parent)
-        with context as scratch:
-            building, replaced = Path(scratch, "building"), Path(scratch, "replaced")
-            building.mkdir()
+        with context as scratch, replacing(directory, Path(scratch)) as building:
             yield building
-            if directory.exists():
-                directory.rename(replaced)
-            try:
-                building.rename(directory)
-            except OSError:
-                if replaced.exists():
-                    replaced.rename(directory)
-                raise
 
     @contextmanager
     def lock(self, repo: str) -> Iterator[None]:
@@ -189,6 +179,22 @@ class Workspace:
         )
         with hold_lock(path / "lock", busy):
             yield
+
+
+@contextmanager
+def replacing(directory: Path, scratch: Path) -> Iterator[Path]:
+    """Give an empty directory in `scratch` that takes the place of another when all went well."""
+    building, replaced = scratch / "building", scratch / "replaced"
+    building.mkdir()
+    yield building
+    if directory.exists():
+        directory.rename(replaced)
+    try:
+        building.rename(directory)
+    except OSError:
+        if replaced.exists():
+            replaced.rename(directory)
+        raise
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What a kind of dataset is: its columns, and what people must know of them."""
+"""Families of datasets: their columns, and the limits that people must know."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Column:
     kind: pa.DataType
     description: str
     holds: Literal["fact", "prose", "code"] = "fact"
-    """Who wrote it: `prose` and `code` come from people and are searched for secrets."""
+    """Its origin: `prose` and `code` come from people and are searched for secrets."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """The descriptions of a struct's fields."""
 
@@ -38,11 +38,11 @@ class Family:
     name: str
     title: str
     task: str
-    """What a model is given and what it should answer, in a few sentences."""
+    """The input and the answer of a model, in a few sentences."""
     source: str
     """The paper and section that it follows, or why Goldpan adds it."""
     citation: str
-    """That paper as a BibTeX entry."""
+    """The paper as a BibTeX entry."""
     columns: tuple[Column, ...]
     order: tuple[str, ...]
     """The columns by which rows are sorted."""
@@ -54,7 +54,7 @@ class Family:
     """The Hub's names of the task."""
     tags: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
-    """What one should not conclude from such a dataset, a sentence each."""
+    """Limits of conclusions from such a dataset, a sentence each."""
     known_right: str = ""
     """How right rows of this family were found to be elsewhere; empty where nobody looked."""
     moment: str = "created_at"

@@ -14,14 +14,13 @@ from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.suggest import suggested
-from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.importing import ImportResult
+from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.task import TaskType
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _MOST_LABELS = 100
 _FEWEST_ROWS = 10
-_SHOWN = 8
 _MOST_LISTED, _LONGEST_LISTED = 24, 40
 _POSITIVE = ("1", "1.0", "true", "yes", "y")
 """Values of which the label is the positive class, whatever the numbers of rows."""
@@ -36,7 +35,7 @@ class AddedTask(Result):
 
     @property
     def exit_code(self) -> int:
-        """As that of the import."""
+        """The exit code of the import."""
         return self.imported.exit_code
 
     def plain(self) -> dict[str, Any]:
@@ -65,7 +64,7 @@ class AddedTask(Result):
 
 @dataclass(slots=True)
 class _Column:
-    """What the label's column holds."""
+    """The values of the label's column."""
 
     values: Counter[str] = field(default_factory=Counter)
     numbers: bool = True

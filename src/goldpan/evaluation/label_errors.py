@@ -22,10 +22,9 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.datasets.gold import GoldScore
-from goldpan.datasets.row_files import write_rows
-from goldpan.datasets.task import CLASSIFICATION, Task
+from goldpan.datasets.table_files import write_rows
+from goldpan.datasets.task import CLASSIFICATION, Task, target_column
 from goldpan.datasets.task_data import TaskData
-from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.model import load
 from goldpan.evaluation.models.features import Features
 

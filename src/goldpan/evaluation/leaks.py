@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table, write_table
 from goldpan.core.workspace import Workspace, make_directory, publish
-from goldpan.datasets.overlap import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
+from goldpan.datasets.leakage import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.metrics.estimate import Interval
@@ -123,7 +123,7 @@ class Leaks:
     text: int
     """Whose text stands in train, but for case, white space and HTML comments."""
     near: int
-    """Whose text nearly does (`datasets/overlap.py`), and not exactly."""
+    """Whose text nearly does (`datasets/leakage.py`), and not exactly."""
     document: int | None
     """Whose document has rows in train; None where rows name no documents."""
     project: int | None

@@ -33,7 +33,7 @@ from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Result
 from goldpan.core.sealed import sealed_json
 from goldpan.core.workspace import Workspace, make_directory, publish
-from goldpan.datasets.date_neighbors import date_signal
+from goldpan.datasets.leakage import date_signal
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.leaks import CUTOFF, find_dates, overlap_of, read_overlap
 from goldpan.evaluation.model import Costs, Model, SelectionInfo

@@ -19,7 +19,7 @@ from goldpan.core.registry import unknown_name
 from goldpan.core.resources import write_file
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.overlap import KINDS
+from goldpan.datasets.leakage import KINDS
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.leaks import leaks_of

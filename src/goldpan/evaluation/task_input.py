@@ -20,9 +20,8 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import find_family
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import read_provenance, shard_paths
-from goldpan.datasets.task import Task
+from goldpan.datasets.task import Task, input_column
 from goldpan.datasets.task_data import TaskData, family_datasets, read_task_data, task_directory
-from goldpan.datasets.task_rows import input_column
 
 MODULES = {"title": "IT", "body": "IB", "pull_title": "PT", "pull_body": "PB"}
 """The columns that people wrote, with the paper's names for them."""

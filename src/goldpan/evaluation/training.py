@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter
 from goldpan.core.resources import named
 from goldpan.core.workspace import Workspace, make_directory
-from goldpan.datasets.overlap import Overlap
+from goldpan.datasets.leakage import Overlap
 from goldpan.datasets.provenance import PROVENANCE
-from goldpan.datasets.registry import load_tasks, tasks_directory
-from goldpan.datasets.task import Task
+from goldpan.datasets.registry import load_tasks
+from goldpan.datasets.task import Task, target_column
 from goldpan.datasets.task_data import TaskData, read_task_data, task_directory, with_validation
-from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.leaks import with_leaks
 from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
 from goldpan.evaluation.protocol import Protocol

@@ -12,7 +12,7 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.datasets.task import Task
-    from goldpan.report.compared import Compared, FileCompared
+    from goldpan.report.compared import ComparisonReport, FileComparisonReport
 
 _ENDINGS = {"output": ".html", "markdown": ".md", "latex": ".tex"}
 _MOST_NAMED = 40
@@ -36,7 +36,7 @@ def compare(
     output: Path | str | None = None,
     markdown: Path | str | None = None,
     latex: Path | str | None = None,
-) -> Compared | FileCompared:
+) -> ComparisonReport | FileComparisonReport:
     """Say which models differ, from stored runs, and write a report; no model is run.
 
     Args:
@@ -57,7 +57,8 @@ def compare(
         markdown: A Markdown file for the report's tables.
         latex: A LaTeX file for the tables of a paper.
     """
-    from goldpan.datasets.registry import load_tasks, tasks_directory
+    from goldpan.core.own_tasks import tasks_directory
+    from goldpan.datasets.registry import load_tasks
     from goldpan.evaluation.comparison.question import ComparisonQuestion
     from goldpan.evaluation.comparison.stored_runs import compare_stored
     from goldpan.report.compared import report_comparison
@@ -111,7 +112,7 @@ def _compare_file(
     tasks: tuple[str, ...],
     models: tuple[str, ...],
     files: Any,
-) -> FileCompared:
+) -> FileComparisonReport:
     from goldpan.evaluation.comparison.files import compare_file
     from goldpan.evaluation.comparison.score_files import read_scores
     from goldpan.report.compared import report_file_comparison

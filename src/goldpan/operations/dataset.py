@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pandas as pd
     import pyarrow as pa
 
-    from goldpan.datasets.export.result import ExportResult
+    from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
     from goldpan.operations.workspace import Workspace

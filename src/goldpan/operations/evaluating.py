@@ -116,7 +116,8 @@ class Evaluate(Group):
                 (default: WORKSPACE/datasets)
             by (COLUMN): Score by a column, such as document; may be given several times.
         """
-        from goldpan.datasets.registry import find_task, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import find_task
         from goldpan.datasets.task_data import task_directory
         from goldpan.evaluation.run import RunResult
         from goldpan.evaluation.runs import read_runs, rescore
@@ -149,7 +150,8 @@ class Evaluate(Group):
             dataset (DATASET): The rows: a dataset by its name or directory.
                 (default: WORKSPACE/datasets)
         """
-        from goldpan.datasets.registry import find_task, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import find_task
         from goldpan.evaluation.runs import read_runs
         from goldpan.evaluation.slices import LengthScores, score_by_length
         from goldpan.evaluation.task_input import input_lengths, scored_input
@@ -269,7 +271,8 @@ class Evaluate(Group):
 
     def _members(self, suite: str) -> list[str]:
         """Return the tasks of a suite whose rows are in the workspace."""
-        from goldpan.datasets.registry import load_tasks, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import load_tasks
         from goldpan.datasets.task_data import task_directory
 
         layout = self.lab.layout

@@ -63,8 +63,9 @@ def label_errors(
         limit: At most this many rows are listed.
         output: Write all rows, the most suspect first, to this .parquet, .jsonl or .csv file.
     """
-    from goldpan.datasets.registry import find_task, tasks_directory
-    from goldpan.datasets.row_files import check_form
+    from goldpan.core.own_tasks import tasks_directory
+    from goldpan.datasets.registry import find_task
+    from goldpan.datasets.table_files import check_form
     from goldpan.datasets.task_data import task_directory
     from goldpan.evaluation.label_errors import SuspectLabels, find_label_errors, write_ranked
     from goldpan.evaluation.task_input import read_task_input

@@ -13,7 +13,7 @@ from goldpan.operations.repositories import dataset_directories
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
-    from goldpan.report.compared import Compared, FileCompared
+    from goldpan.report.compared import ComparisonReport, FileComparisonReport
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace
 
@@ -26,7 +26,7 @@ def report(
     dataset: str | Path | Sequence[str | Path] = (),
     runs: bool = False,
     output: Path | str = Path("goldpan-report.html"),
-) -> ReportFacts | Compared | FileCompared:
+) -> ReportFacts | ComparisonReport | FileComparisonReport:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
     With --runs, or if the workspace holds only evaluation runs, the page says which models differ.

@@ -12,9 +12,9 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.annotation.review.calibration import Calibrations
-    from goldpan.annotation.review.planner import ReviewEstimate
     from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.annotation.review.settings import ReviewSettings
+    from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.operations.workspace import Workspace
 
 SubjectName = Literal["issue", "pair"]
@@ -61,8 +61,12 @@ def review(
             project's name, or a Parquet file.
 
     """
-    from goldpan.annotation.review.labels import estimate_labels, review_labels
-    from goldpan.annotation.review.run import estimate_review, run_review
+    from goldpan.annotation.review.run import (
+        estimate_labels,
+        estimate_review,
+        review_labels,
+        run_review,
+    )
 
     if calibrate is not None:
         return _calibrations(self, repos, profile, rules, str(calibrate))

@@ -130,10 +130,10 @@ class Tasks(Group):
                 given several times.
 
         """
-        from goldpan.annotation.studio.corrections import read_corrections
-        from goldpan.datasets.hub import download as fetch
+        from goldpan.annotation.studio.gold import read_corrections
         from goldpan.datasets.importing import import_files
         from goldpan.datasets.registry import find_task
+        from goldpan.datasets.source_import import download as fetch
 
         layout = self.lab.layout
         task = find_task(name, self._own)
@@ -159,7 +159,7 @@ class Tasks(Group):
     @property
     def _own(self) -> Path:
         """The directory of tasks of one's own."""
-        from goldpan.datasets.registry import tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
 
         return tasks_directory(self.lab.path)
 
@@ -183,9 +183,10 @@ def import_(
             several times.
 
     """
-    from goldpan.annotation.studio.corrections import projects_by_task, read_corrections
+    from goldpan.annotation.studio.gold import projects_by_task, read_corrections
+    from goldpan.core.own_tasks import tasks_directory
     from goldpan.datasets.importing import import_files
-    from goldpan.datasets.registry import load_tasks, tasks_directory
+    from goldpan.datasets.registry import load_tasks
     from goldpan.datasets.source_import import SourceImport, files_by_task, tasks_of_source
 
     tasks = tasks_of_source(source, load_tasks(tasks_directory(self.path)))

@@ -201,7 +201,7 @@ def page_addition(judged: Sequence[Assessment]) -> Addition:
 
 
 def _page_tables(judged: Sequence[Assessment]) -> Iterator[Content]:
-    from goldpan.report.document import Table, folded
+    from goldpan.report.document import ReportTable, folded
 
     states = ("fresh", "partial", "due", "after", "stopped", "failed")
     counts: list[tuple[Cell, ...]] = []
@@ -209,7 +209,7 @@ def _page_tables(judged: Sequence[Assessment]) -> Iterator[Content]:
         of_stage = [unit.state for unit in judged if unit.unit.stage == stage]
         if of_stage:
             counts.append((stage, *(of_stage.count(state) for state in states)))
-    yield Table("", ("stage", *states), tuple(counts))
+    yield ReportTable("", ("stage", *states), tuple(counts))
     rows: list[tuple[Cell, ...]] = [
         (
             unit.unit.name,
@@ -222,4 +222,4 @@ def _page_tables(judged: Sequence[Assessment]) -> Iterator[Content]:
     ]
     if rows:
         columns = ("unit", "state", "why", "last run")
-        yield folded(Table("Units that are not up to date", columns, tuple(rows)), 40)
+        yield folded(ReportTable("Units that are not up to date", columns, tuple(rows)), 40)

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from goldpan.builders.recipes import Recipe
     from goldpan.datasets.family import Column, Family
     from goldpan.datasets.registry import read_path as read_task
-    from goldpan.datasets.task import Task
-    from goldpan.datasets.task_rows import target_column
+    from goldpan.datasets.task import Task, target_column
     from goldpan.evaluation.metrics.estimate import ExampleMetric
     from goldpan.evaluation.model import Answers, Model, TrainingContext
     from goldpan.evaluation.model import Entry as ModelEntry

@@ -16,8 +16,8 @@ from goldpan.datasets.provenance import finished_datasets, read_provenance
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.funnel import count_kept
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.report.document import Cell, Content, Report, Section, Table, cut, listed
-from goldpan.report.document_page import document_page
+from goldpan.report.document import Cell, Content, Report, ReportTable, Section, cut, listed
+from goldpan.report.evaluation import document_page
 from goldpan.report.page import write_page
 
 _COLUMNS = {"repositories": ("language", "license"), "entries": ("kind", "updated_at")}
@@ -194,7 +194,7 @@ def _repositories(held: list[RepositoryCounts]) -> Content:
         )
         for item in sorted(held, key=lambda item: (-item.issues - item.pulls, item.repo))
     ]
-    return cut(Table("", columns, tuple(rows)), _MOST)
+    return cut(ReportTable("", columns, tuple(rows)), _MOST)
 
 
 def _kept_table(held: list[RepositoryCounts]) -> Content:
@@ -205,7 +205,7 @@ def _kept_table(held: list[RepositoryCounts]) -> Content:
     ]
     columns = ("repository", "pairing rules", "profile", "issues kept", "fix pairs kept")
     note = "" if rows else "No repository was filtered."
-    return cut(Table("", columns, tuple(rows), note), _MOST)
+    return cut(ReportTable("", columns, tuple(rows), note), _MOST)
 
 
 def _datasets(workspace: Workspace) -> Content:
@@ -215,7 +215,7 @@ def _datasets(workspace: Workspace) -> Content:
         sources = provenance.get("sources", ())
         rows.append((path.name, provenance["family"], provenance.get("examples"), len(sources)))
     columns = ("dataset", "family", "examples", "repositories")
-    return Table("", columns, tuple(rows), "" if rows else "No dataset was built.")
+    return ReportTable("", columns, tuple(rows), "" if rows else "No dataset was built.")
 
 
 def _megabytes(size: int) -> float:

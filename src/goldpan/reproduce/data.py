@@ -15,7 +15,7 @@ import httpx
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.workspace import make_directory
-from goldpan.datasets.import_files import open_bytes, table_rows
+from goldpan.datasets.table_files import open_bytes, table_rows
 from goldpan.reproduce.recipe import SourceFile
 
 State = Literal["as published", "differs", "not checked"]

@@ -30,7 +30,7 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.resources import write_file
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import make_directory
-from goldpan.datasets.import_files import table_rows
+from goldpan.datasets.table_files import table_rows
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix

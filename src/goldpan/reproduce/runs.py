@@ -19,9 +19,8 @@ import pyarrow.compute as pc
 
 from goldpan.core.errors import DatasetError, EvaluationError, UnknownNameError, UsageError
 from goldpan.core.registry import unknown_name
-from goldpan.datasets.task import Task
+from goldpan.datasets.task import Task, target_column
 from goldpan.datasets.task_data import TaskData
-from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.report.number_format import count
+from goldpan.report.document import count
 from goldpan.reproduce.cells import MEANING, Cell, Context, TableResult
 from goldpan.reproduce.engine import Reproduction
 from goldpan.reproduce.recipe import Recipe, SourceFile

@@ -12,8 +12,8 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.registry import find_task
+from goldpan.datasets.wording import find_method
 from goldpan.evaluation.score import predictions_schema
 from goldpan.papers.crosscodebench.importing import task_toml
 from goldpan.papers.crosscodebench.prompts import find_counter

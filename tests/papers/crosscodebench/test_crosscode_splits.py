@@ -16,8 +16,8 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
-from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.provenance import read_provenance
+from goldpan.datasets.wording import find_method
 from goldpan.papers.crosscodebench.build import CrossCodeResult, build_split, find_tasks
 from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
 from goldpan.papers.crosscodebench.instances import Instance

@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.forms import find_form, read_tasks
-from goldpan.annotation.studio.project import Facts, begin_project
+from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
@@ -251,7 +251,7 @@ def test_what_a_partial_clone_lacks_is_fetched_at_once(tmp_path: Path) -> None:
 
 def decide(workspace: Workspace, form: str, decisions: dict[str, tuple[str, list[str]]]) -> None:
     """Write an annotation project with its decisions, as `goldpan annotate pull` leaves them."""
-    facts = Facts("http://127.0.0.1:1", "k", form, annotators=2, blind=True)
+    facts = ProjectFacts("http://127.0.0.1:1", "k", form, annotators=2, blind=True)
     project = begin_project(workspace, form, load(form), facts)
     made = [
         {
@@ -337,7 +337,7 @@ def test_annotations_that_do_not_fit_are_refused(
     decide(case.workspace, "code-comment-java", {first: ("agreed", ["usage"])})
     decide(case.workspace, "code-comment-python", {first: ("agreed", ["summary"])})
     decide(case.workspace, "fix-pair", {})
-    facts = Facts("http://127.0.0.1:1", "k", "code-comment-pharo", annotators=2, blind=True)
+    facts = ProjectFacts("http://127.0.0.1:1", "k", "code-comment-pharo", annotators=2, blind=True)
     begin_project(case.workspace, "unpulled", load("code-comment-pharo"), facts)
     both = ("code-comment-java", "code-comment-python")
     for projects, error, message in (

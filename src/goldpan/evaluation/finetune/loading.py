@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.task import target_column
 from goldpan.evaluation.finetune.heads import Predictor, TaskHead
 from goldpan.evaluation.finetune.settings import TrainingJob
 from goldpan.evaluation.finetune.text_heads import GenerationHead, SequenceHead, scale_of

@@ -16,10 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.date_neighbors import DateNeighbors, Numbers
-from goldpan.datasets.hash_sampling import draw_number
-from goldpan.datasets.task import CLASSIFICATION, Task
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.leakage import DateNeighbors, Numbers
+from goldpan.datasets.splits import draw_number
+from goldpan.datasets.task import CLASSIFICATION, Task, target_column
 from goldpan.datasets.wording import Wording, WordingError, read_texts, wording_of
 from goldpan.evaluation.model import (
     Answer,

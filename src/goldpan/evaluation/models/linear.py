@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.task import Task, target_column
 from goldpan.evaluation.metrics.classification import has_label
 from goldpan.evaluation.model import (
     Answers,

@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.task import Task
-from goldpan.datasets.wording import wording_of
+from goldpan.datasets.wording import find_method, wording_of
 from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled
 from goldpan.evaluation.prompting.asking import RowReply, ask_rows, estimate_rows
 from goldpan.evaluation.prompting.inputs import answer_schema

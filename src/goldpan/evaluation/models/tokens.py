@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task_rows import input_column, target_column
+from goldpan.datasets.task import input_column, target_column
 from goldpan.evaluation.model import (
     Answers,
     Entry,

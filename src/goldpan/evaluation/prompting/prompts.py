@@ -30,11 +30,10 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.registry import Registry, files_in
-from goldpan.datasets.hash_sampling import draw_number
-from goldpan.datasets.prompt_methods import Method
-from goldpan.datasets.task import CLASSIFICATION, Task
-from goldpan.datasets.task_rows import input_column, target_column
+from goldpan.datasets.splits import draw_number
+from goldpan.datasets.task import CLASSIFICATION, Task, input_column, target_column
 from goldpan.datasets.wording import (
+    Method,
     Wording,
     WordingError,
     answer_form,

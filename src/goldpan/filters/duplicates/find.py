@@ -151,4 +151,4 @@ def _table(names: Names, text: Ids, links: Links, settings: DuplicateSettings) -
         pa.repeat(pa.scalar(settings.digest(), pa.string()), len(at)),
     ]
     table = pa.table(columns, DUPLICATES.schema.names).cast(DUPLICATES.schema)
-    return table.sort_by([(name, "ascending") for name in DUPLICATES.order]).combine_chunks()
+    return DUPLICATES.ordered(table).combine_chunks()

@@ -37,7 +37,7 @@ from goldpan.plugins.datasets import (
     Side,
     SplitPlan,
     TaskLine,
-    digest,
+    file_digest,
     shard_paths,
     write_dataset,
 )
@@ -281,7 +281,7 @@ def _extras(assigned: Assigned, members: Sequence[_Member], quoted: tuple[Origin
         "split": {"name": assigned.name, **asdict(assigned.split)},
         **{side: [asdict(one.count) for one in members if one.side == side] for side in SHARDS},
         "left_out": [asdict(left_out) for left_out in assigned.left_out],
-        "inputs": {path.name: digest(path) for one in members for path in one.task.paths},
+        "inputs": {path.name: file_digest(path) for one in members for path in one.task.paths},
     }
     files = {f"{_TASKS}/{one.meta.stem}{META}": meta_json(one.meta) for one in members}
     return Extras(files, about, quoted)

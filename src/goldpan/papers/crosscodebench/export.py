@@ -26,8 +26,8 @@ from goldpan.plugins.datasets import (
     Provenance,
     Task,
     answer_form,
-    digest,
     draw_number,
+    file_digest,
     read_provenance,
     write_provenance,
 )
@@ -108,7 +108,7 @@ def export_tasks(
             with reporter.task("tasks", len(datasets)) as progress:
                 for dataset in sorted(datasets, key=lambda dataset: dataset.task.name):
                     metas.append(_export(dataset, building, numbers[dataset.task.name], seed))
-                    inputs[dataset.task.name] = digest(dataset.directory / PROVENANCE)
+                    inputs[dataset.task.name] = file_digest(dataset.directory / PROVENANCE)
                     progress.advance()
             total = sum(meta.counts["total"] for meta in metas)
             about = {"family": TASK_FILES, "examples": total, "inputs": inputs}
@@ -141,7 +141,9 @@ def stored_provenance(directory: Path, family: str) -> dict[str, Any]:
 
 def _files_of(building: Path) -> dict[str, Any]:
     paths = sorted(building.iterdir())
-    return {path.name: {"sha256": digest(path), "bytes": path.stat().st_size} for path in paths}
+    return {
+        path.name: {"sha256": file_digest(path), "bytes": path.stat().st_size} for path in paths
+    }
 
 
 def meta_of(task: Task, number: int) -> Meta:

@@ -44,7 +44,7 @@ from goldpan.plugins.datasets import (
     Task,
     TaskColumns,
     TaskType,
-    digest,
+    file_digest,
     load_tasks,
     plain_task,
     read_provenance,
@@ -119,7 +119,10 @@ def import_task(workspace: Workspace, meta_path: Path) -> Imported:
         task,
         _read_rows(meta, task, instances),
         data_path.name,
-        {"crosscode": meta.stem, "inputs": {at.name: digest(at) for at in (meta_path, data_path)}},
+        {
+            "crosscode": meta.stem,
+            "inputs": {at.name: file_digest(at) for at in (meta_path, data_path)},
+        },
         f"The task {task.name}, read from files of CrossCodeBench.",
         DatasetError(f"{data_path} holds no instances", "Write the task files again"),
     )
@@ -132,7 +135,7 @@ def import_split(workspace: Workspace, directory: Path) -> Imported:
     origin as `document`. Memory follows a batch. Raises `DatasetError` where a file is damaged.
     """
     task = _task(split_task_name(directory.name), f"CrossCodeBench {directory.name}")
-    provenance = {PROVENANCE: digest(directory / PROVENANCE)}
+    provenance = {PROVENANCE: file_digest(directory / PROVENANCE)}
     return _store(
         workspace,
         task,

@@ -17,12 +17,12 @@ from goldpan.plugins.evaluation import ComparisonResult, Run
 from goldpan.plugins.report import (
     Cell,
     Content,
-    Materials,
+    Remark,
     ReportSection,
-    Row,
+    ReportTable,
+    RowsByTask,
     Section,
-    Table,
-    Text,
+    TaskRow,
 )
 
 PROTOCOL = "crosscodebench"
@@ -46,7 +46,7 @@ def wanted_rows(compared: ComparisonResult, task: Task) -> list[str]:
 
 
 def shortcuts_section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: RowsByTask
 ) -> Section | None:
     """Return scores beside those of copying; None where no task generates text."""
     content: list[Content] = []
@@ -57,7 +57,7 @@ def shortcuts_section(
             continue
         material = materials[name]
         if isinstance(material, str):
-            content.append(Text(f"{material}, so shortcuts cannot answer."))
+            content.append(Remark(f"{material}, so shortcuts cannot answer."))
         else:
             content.append(_table(compared, task, {id_: material.rows[id_] for id_ in ids}))
     if not content:
@@ -71,7 +71,7 @@ def shortcuts_section(
     )
 
 
-def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, Row]) -> Table:
+def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, TaskRow]) -> ReportTable:
     wording = wording_of(task)
     right = {
         id_: text
@@ -95,7 +95,7 @@ def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, Row]) -> T
         scored.append(("shortcut: copy an example's output", *_cells(right, copied)))
     columns = ("model", "exact match", "BLEU", "ROUGE-L")
     note = f"On {len(right):,} test rows, the first by id."
-    return Table(task.name, columns, tuple(scored), note)
+    return ReportTable(task.name, columns, tuple(scored), note)
 
 
 def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list[float | None]:
@@ -103,7 +103,7 @@ def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list
     return [round(scores[name], 2) if name in scores else None for name in METRICS.values()]
 
 
-def _answers(run: Run, wording: Wording, rows: Mapping[str, Row]) -> dict[str, str | None]:
+def _answers(run: Run, wording: Wording, rows: Mapping[str, TaskRow]) -> dict[str, str | None]:
     table = run.predictions()
     pairs: Sequence[tuple[str, object]] = list(
         zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True)
@@ -115,7 +115,7 @@ def _answers(run: Run, wording: Wording, rows: Mapping[str, Row]) -> dict[str, s
     }
 
 
-def _text(wording: Wording, row: Row, answer: object) -> str | None:
+def _text(wording: Wording, row: TaskRow, answer: object) -> str | None:
     """Return a target or an answer as text, None where it has no form."""
     try:
         return output_text(wording, row.row_value, answer)

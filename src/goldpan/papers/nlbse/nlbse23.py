@@ -23,11 +23,11 @@ from goldpan.plugins.evaluation import (
 )
 from goldpan.plugins.report import (
     Content,
-    Materials,
+    Remark,
     ReportSection,
+    ReportTable,
+    RowsByTask,
     Section,
-    Table,
-    Text,
     formatted,
     listed,
 )
@@ -178,7 +178,7 @@ def _is_official(run: Run) -> bool:
 
 
 def _section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: RowsByTask
 ) -> Section | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None:
@@ -186,11 +186,11 @@ def _section(
     content: list[Content] = [_table(ranking)]
     if ranking.incomplete:
         told_so = "; ".join(ranking.incomplete)
-        content.append(Text(f"Not ranked by the competition's rule: {told_so}."))
+        content.append(Remark(f"Not ranked by the competition's rule: {told_so}."))
     return Section("nlbse23", "The NLBSE'23 competition", tuple(content))
 
 
-def _table(ranking: CommentRanking) -> Table:
+def _table(ranking: CommentRanking) -> ReportTable:
     rows = tuple(
         (
             str(entry.place),
@@ -208,7 +208,7 @@ def _table(ranking: CommentRanking) -> Table:
         " the F1 is above that of the organizers' random forest (NLBSE'23, section III-B)."
     )
     columns = ("place", "model", "precision", "recall", "F1", "categories won", "score")
-    return Table("The rule of the NLBSE'23 competition", columns, rows, note)
+    return ReportTable("The rule of the NLBSE'23 competition", columns, rows, note)
 
 
 def _sentence(compared: ComparisonResult) -> str | None:

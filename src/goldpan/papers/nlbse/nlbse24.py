@@ -12,7 +12,7 @@ from statistics import fmean
 
 from goldpan.plugins.datasets import Task
 from goldpan.plugins.evaluation import ComparisonResult, Run, System, rank
-from goldpan.plugins.report import Cell, Materials, ReportSection, Section, Table, Text
+from goldpan.plugins.report import Cell, Remark, ReportSection, ReportTable, RowsByTask, Section
 
 TASK = "nlbse24_issue_type"
 REPOSITORIES = (
@@ -94,7 +94,7 @@ def _f1(run: Run, repository: str) -> float:
 
 
 def _section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: RowsByTask
 ) -> Section | None:
     ranking = issue_ranking(compared.systems)
     if ranking is None:
@@ -110,13 +110,13 @@ def _section(
         )
         for entry in ranking.entries
     )
-    table = Table(
+    table = ReportTable(
         "NLBSE'24 issue reports",
         ("place", "model", "mean F1", *REPOSITORIES, "figures"),
         rows,
         "One model for each repository; ranked by the mean of the five repositories' F1.",
     )
-    sentences = [Text(f"{sentence}.") for sentence in ranking.incomplete]
+    sentences = [Remark(f"{sentence}.") for sentence in ranking.incomplete]
     return Section("nlbse24", "The NLBSE'24 competition", (table, *sentences))
 
 

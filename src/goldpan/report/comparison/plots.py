@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison, Decision
 from goldpan.evaluation.statistics.curves import POOLED, Curve, Point
 from goldpan.evaluation.statistics.scores import StatisticsError
-from goldpan.report.comparison.wording import decision_words
+from goldpan.report.comparison.summary import decision_words, rank_range
 from goldpan.report.plot_style import COLORS, GOLD, INK, PALE, SOFT, canvas, colors, name
 
 if TYPE_CHECKING:
@@ -41,11 +41,7 @@ def interval_plot(comparison: Comparison) -> str:
                 axes.plot([standing.low, standing.high], [row, row], color=color, lw=2, alpha=0.6)
             middle = standing.median if comparison.by_median else standing.mean
             axes.plot(middle, row, "o", color=color, ms=6)
-            rank = (
-                f"{standing.best}"
-                if standing.best == standing.worst
-                else f"{standing.best}–{standing.worst}"
-            )
+            rank = rank_range(standing)
             axes.text(
                 1.02, row, rank, transform=axes.get_yaxis_transform(), va="center", color=SOFT
             )

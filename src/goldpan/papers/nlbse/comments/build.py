@@ -34,14 +34,14 @@ from goldpan.plugins.code import LANGUAGES
 from goldpan.plugins.core import Block, Line, Reporter, Result, Title, UsageError, Workspace
 from goldpan.plugins.datasets import (
     CardInputs,
+    MinedSource,
     Provenance,
-    Source,
     SplitPlan,
     Task,
     Written,
     corrected_batches,
     corrected_family,
-    digest,
+    file_digest,
     plain_task,
     task_family,
     write_dataset,
@@ -196,7 +196,9 @@ def build_code_comments(
             tally.left_out[GONE] = missing
 
     provenance = Provenance(
-        sources=tuple(Source(commit.repo, inputs={"git commit": commit.id}) for commit in commits),
+        sources=tuple(
+            MinedSource(commit.repo, inputs={"git commit": commit.id}) for commit in commits
+        ),
         settings={
             "family": family.name,
             **({"task": plain_task(task)} if task else {}),
@@ -208,7 +210,9 @@ def build_code_comments(
             "timeout": reading.timeout,
             "required": list(annotations.required),
             "annotations": {
-                f"annotations/{name}/decisions.parquet": digest(decisions_path(workspace, name))
+                f"annotations/{name}/decisions.parquet": file_digest(
+                    decisions_path(workspace, name)
+                )
                 for name in projects
             },
         },

@@ -38,8 +38,8 @@ from goldpan.plugins.datasets import (
     GROUP,
     CardInputs,
     Column,
+    MinedSource,
     Provenance,
-    Source,
     SplitPlan,
     Task,
     Written,
@@ -342,7 +342,7 @@ def _provenance(
     else:
         hours = [result.unit.hour for result in results]
         inputs = {result.unit.path.name: result.sha256 for result in results}
-        sources = (Source("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),)
+        sources = (MinedSource("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),)
     return Provenance(
         sources=sources,
         profile=request.profile.plain(),

@@ -1,4 +1,4 @@
-"""What the date of a text alone says of its label, by the texts nearest in time.
+"""Leakage: how much of a test was seen in training, and how far dates alone tell labels.
 
 Where the texts of each label were collected from another time, a model that reads dates, or what
 betrays them (versions, templates, names), scores without knowing what labels mean. A sample may be
@@ -10,15 +10,125 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.task import Task, input_column, target_column
+from goldpan.filters.duplicates.leaks import find_leaks_of_batches
+from goldpan.filters.duplicates.settings import DuplicateSettings
+
+Kind = Literal["text", "near", "document", "project"]
+KINDS: tuple[Kind, ...] = ("text", "near", "document", "project")
+"""`text`: the same text but for case, white space and HTML comments; `near`: at least 0.7 of the
+three-word sequences in common (Jaccard), of texts with 16 words or more; `document` and `project`:
+another row of it is in train."""
+WARNING, ALARM = 0.01, 0.1
+"""Shares of the test from which on repeated texts are a warning, and an alarm."""
+_BATCH = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Test rows that resemble rows of train."""
+
+    test: int
+    """Rows of the test."""
+    rows: Mapping[Kind, frozenset[str]]
+    """Ids by kind; no `document` or `project` where rows name none. No id is `text` and `near`."""
+
+    def kinds_of(self, row: str) -> list[Kind]:
+        """Return the ways in which a test row resembles train."""
+        return [kind for kind in KINDS if row in self.rows.get(kind, ())]
+
+    @property
+    def repeated(self) -> int:
+        """The number of test rows whose text occurs in train, exactly or nearly."""
+        return len(self.rows["text"]) + len(self.rows["near"])
+
+    def plain(self) -> dict[str, int]:
+        """Return how many test rows resemble train, by kind, as plain data."""
+        return {"test": self.test, **{kind: len(rows) for kind, rows in self.rows.items()}}
+
+    def sentences(self) -> list[str]:
+        """Return what is to be known of a test that resembles train, the worst first."""
+        share = self.repeated / self.test if self.test else 0.0
+        sentences = []
+        if self.repeated:
+            start = "WARNING: " if share >= ALARM else "Warning: " if share >= WARNING else ""
+            exact, near = (len(self.rows[kind]) for kind in ("text", "near"))
+            sentences.append(
+                f"{start}{self.repeated:,} of {self.test:,} test rows ({share:.1%}) have a text "
+                f"that is also in train ({exact:,} exactly, {near:,} nearly)"
+            )
+        for kind, noun in (("document", "documents"), ("project", "projects")):
+            if rows := self.rows.get(cast("Kind", kind)):
+                sentences.append(
+                    f"{len(rows):,} of {self.test:,} test rows are of {noun} that are in train"
+                )
+        return sentences
+
+
+def find_overlap(
+    task: Task, train: Iterable[pa.RecordBatch], test: Iterable[pa.RecordBatch]
+) -> Overlap:
+    """Compare the rows of a test with those that were learned from; batches are not kept.
+
+    Memory follows the number of texts, about 1 KB each, not their length.
+    """
+    name = input_column(task.type).name
+    in_train: set[tuple[Kind, object]] = set()
+    ids: list[str] = []
+    shared: dict[Kind, set[str]] = {}
+
+    def learned() -> Iterator[list[str]]:
+        for row_batch in _batches(train, name):
+            for row in row_batch:
+                in_train.update(_places(row))
+            yield [_text(row[name]) for row in row_batch]
+
+    def tested() -> Iterator[list[str]]:
+        for row_batch in _batches(test, name):
+            for row in row_batch:
+                ids.append(row["id"])
+                for place in _places(row):
+                    repeated = shared.setdefault(place[0], set())
+                    if place in in_train:
+                        repeated.add(row["id"])
+            yield [_text(row[name]) for row in row_batch]
+
+    leaks = find_leaks_of_batches(learned(), tested(), DuplicateSettings())
+    rows: dict[Kind, frozenset[str]] = {
+        "text": frozenset(ids[leak.query] for leak in leaks if leak.relation == "exact"),
+        "near": frozenset(ids[leak.query] for leak in leaks if leak.relation == "near"),
+    }
+    rows |= {kind: frozenset(shared[kind]) for kind in KINDS if kind in shared}
+    return Overlap(len(ids), rows)
+
+
+def _places(row: Mapping[str, Any]) -> Iterator[tuple[Kind, object]]:
+    """Yield the document and the project that a row names."""
+    if row["document"] is not None:
+        yield "document", (row["repo"], row["document"])
+    if row["repo"] is not None:
+        yield "project", row["repo"]
+
+
+def _batches(tables: Iterable[pa.RecordBatch], name: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield a few rows at a time: as Python objects they take many times the room."""
+    for table in tables:
+        columns = table.select(["id", "repo", "document", name])
+        for start in range(0, len(columns), _BATCH):
+            yield columns.slice(start, _BATCH).to_pylist()
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else " ".join(value or ())
+
 
 Numbers = npt.NDArray[np.float64]
 Indexes = npt.NDArray[np.int64]
@@ -32,7 +142,7 @@ _NOTABLE, _DEVIATIONS = 0.1, 3.0
 
 @dataclass(frozen=True, slots=True)
 class DateSignal:
-    """How often the date alone tells the label of a train row, without the row itself."""
+    """The share of train rows whose label their date alone tells."""
 
     rows: int
     """Train rows with a date, of projects with at least 30 such rows."""
@@ -45,7 +155,7 @@ class DateSignal:
 
     @property
     def notable(self) -> bool:
-        """Whether dates tell at least a tenth of the rows more, beyond three deviations."""
+        """Tell whether dates tell at least a tenth of the rows more, beyond three deviations."""
         more = self.right - self.majority
         return more >= _NOTABLE * self.rows and more > _DEVIATIONS * math.sqrt(self.discordant)
 

@@ -1,4 +1,4 @@
-"""Draws subjects for annotators: HTML of our own around text that is only ever shown.
+"""Panels: how the rows that forms ask about are drawn for annotators.
 
 Label Studio keeps images and styles of HTML that it is given, so every text from GitHub is
 escaped, unseen characters are written out, and no element stands here that is not made here.
@@ -6,10 +6,11 @@ escaped, unseen characters are written out, and no element stands here that is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
+from typing import Any, Literal
 
 from markdown_it import MarkdownIt
 
@@ -53,15 +54,15 @@ def _drawn(text: str) -> str:
 
 
 MOST_CHARACTERS = 20_000
-"""Of one text; a longer one is cut, and says so."""
+"""The length of a text; a longer one is cut, and says so."""
 MOST_ROWS = 600
-"""Of one diff."""
+"""The rows of one diff."""
 _ANSWERS = '<div class="gp-answers">'
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What somebody answered, for the person who decides between answers."""
+class ShownAnswer:
+    """An annotator's answer, for the person who decides between answers."""
 
     name: str
     fields: Sequence[tuple[str, str]]
@@ -144,7 +145,7 @@ def dialogue(turns: Iterable[tuple[str, str, bool]]) -> str:
     return "".join(parts)
 
 
-def answers(rated: Iterable[Answer]) -> str:
+def answers_panel(rated: Iterable[ShownAnswer]) -> str:
     """Return what annotators answered, side by side."""
     cells = []
     for answer in rated:
@@ -158,7 +159,7 @@ def answers(rated: Iterable[Answer]) -> str:
 
 
 def without_answers(note: str) -> str:
-    """Return a note without what `answers` put below it."""
+    """Return a note without what `answers_panel` put below it."""
     return note.partition(_ANSWERS)[0]
 
 
@@ -183,3 +184,121 @@ def _side(side: Line | None, kind: str) -> str:
     )
     end = "" if side.ends else '<span class="gp-quiet"> no line end</span>'
     return f"<td>{side.number}</td><td{style}>{text}{end}</td>"
+
+
+SubjectKind = Literal["pair", "issue", "text"]
+DatasetRow = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RowShape:
+    """A shape of rows: which columns it has, what it is about, and how it is drawn."""
+
+    subject: SubjectKind
+    columns: tuple[str, ...]
+    """The columns that a row must have."""
+    draw: Callable[[DatasetRow], Mapping[str, str]]
+    """Returns the panels of a row."""
+    optional: tuple[str, ...] = ()
+    """Columns that a row may have."""
+
+    def fits(self, names: set[str]) -> bool:
+        """Tell whether rows with these columns have this shape."""
+        return set(self.columns) <= names
+
+
+def _fix_pair(row: DatasetRow) -> Mapping[str, str]:
+    title = f"{row['repo']}: issue #{row['issue']}, pull request #{row['pull']}"
+    description = document(row["pull_title"], row["pull_body"], "Pull request")
+    return {
+        "note": heading(title),
+        "issue_panel": document(row["title"], row["body"], "Issue"),
+        "change_panel": description + change(row["path"], row["diff"]),
+    }
+
+
+def _question_answer(row: DatasetRow) -> Mapping[str, str]:
+    turns = [
+        (
+            "somebody else" if turn["role"] in (None, "none") else turn["role"],
+            turn["content"],
+            turn["comment_id"] == row["answer_comment_id"],
+        )
+        for turn in row["dialogue"]
+        if turn["comment_id"] is not None
+    ]
+    return {
+        "note": heading(f"{row['repo']}: issue #{row['issue']}"),
+        "issue_panel": document(row["title"], row["body"], "Question"),
+        "answer_panel": dialogue(turns),
+    }
+
+
+def _issue(row: DatasetRow) -> Mapping[str, str]:
+    return {
+        "note": heading(f"{row['repo']}: issue #{row['issue']}"),
+        "issue_panel": document(row["title"], row["body"], "Issue"),
+    }
+
+
+def _issue_text(row: DatasetRow) -> Mapping[str, str]:
+    # The title and body are easier to read than the text that models are given.
+    if row.get("title"):
+        return {
+            "note": _origin(row),
+            "issue_panel": document(row["title"], row.get("body"), "Issue"),
+        }
+    return {"note": _origin(row), "issue_panel": text(row["text"], "Text")}
+
+
+def _sentence(row: DatasetRow) -> Mapping[str, str]:
+    around = row.get("comment")
+    parts = [text(around, "The whole comment")] if around else []
+    if row.get("code"):
+        parts.append(code(row["code"], "The code around it"))
+    return {
+        "note": _origin(row),
+        "sentence_panel": sentence(row.get("sentence") or row.get("text")),
+        "code_panel": "".join(parts) or nothing("The data has only the sentence."),
+    }
+
+
+def _origin(row: DatasetRow) -> str:
+    """Return where a text is from, which is all of a row that annotators see beside it."""
+    where = [row.get(name) for name in ("repo", "path", "class", "document")]
+    return heading(": ".join(dict.fromkeys(str(part) for part in where if part)) or "Text")
+
+
+def _task_text(row: DatasetRow) -> Mapping[str, str]:
+    shown = _issue_text(row)
+    return {"note": shown["note"], "text_panel": shown["issue_panel"]}
+
+
+def _task_issue(row: DatasetRow) -> Mapping[str, str]:
+    shown = _issue(row)
+    return {"note": shown["note"], "text_panel": shown["issue_panel"]}
+
+
+_ISSUE = ("repo", "issue", "title", "body")
+_TEXT = ("id", "repo", "text")
+_LABELS = ("label", "labels")
+FIX_PAIR = RowShape(
+    "pair",
+    (*_ISSUE, "pull", "pull_title", "pull_body", "path", "diff"),
+    _fix_pair,
+)
+QUESTION_ANSWER = RowShape("issue", (*_ISSUE, "dialogue", "answer_comment_id"), _question_answer)
+ISSUE = RowShape("issue", _ISSUE, _issue)
+ISSUE_TEXT = RowShape("text", _TEXT, _issue_text, ("document", "title", "body", *_LABELS))
+"""A row of a task on issues."""
+SENTENCE = RowShape(
+    "text",
+    ("id", "repo", "sentence"),
+    _sentence,
+    ("path", "class", "comment", "code", "language", *_LABELS),
+)
+SENTENCE_TEXT = RowShape("text", _TEXT, _sentence, ("document", *_LABELS))
+"""A row of a task on comments."""
+TASK_TEXT = RowShape("text", _TEXT, _task_text, ("document", "title", "body", *_LABELS))
+"""A row of any task on texts, before a form that was made of it."""
+TASK_ISSUE = RowShape("issue", _ISSUE, _task_issue)

@@ -1,4 +1,4 @@
-"""Reads authors' files of datasets: CSV, TSV, JSON Lines, XLSX, XLS, Parquet and text.
+"""Tables in files: reads authors' CSV, Excel, JSON lines and Parquet, and writes rows as such.
 
 Files may be compressed with gzip or xz, or be the first in a tar archive. Rows come one by one:
 memory follows the row.
@@ -25,6 +25,8 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.extras import load
+from goldpan.core.parquet import Writer
+from goldpan.core.resources import unwritable
 
 _LONGEST_FIELD = 64 * 2**20
 """Characters; a quote that is never closed would otherwise take in the whole file."""
@@ -220,3 +222,58 @@ def _whole(path: Path) -> IO[bytes]:
             f"{path} holds more than {_LARGEST_BOOK:,} bytes", "Save the workbook as CSV"
         )
     return io.BytesIO(content)
+
+
+def check_form(path: Path) -> None:
+    """Raise `UsageError` where a file's name does not say in which form to write it."""
+    if path.suffix.lower() not in _WRITERS:
+        raise UsageError(
+            f"{path} does not end in the name of a format", f"End it in {', '.join(_WRITERS)}"
+        )
+
+
+def write_rows(rows: pa.RecordBatchReader, path: Path) -> None:
+    """Write rows in the place of a file; a list is joined by blanks in CSV.
+
+    Raises `UsageError` for a file of another form, and `DatasetError` where it cannot be written.
+    """
+    check_form(path)
+    try:
+        _WRITERS[path.suffix.lower()](rows, path)
+    except OSError as error:
+        raise unwritable(path, error, DatasetError) from None
+
+
+def _parquet(rows: pa.RecordBatchReader, path: Path) -> None:
+    with Writer(path, rows.schema) as target:
+        for batch in rows:
+            target.write_table(pa.Table.from_batches([batch]))
+
+
+def _json_lines(rows: pa.RecordBatchReader, path: Path) -> None:
+    with path.open("wb") as file:
+        for row in _rows_of(rows):
+            file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _csv(rows: pa.RecordBatchReader, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(rows.schema.names)
+        for row in _rows_of(rows):
+            writer.writerow(
+                " ".join(map(str, value)) if isinstance(value, list) else value
+                for value in row.values()
+            )
+
+
+def _rows_of(rows: pa.RecordBatchReader) -> Iterable[dict[str, Any]]:
+    for batch in rows:
+        yield from batch.to_pylist()
+
+
+_WRITERS: dict[str, Callable[[pa.RecordBatchReader, Path], None]] = {
+    ".parquet": _parquet,
+    ".jsonl": _json_lines,
+    ".csv": _csv,
+}
