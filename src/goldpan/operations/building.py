@@ -50,10 +50,9 @@ def _build_rows(
     gives the same bytes.
 
     Args:
-        profile (NAME): default, faun-eval, precise, verified, or the path of your own .toml
-            file.
+        profile (NAME): default, precise, verified, or the path of your own .toml file.
         rules (NAME): The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
-            faun-eval, or a plugin's.
+            or a plugin's.
         split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2,
             time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given.
         seed: Seed of random splits and of --limit.
@@ -135,10 +134,9 @@ class Build(Group):
         Args:
             answer: The best, the first or all replies, or the reply that the required review
                 question-answer names. (default: as the profile says)
-            profile (NAME): default, faun-eval, precise, verified, or the path of your own
-                .toml file.
+            profile (NAME): default, precise, verified, or the path of your own .toml file.
             rules (NAME): The pairing rules whose pairs and verdicts are taken: default,
-                unconfirmed, faun-eval, or a plugin's.
+                unconfirmed, or a plugin's.
             split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
                 stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
                 their source, given.

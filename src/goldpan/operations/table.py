@@ -51,13 +51,13 @@ OWN: Mapping[str, Command] = MappingProxyType(
             _own("mine gharchive", "mining:Mine.gharchive", "--from 2022-01-01 --to 2022-01-02"),
             _own("normalize", "mining:normalize", "--repo numpy/numpy", panel=MINE),
             _own("clone", "mining:clone", "--repo numpy/numpy", panel=MINE),
-            _own("pair", "mining:pair", "--repo numpy/numpy --rules faun-eval", panel=MINE),
+            _own("pair", "mining:pair", "--repo numpy/numpy --rules unconfirmed", panel=MINE),
             _own("status", "coverage:status", "--repo numpy/numpy", panel=MINE),
-            _own("filter", "filtering:filter", "--profile faun-eval", panel=FILTER),
+            _own("filter", "filtering:filter", "--profile precise", panel=FILTER),
             _own(
                 "funnel",
                 "filtering:funnel",
-                "--profile faun-eval --output funnel.svg",
+                "--profile precise --output funnel.svg",
                 panel=FILTER,
             ),
             _own("why", "filtering:why", "numpy/numpy#12345", panel=FILTER),
@@ -81,18 +81,18 @@ OWN: Mapping[str, Command] = MappingProxyType(
             _own(
                 "build fault-localization",
                 "building:Build.fault_localization",
-                "--profile faun-eval",
+                "--profile precise",
             ),
-            _own("build code-edit", "building:Build.code_edit", "--profile faun-eval"),
+            _own("build code-edit", "building:Build.code_edit", "--profile precise"),
             _own("build issue-resolution", "building:Build.issue_resolution", "--profile verified"),
             _own("verify", "verifying:verify", "issue-resolution --workers 2", panel=BUILD),
             _own("tasks", group="tasks:Tasks", panel=BUILD),
-            _own("tasks list", "tasks:Tasks.list", "--suite selu"),
+            _own("tasks list", "tasks:Tasks.list", "--type binary"),
             _own("tasks show", "tasks:Tasks.show", "issue_type"),
             _own("tasks validate", "tasks:Tasks.validate"),
             _own("tasks add", "tasks:Tasks.add", "urgent reports.csv --text body --label urgent"),
             _own("tasks import", "tasks:Tasks.import_", "bug_issue bugs.csv"),
-            _own("import", "tasks:import_", "nlbse23-comments java.csv", panel=BUILD),
+            _own("import", "tasks:import_", "our-source posts.csv", panel=BUILD),
             _own(
                 "export",
                 "dataset:Dataset.export",
@@ -135,7 +135,10 @@ OWN: Mapping[str, Command] = MappingProxyType(
             _own("evaluate models", "evaluating:Evaluate.models"),
             _own("evaluate protocols", "evaluating:Evaluate.protocols"),
             _own(
-                "reproduce", "reproducing:reproduce", "selu --table 3 --data papers", panel=EVALUATE
+                "reproduce",
+                "reproducing:reproduce",
+                "our-paper.toml --table 3 --data papers",
+                panel=EVALUATE,
             ),
             _own("report", "reporting:report", "--output report.html", panel=LOOK),
             _own("open", "starting:open_page", panel=LOOK),
@@ -149,7 +152,7 @@ OWN: Mapping[str, Command] = MappingProxyType(
             _own("trace", "reporting:trace", "qa:numpy/numpy#12345", panel=LOOK),
             _own("check", "checking:check", "lab", panel=LOOK),
             _own(
-                "prune", "checking:prune", "--workspace s3://lab/faun --older-than 30", panel=LOOK
+                "prune", "checking:prune", "--workspace s3://lab/data --older-than 30", panel=LOOK
             ),
             _own("config", group="starting:Config", panel=LOOK),
             _own("config show", "starting:Config.show"),

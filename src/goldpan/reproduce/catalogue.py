@@ -40,7 +40,7 @@ def read_recipe(path: Path | Traversable) -> Recipe:
     if not PATTERN.fullmatch(name):
         raise UsageError(
             f"{path}: {name!r} is not a name for a recipe",
-            "Name the file with lower-case letters, digits and hyphens, such as selu.toml",
+            "Name the file with lower-case letters, digits and hyphens, such as our-paper.toml",
         )
     return source.read(Recipe, source.named(name))
 

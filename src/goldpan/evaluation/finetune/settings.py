@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.registry import Registry
+from goldpan.core.settings_file import read_toml
 
 AS_LONG_AS_THE_MODEL = 1 << 20
 """A number of tokens that no model takes, so that its own limit holds."""
@@ -22,7 +24,7 @@ class Settings:
     """What a training is told; `--set NAME=VALUE` changes one."""
 
     recipe: str = "default"
-    """`default`, or `selu-paper` as SELU, section IV-C, says."""
+    """`default`, or one of a paper or plugin: the source of what is not given."""
     epochs: int = 10
     word_epochs: int = 30
     """Of tasks that are about words (NER and masked words), which have few rows."""
@@ -85,18 +87,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "deepspeed": ("none", "zero2", "zero2-offload"),
 }
 
-RECIPES: Mapping[str, Mapping[str, Any]] = {
-    "default": {},
-    "selu-paper": {
-        "epochs": 3,
-        "word_epochs": 50,
-        "learning_rate": 1e-5,
-        "warmup": 0.0,
-        "decay": False,
-        "log_targets": False,
-        "least_steps": 0,
-    },
-}
+LENGTHS = "lengths"
+"""Of a recipe's file: the longest text in tokens by kind of model; of others, what they take."""
 _SMALLEST, _MOST_EPOCHS = 8, 100
 """The smallest batch and the most epochs that few rows are given."""
 FEWEST_STEPS = 100
@@ -145,7 +137,18 @@ def with_enough_steps(
     return replace(enough, word_epochs=epochs) if words else replace(enough, epochs=epochs)
 
 
-recipe = Registry("recipe", lambda: RECIPES).find
+def _read_recipe(path: Path) -> Mapping[str, Any]:
+    source = read_toml(path, "docs/finetuning.md")
+    values = dict(source.values)
+    if LENGTHS in values:
+        source.read(dict[str, int], values.pop(LENGTHS), (LENGTHS,))
+    source.read(Settings, values)
+    return source.values
+
+
+_OWN: Mapping[str, Mapping[str, Any]] = {"default": {}}
+find_recipe = Registry("recipe", lambda: _OWN, "fine-tuning recipe", read=_read_recipe).find
+"""Returns the settings that a recipe sets, and its `LENGTHS`; raises `UsageError`."""
 
 
 def check(settings: Settings) -> Settings:
