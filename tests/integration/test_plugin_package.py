@@ -116,5 +116,5 @@ def test_it_brings_an_order_of_steps_and_a_recipe_of_fine_tuning(
     )
     assert run(str(python), "-c", settings).split() == ["20", "64", "3"]
     evaluated = ("evaluate", "run", "--task", "commit_purpose", "--model", "finetuned")
-    asked = ("--set", "weights=here", "--set", "recipe=short")
+    asked = ("--set", "weights=here", "--set", "recipe=short-message")
     assert "did you mean short-messages?" in refused(*evaluated, *asked)

