@@ -28,13 +28,13 @@ Commit = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40})?$")]
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
-class _Part(BaseModel):
+class StrictModel(BaseModel):
     """Data that nobody changes; a key that is not known is a mistake."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class SourceFile(_Part):
+class SourceFile(StrictModel):
     """A file of the authors, or of somebody who publishes what they measured."""
 
     key: Key
@@ -89,7 +89,7 @@ class SourceFile(_Part):
         return f"{self.repository}/{self.commit}/{self.path}"
 
 
-class SplitRecipe(_Part):
+class SplitRecipe(StrictModel):
     """How rows are split."""
 
     kind: Literal["file", "shuffled", "plan"] = "plan"
@@ -109,7 +109,7 @@ class SplitRecipe(_Part):
     plan: str = "stratified:0.8,0.2"
 
 
-class TaskRecipe(_Part):
+class TaskRecipe(StrictModel):
     """A task of the paper with its data."""
 
     task: str
@@ -132,7 +132,7 @@ class TaskRecipe(_Part):
     """What that prompt calls a label, where it differs from the task's name of it."""
 
 
-class ModelRecipe(_Part):
+class ModelRecipe(StrictModel):
     """A model of the paper."""
 
     name: Key
@@ -159,7 +159,7 @@ class ModelRecipe(_Part):
     hours: int = Field(default=24, gt=0)
 
 
-class Computation(_Part):
+class Computation(StrictModel):
     """One way to obtain cells of a table."""
 
     method: str
@@ -169,7 +169,7 @@ class Computation(_Part):
     settings: Mapping[str, Any] = {}
 
 
-class TableRecipe(_Part):
+class TableRecipe(StrictModel):
     """A printed table."""
 
     key: Key
@@ -212,7 +212,7 @@ class TableRecipe(_Part):
         return None if value is None or isinstance(value, str) else float(value)
 
 
-class Statistics(_Part):
+class Statistics(StrictModel):
     """How the paper compares models."""
 
     approach: Literal["bayesian", "frequentist"] = "bayesian"
@@ -222,7 +222,7 @@ class Statistics(_Part):
     seed: int = 0
 
 
-class Recipe(_Part):
+class Recipe(StrictModel):
     """A paper's recipe."""
 
     name: str

@@ -27,7 +27,7 @@ register(
         )
         for name in _COMPUTATIONS
     ),
-    Part("report section", "shortcuts", "goldpan.papers.crosscodebench.shortcuts_section:SECTION"),
+    Part("report section", "shortcuts", "goldpan.papers.crosscodebench.shortcuts:SECTION"),
     Builder(
         "crosscode",
         f"{_OPERATIONS}.__call__",

@@ -1,7 +1,8 @@
 """The two shortcut methods that a model has to beat (CrossCodeBench, section IV-B1).
 
 Copy Ex-output answers with the output of one of the task's positive examples, drawn anew for
-each instance; Copy Ins-input answers with the input of the instance.
+each instance; Copy Ins-input answers with the input of the instance. Built splits are scored by
+them, and reports on comparisons show their scores beside those of models.
 """
 
 from __future__ import annotations
@@ -14,13 +15,44 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.papers.crosscodebench.build import FAMILY, read_tasks, side_rows
 from goldpan.papers.crosscodebench.meta import Meta
-from goldpan.plugins.core import Block, DatasetError, Line, Registry, Result
-from goldpan.plugins.datasets import draw_number, read_provenance
-from goldpan.plugins.evaluation import bleu_of_counts, compare_text, predictions_schema
+from goldpan.plugins.core import (
+    Block,
+    DatasetError,
+    Line,
+    Registry,
+    Result,
+    make_directory,
+    write_table,
+)
+from goldpan.plugins.datasets import (
+    Task,
+    Wording,
+    WordingError,
+    draw_number,
+    output_text,
+    read_provenance,
+    wording_of,
+)
+from goldpan.plugins.evaluation import (
+    ComparisonResult,
+    Run,
+    bleu_of_counts,
+    compare_text,
+    predictions_schema,
+)
+from goldpan.plugins.report import (
+    Cell,
+    Content,
+    Materials,
+    ReportSection,
+    Row,
+    Section,
+    Table,
+    Text,
+)
 
 Shortcut = Literal["copy-ex-output", "copy-ins-input"]
 SHORTCUTS: Mapping[str, Shortcut] = {
@@ -113,15 +145,111 @@ def _write_answers(path: Path, answers: Sequence[Mapping[str, Any]]) -> None:
     rows = [{**dict.fromkeys(schema.names), **answer} for answer in answers]
     unfinished = path.with_name(f"{path.name}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(
-            pa.Table.from_pylist(rows, schema=schema),
-            unfinished,
-            compression="zstd",
-            write_page_checksum=True,
-        )
+        make_directory(path.parent)
+        write_table(pa.Table.from_pylist(rows, schema=schema), unfinished)
         unfinished.replace(path)
     except OSError as error:
         raise DatasetError(
             f"{path} cannot be written: {error.strerror}", "Choose another --output"
         ) from None
+
+
+PROTOCOL = "crosscodebench"
+_MOST_ROWS = 500
+"""The benchmark's own cap of instances that a task is evaluated on."""
+_MOST_MODELS = 12
+"""Named last, so that models stand above what they must beat."""
+
+
+def wanted_rows(compared: ComparisonResult, task: Task) -> list[str]:
+    """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
+    run = next(system.runs[task.name][0] for system in compared.systems if task.name in system.runs)
+    names = {
+        system.runs[task.name][0].record.protocol.name
+        for system in compared.systems
+        if task.name in system.runs
+    }
+    if task.type == "mlm" or (task.type != "text-generation" and PROTOCOL not in names):
+        return []
+    return sorted(run.predictions()["id"].to_pylist())[:_MOST_ROWS]
+
+
+def shortcuts_section(
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+) -> Section | None:
+    """Return scores beside those of copying; None where no task generates text."""
+    content: list[Content] = []
+    for name in compared.tasks:
+        task = tasks.get(name)
+        ids = [] if task is None else wanted_rows(compared, task)
+        if task is None or not ids:
+            continue
+        material = materials[name]
+        if isinstance(material, str):
+            content.append(Text(f"{material}, so shortcuts cannot answer."))
+        else:
+            content.append(_table(compared, task, {id_: material.rows[id_] for id_ in ids}))
+    if not content:
+        return None
+    return Section(
+        "shortcuts",
+        "Shortcuts to beat",
+        tuple(content),
+        "In percent, as CrossCodeBench scores. Two shortcuts that read nothing set the scale: a"
+        " model that does no better has learned nothing.",
+    )
+
+
+def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, Row]) -> Table:
+    wording = wording_of(task)
+    right = {
+        id_: text
+        for id_, row in rows.items()
+        if (text := _text(wording, row, row.target)) is not None
+    }
+    scored: list[tuple[Cell, ...]] = []
+    for system in [candidate for candidate in compared.ranked if task.name in candidate.runs][
+        :_MOST_MODELS
+    ]:
+        answered = _answered(system.runs[task.name][0], wording, rows)
+        scored.append((system.name, *_cells(right, answered)))
+    answered = {id_: rows[id_].text for id_ in right}
+    scored.append(("shortcut: copy the input", *_cells(right, answered)))
+    examples = task.prompt.examples
+    if examples:
+        copied = {
+            id_: examples[draw_number(0, task.name, id_, "shortcut") % len(examples)][1]
+            for id_ in right
+        }
+        scored.append(("shortcut: copy an example's output", *_cells(right, copied)))
+    columns = ("model", "exact match", "BLEU", "ROUGE-L")
+    note = f"On {len(right):,} test rows, the first by id."
+    return Table(task.name, columns, tuple(scored), note)
+
+
+def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list[float | None]:
+    scores = percentages(list(right.values()), [answered.get(id_) for id_ in right])
+    return [round(scores[name], 2) if name in scores else None for name in METRICS.values()]
+
+
+def _answered(run: Run, wording: Wording, rows: Mapping[str, Row]) -> dict[str, str | None]:
+    table = run.predictions()
+    pairs: Sequence[tuple[str, object]] = list(
+        zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True)
+    )
+    return {
+        id_: None if answer is None else _text(wording, rows[id_], answer)
+        for id_, answer in pairs
+        if id_ in rows
+    }
+
+
+def _text(wording: Wording, row: Row, answer: object) -> str | None:
+    """Return a target or an answer as text, None where it has no form."""
+    try:
+        return output_text(wording, row.row_value, answer)
+    except WordingError:
+        return None
+
+
+SECTION = ReportSection("shortcuts", shortcuts_section, rows=wanted_rows)

@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict
 
 from goldpan.papers.ecser.steps import Counted, CountTable, cells_of
 from goldpan.plugins.core import DatasetError
@@ -34,6 +33,7 @@ from goldpan.plugins.reproduce import (
     FoundFile,
     MissingFileError,
     Outcome,
+    StrictModel,
     TableRecipe,
     find_models,
     other_content,
@@ -48,9 +48,7 @@ _TRAINING = "PROMISE NFR"
 _TEXT, _LABELS = "RequirementText", ("IsFunctional", "IsQuality")
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Settings(StrictModel):
     train: str
     external: Mapping[str, str]
     labels: Mapping[str, str] = {}

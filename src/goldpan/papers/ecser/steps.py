@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from goldpan.plugins.core import EvaluationError
 from goldpan.plugins.evaluation import (
@@ -35,15 +34,13 @@ from goldpan.plugins.evaluation import (
     pool,
     read_scores,
 )
-from goldpan.plugins.reproduce import Context, Outcome, TableRecipe, parsed
+from goldpan.plugins.reproduce import Context, Outcome, StrictModel, TableRecipe, parsed
 
 METRICS = ("Precision", "Recall", "F1")
 _PARTS: Mapping[str, Part] = {"Training": "train", "Validation": "validation", "Tests": "test"}
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Settings(StrictModel):
     file: str
     tasks: Mapping[str, str]
     models: Mapping[str, str] = {}

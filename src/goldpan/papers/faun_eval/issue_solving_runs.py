@@ -15,8 +15,6 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from goldpan.papers.faun_eval.built_datasets import dataset_gaps
 from goldpan.plugins.core import GoldpanError, Workspace
 from goldpan.plugins.datasets import Task, find_task, task_directory, tasks_directory
@@ -37,6 +35,7 @@ from goldpan.plugins.reproduce import (
     Context,
     Outcome,
     State,
+    StrictModel,
     TableRecipe,
     model_of,
     parsed,
@@ -60,9 +59,7 @@ _ROWS = 300
 """Test rows of each of the paper's datasets."""
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Settings(StrictModel):
     changes: bool = False
     lengths: bool = False
     averages: Mapping[str, tuple[str, ...]] = {}

@@ -6,10 +6,10 @@ from goldpan.plugins import Builder, Files, Part, register
 
 _HERE = Path(__file__).parent
 _COMPUTATIONS = {
-    "by-repository": "by_repository:compute",
-    "comment-competition": "comment_competition:score",
-    "comment-forests": "comment_competition:forests",
-    "issue-competition": "issue_competition:compute",
+    "by-repository": "nlbse24:cells",
+    "comment-competition": "nlbse23:comment_cells",
+    "comment-forests": "comment_forests:compute",
+    "issue-competition": "nlbse23:issue_cells",
 }
 _CATEGORIES = {
     "java": ("deprecation", "expand", "ownership", "pointer", "rational", "summary", "usage"),
@@ -24,16 +24,15 @@ _CATEGORIES = {
     ),
     "python": ("development_notes", "expand", "parameters", "summary", "usage"),
 }
-"""Of code comments, by language."""
-_COMMENT_TASKS = [
-    f"nlbse23_{language}_{category}"
-    for language, categories in _CATEGORIES.items()
-    for category in categories
-]
+"""Of code comments, by language; `comment_tasks.toml` is read when a task is used."""
 
 register(
     Files("task", _HERE / "tasks"),
-    *(Part("task", name, f"goldpan.papers.nlbse.comment_tasks:{name}") for name in _COMMENT_TASKS),
+    *(
+        Part("task", name, f"goldpan.papers.nlbse.comment_tasks:{name}")
+        for language, categories in _CATEGORIES.items()
+        for name in (f"nlbse23_{language}_{category}" for category in categories)
+    ),
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),
     *(

@@ -29,6 +29,11 @@ def __getattr__(name: str) -> Task:
     return task_of(values, f"{_FILE}: {key}")
 
 
+def categories() -> Mapping[str, Category]:
+    """Return what is said of each category, by its task's name."""
+    return {f"{_PREFIX}{key}": category for key, category in _file()["category"].items()}
+
+
 @cache
 def _file() -> Mapping[str, Any]:
     return read_toml(_FILE).values

@@ -1,18 +1,41 @@
-"""The ranking of the NLBSE'24 competition on issue reports: one model for each repository.
+"""The competition of NLBSE'24 on issue reports: its ranking, and the cells of its table.
 
-Each repository's score is the mean F1 of the three classes on its own test issues; entries are
-ranked by the mean over the five repositories.
+Each of five repositories has a model of its own, whose score is the mean F1 of the three classes on
+the repository's test issues; entries are ranked by the mean of the five.
+
+Settings of `cells`: `task`; `columns`, the repository of each column; `mean`, the column of the
+mean; `published`, result files by the table's row. Runs follow the recipe's protocol and stand
+under their titles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
+import orjson
+
+from goldpan.plugins.core import DatasetError, UsageError
 from goldpan.plugins.datasets import Task
-from goldpan.plugins.evaluation import ComparisonResult, Run, System, rank
+from goldpan.plugins.evaluation import ComparisonResult, Run, System, find_protocol, rank
 from goldpan.plugins.report import Cell, Materials, ReportSection, Section, Table, Text
+from goldpan.plugins.reproduce import (
+    Context,
+    MissingFileError,
+    Outcome,
+    State,
+    StrictModel,
+    TableRecipe,
+    find_models,
+    parsed,
+    prepared,
+    read_text,
+    run_of,
+    runs_models,
+)
 
 TASK = "nlbse24_issue_type"
 REPOSITORIES = (
@@ -121,3 +144,62 @@ def _section(
 
 
 SECTION = ReportSection("nlbse24", _section)
+
+
+class _Settings(StrictModel):
+    task: str
+    columns: Mapping[str, str]
+    mean: str
+    published: Mapping[str, str] = {}
+
+
+@runs_models
+def cells(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+    """Yield means of printed rows, published files, and runs of the recipe's baselines."""
+    chosen = parsed(_Settings, settings)
+    for row in table.rows:
+        values = [table.number(row, column) for column in chosen.columns]
+        if present := [value for value in values if value is not None]:
+            yield Outcome(row, chosen.mean, math.fsum(present) / len(present), "recomputed")
+    for row, key in chosen.published.items():
+        try:
+            yield from _outcomes(chosen, row, _published(context, chosen, key), "recomputed")
+        except MissingFileError:
+            continue
+    task = context.recipe.task(chosen.task)
+    if task is None:
+        raise UsageError(f"The recipe has no task {chosen.task}", "Add it to [[tasks]]")
+    ready = prepared(context, task)
+    for model in find_models(context.recipe, context.effort.models):
+        result = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
+        if result is None or model.title not in (*table.rows, *table.own):
+            continue
+        parts = {part.value: part.score for part in result.record.scores_by["repo"].parts}
+        if missing := [name for name in chosen.columns.values() if name not in parts]:
+            context.note(f"{model.title} has no test row of {', '.join(missing)}, so no scores.")
+            continue
+        scores = {name: parts[name] or 0.0 for name in chosen.columns.values()}
+        limit = context.effort.limit
+        notes = [*ready.notes, *([] if limit is None else [f"at most {limit:,} rows"])]
+        state: State = "in part" if notes else "run"
+        yield from _outcomes(chosen, model.title, scores, state, "; ".join(notes))
+
+
+def _outcomes(
+    settings: _Settings, row: str, scores: Mapping[str, float], state: State, note: str = ""
+) -> Iterator[Outcome]:
+    for column, repository in settings.columns.items():
+        yield Outcome(row, column, scores[repository], state, note)
+    yield Outcome(row, settings.mean, math.fsum(scores.values()) / len(scores), state, note)
+
+
+def _published(context: Context, settings: _Settings, key: str) -> dict[str, float]:
+    file = context.file(key)
+    try:
+        results = orjson.loads(read_text(file))
+        return {name: results[name]["average"]["f1-score"] for name in settings.columns.values()}
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise DatasetError(
+            f"{file.path} holds no F1 of every repository ({error})",
+            "Give the file as its authors publish it",
+        ) from None

@@ -18,7 +18,7 @@ from itertools import product
 from math import fsum, sqrt
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from goldpan.core.errors import UsageError
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
@@ -26,15 +26,13 @@ from goldpan.evaluation.statistics.effects import magnitude
 from goldpan.evaluation.statistics.scores import rank
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context, parsed
-from goldpan.reproduce.recipe import TableRecipe, Value
+from goldpan.reproduce.recipe import StrictModel, TableRecipe, Value
 
 _SLACK = 1e-9
 
 
-class Rule(BaseModel):
+class Rule(StrictModel):
     """How cells follow from others. What is not said is that of the cell itself."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     how: Literal["mean", "sum", "difference", "ratio", "change", "f1", "effect", "place"]
     """`difference` and `ratio`: of the first figure and the second; `change`: by how many percent
@@ -58,9 +56,7 @@ class Rule(BaseModel):
     """Of the cells and figures of these rows, where they print fewer than their table."""
 
 
-class _Rules(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Rules(StrictModel):
     rules: tuple[Rule, ...] = Field(min_length=1)
 
 
@@ -184,9 +180,7 @@ def _range(how: str, figures: Sequence[float], half: float) -> tuple[float, floa
 _METRICS = ("precision", "recall", "specificity", "accuracy", "f1")
 
 
-class _Counts(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Counts(StrictModel):
     counts: Mapping[str, tuple[int, int, int, int]]
     metrics: Mapping[str, str]
     undefined: str = "-"

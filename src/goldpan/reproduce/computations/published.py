@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from goldpan import __version__
 from goldpan.core.errors import DatasetError
@@ -36,13 +36,11 @@ from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_inter
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context, parsed
-from goldpan.reproduce.recipe import Statistics, TableRecipe, Value
+from goldpan.reproduce.recipe import Statistics, StrictModel, TableRecipe, Value
 
 
-class ScoreColumns(BaseModel):
+class ScoreColumns(StrictModel):
     """Settings of a computation that reads published scores."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     file: str
     """The key of the file."""
@@ -139,9 +137,7 @@ _NAMES = {"none": "Negligible", "small": "Small", "medium": "Medium", "large": "
 """How tables call effects; `none` is below the least that has a name."""
 
 
-class _Ranking(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Ranking(StrictModel):
     scores: ScoreColumns
     corrections: int = Field(default=1, ge=0)
 
@@ -184,9 +180,7 @@ def _matrix_of(context: Context, table: TableRecipe, columns: ScoreColumns) -> S
 _COLUMN = "Tier"
 
 
-class _Tiers(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Tiers(StrictModel):
     scores: ScoreColumns
 
 

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict
 
 from goldpan.core.errors import DatasetError, EvaluationError, UnknownNameError, UsageError
 from goldpan.datasets.task_data import TaskData
@@ -26,12 +25,10 @@ from goldpan.reproduce.context import Context, parsed, runs_models
 from goldpan.reproduce.data import MissingFileError
 from goldpan.reproduce.models import find_models, run_of, takes
 from goldpan.reproduce.prepare import Prepared, laboratory, prepared
-from goldpan.reproduce.recipe import ModelRecipe, TableRecipe, TaskRecipe
+from goldpan.reproduce.recipe import ModelRecipe, StrictModel, TableRecipe, TaskRecipe
 
 
-class _Runs(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Runs(StrictModel):
     one_minus: tuple[str, ...] = ()
 
 
@@ -115,9 +112,7 @@ def _outcome(
     return Outcome(*cell, value, "in part" if notes else "run", "; ".join(notes), facts)
 
 
-class _Columns(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Columns(StrictModel):
     tasks: Mapping[str, str]
     columns: Mapping[str, tuple[str, str]]
 
