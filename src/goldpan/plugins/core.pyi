@@ -80,6 +80,7 @@ from goldpan.core.sealed import (
 )
 from goldpan.core.settings_file import Source as Source
 from goldpan.core.settings_file import read_toml as read_toml
+from goldpan.core.settings_file import toml_text as toml_text
 from goldpan.core.workspace import (
     UNPAIRED as UNPAIRED,
 )

@@ -9,6 +9,7 @@ from goldpan.datasets.family import Column as Column
 from goldpan.datasets.family import Family as Family
 from goldpan.datasets.family import read_columns as read_columns
 from goldpan.datasets.family import read_family as read_family
+from goldpan.datasets.files import refuse_foreign as refuse_foreign
 from goldpan.datasets.files import write_dataset as write_dataset
 from goldpan.datasets.hash_sampling import draw_number as draw_number
 from goldpan.datasets.import_files import (
@@ -23,6 +24,8 @@ from goldpan.datasets.import_files import (
 from goldpan.datasets.import_files import (
     table_rows as table_rows,
 )
+from goldpan.datasets.json_array import FieldError as FieldError
+from goldpan.datasets.json_array import read_array as read_array
 from goldpan.datasets.manifest import (
     CardInputs as CardInputs,
 )

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan import __version__
-from goldpan.papers.crosscodebench.export import stored_provenance
 from goldpan.papers.crosscodebench.meta import DATA, META, Meta, list_metas, meta_json, read_meta
 from goldpan.papers.crosscodebench.prompts import CROSSCODE, SHARDS, CrossSettings, prompt_rows
 from goldpan.papers.crosscodebench.splits import Assigned, TaskCount, TaskFiles, spool_side
@@ -38,6 +37,7 @@ from goldpan.plugins.datasets import (
     SplitPlan,
     TaskLine,
     digest,
+    refuse_foreign,
     shard_paths,
     write_dataset,
 )
@@ -181,7 +181,7 @@ def build_split(
             f"It evaluates on {assigned.split.evaluate}: add tasks with --source, or choose "
             "another of goldpan build crosscode splits",
         )
-    stored_provenance(directory, FAMILY)
+    refuse_foreign(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}
     trained_on = [by_stem[meta.stem] for meta in assigned.train]
     evaluated_on = [by_stem[meta.stem] for meta in assigned.evaluation]

@@ -28,7 +28,7 @@ from goldpan.plugins.datasets import (
     answer_form,
     digest,
     draw_number,
-    read_provenance,
+    refuse_foreign,
     write_provenance,
 )
 
@@ -99,7 +99,7 @@ def export_tasks(
     does not give. Numbers stay: those of tasks that are not shipped are kept in the provenance
     of the directory. Raises `DatasetError` where a dataset is not that of its task.
     """
-    stored = stored_provenance(directory, TASK_FILES).get("settings", {}).get("numbers", {})
+    stored = refuse_foreign(directory, TASK_FILES).get("settings", {}).get("numbers", {})
     numbers = number_tasks([dataset.task for dataset in datasets], stored)
     metas = []
     inputs: dict[str, str] = {}
@@ -117,26 +117,6 @@ def export_tasks(
     except OSError as error:
         raise unwritable(directory, error, DatasetError) from None
     return Exported(directory, tuple(metas))
-
-
-def stored_provenance(directory: Path, family: str) -> dict[str, Any]:
-    """Return the provenance of an earlier directory of that family; empty where there is none.
-
-    Raises `DatasetError` where the directory holds something else.
-    """
-    remedy = "Choose another --output, or empty this one"
-    try:
-        if not directory.exists() or not any(directory.iterdir()):
-            return {}
-    except OSError as error:
-        raise DatasetError(f"{directory} cannot be read: {error.strerror}", remedy) from None
-    try:
-        provenance = read_provenance(directory)
-    except DatasetError as error:
-        raise DatasetError(f"{directory} is not replaced: {error.problem}", remedy) from None
-    if provenance.get("family") != family:
-        raise DatasetError(f"{directory} is not replaced: it holds something else", remedy)
-    return provenance
 
 
 def _files_of(building: Path) -> dict[str, Any]:

@@ -10,17 +10,18 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pyarrow as pa
 
 from goldpan.papers.crosscodebench.build import FAMILY, side_rows
 from goldpan.papers.crosscodebench.instances import (
     INSTANCES,
     Instance,
+    Problem,
+    problem_of,
     read_instances,
+    refused,
     task_rows,
 )
-from goldpan.papers.crosscodebench.json_files import FieldError, Problem, refused
 from goldpan.papers.crosscodebench.meta import DATA, Example, Meta, count_problem, read_meta, slug
 from goldpan.papers.crosscodebench.prompts import SHARDS, TRAIN_CAP
 from goldpan.plugins.core import (
@@ -32,12 +33,15 @@ from goldpan.plugins.core import (
     Workspace,
     make_directory,
     read_toml,
+    toml_text,
+    write_whole,
 )
 from goldpan.plugins.datasets import (
     GROUP,
     PROVENANCE,
     CardInputs,
     Family,
+    FieldError,
     Label,
     Provenance,
     SplitPlan,
@@ -183,9 +187,7 @@ def _store(
     )
     if task_file:
         make_directory(task_file.parent)
-        unfinished = task_file.with_suffix(".part")
-        unfinished.write_text(task_toml(task), encoding="utf-8")
-        unfinished.replace(task_file)
+        write_whole(task_file, task_toml(task).encode())
     return Imported(task, where, dict(counts), task_file)
 
 
@@ -224,7 +226,7 @@ def _read_rows(
             counts[split] += 1
             yield split, row
     except FieldError as error:
-        raise refused(error.problem(f"{meta.stem}{DATA}")) from None
+        raise refused(problem_of(error, f"{meta.stem}{DATA}")) from None
     if problem := count_problem(meta, counts):
         raise refused(problem)
 
@@ -359,24 +361,4 @@ def _prompt_instances(directory: Path, task: Task) -> Iterator[Instance]:
 
 def task_toml(task: Task) -> str:
     """Return the text of a task's file; its name is left out, as the file's name says it."""
-    plain = {name: value for name, value in plain_task(task).items() if name != "name"}
-    flat = {name: value for name, value in plain.items() if not isinstance(value, Mapping)}
-    lines = _toml_lines(flat)
-    for name, value in plain.items():
-        if isinstance(value, Mapping):
-            lines += ["", f"[{_toml(name)}]", *_toml_lines(value)]
-    return "\n".join(lines) + "\n"
-
-
-def _toml_lines(values: Mapping[str, Any]) -> list[str]:
-    return [f"{_toml(name)} = {_toml(value)}" for name, value in values.items()]
-
-
-def _toml(value: Any) -> str:
-    match value:
-        case Mapping():
-            return f"{{{', '.join(_toml_lines(value))}}}"
-        case list() | tuple():
-            return f"[{', '.join(map(_toml, value))}]"
-        case _:  # TOML reads what JSON writes, but for one character
-            return orjson.dumps(value).decode().replace("\x7f", "\\u007f")
+    return toml_text({name: value for name, value in plain_task(task).items() if name != "name"})

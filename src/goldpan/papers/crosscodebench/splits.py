@@ -24,9 +24,11 @@ from goldpan.papers.crosscodebench.instances import (
     INSTANCES,
     Instance,
     moment_of,
+    problem_of,
     read_instances,
+    refused,
+    text_of,
 )
-from goldpan.papers.crosscodebench.json_files import FieldError, refused, text_of
 from goldpan.papers.crosscodebench.kinds import (
     Kind,
     find_kind,
@@ -46,7 +48,7 @@ from goldpan.plugins.core import (
     read_toml,
     unknown_name,
 )
-from goldpan.plugins.datasets import Origin, draw_number
+from goldpan.plugins.datasets import FieldError, Origin, draw_number
 
 Level = Literal["category", "subtype", "type"]
 Scope = Literal["intra", "inter"]
@@ -359,7 +361,7 @@ def _drawn(number: int, task: TaskFiles, instance: Instance, index: int) -> Draw
         )
         created_at = None if moment is None else moment_of(moment, f"{field}.created_at")
     except FieldError as error:
-        raise refused(error.problem(task.data.name)) from None
+        raise refused(problem_of(error, task.data.name)) from None
     if created_at is not None and created_at.tzinfo is None:
         created_at = created_at.replace(tzinfo=UTC)
     name = f"{instance.split}/{instance.idx}"

@@ -30,7 +30,9 @@ from goldpan.plugins.evaluation import (
     LabelsByDate,
     LayerMeans,
     Model,
+    Numbers,
     TrainingContext,
+    Vectors,
     Weights,
     cache_directory,
     encoder_weights,
@@ -40,8 +42,6 @@ from goldpan.plugins.evaluation import (
     settled,
 )
 
-Numbers = npt.NDArray[np.float64]
-Vectors = npt.NDArray[np.float32]
 _NAME = "issue-ensemble"
 _DEFAULTS = {"weights": MINILM, "tokens": 128, "layers": 3, "folds": 5, "dates": False}
 _TITLE, _LOWER, _TEMPLATE, _STRUCTURE = 0.7, 0.7, 0.7, 0.1

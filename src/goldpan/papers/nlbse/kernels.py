@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.plugins.evaluation import PLACE, Documents, Features, Frozen, place_facts
+from goldpan.plugins.evaluation import PLACE, Documents, Features, Frozen, Numbers, place_facts
 
-Numbers = npt.NDArray[np.float64]
 Document = tuple[str, str]
 """Project and name."""
 _ROWS = 1_000

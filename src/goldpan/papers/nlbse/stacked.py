@@ -18,8 +18,15 @@ import numpy as np
 import pyarrow as pa
 
 from goldpan.papers.nlbse.kernels import Meanings, Similarities, Words
-from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
-from goldpan.papers.nlbse.trunk import Lesson, Training, Trunk, fast_in_half, find_trunk
+from goldpan.papers.nlbse.trunk import (
+    Lesson,
+    Training,
+    Trunk,
+    fast_in_half,
+    find_trunk,
+    places_of,
+    shared_rows,
+)
 from goldpan.plugins.core import EvaluationError
 from goldpan.plugins.datasets import Task, target_column
 from goldpan.plugins.evaluation import (

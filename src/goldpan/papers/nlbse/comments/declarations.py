@@ -6,10 +6,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from goldpan.papers.nlbse.comments.comment import Comment, Span, unmarked
 from goldpan.plugins.code import Grammar, Language, load_grammar
+from goldpan.plugins.core import read_toml
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -17,9 +19,6 @@ if TYPE_CHECKING:
     Match: TypeAlias = Mapping[str, list[tree_sitter.Node]]
     """The nodes that a query captured together, by the names that it gives them."""
 
-_STARS, _SLASHES = r"/\*\*(?![/<])", r"///(?![/<])"
-_BOTH = f"{_STARS}|{_SLASHES}"
-_BRACES = ("line_comment", "block_comment")
 _NO_KIND = frozenset({"name", "inner", "outer", "comment", "skip"})
 _DEEPEST_WRAP = 4
 _LONGEST_NAME = 200
@@ -36,7 +35,7 @@ class Rules:
     queries: str
     """A declaration is captured as what it is, with its `@name`. Where a node `@outer` is around
     it as `@inner`, the comment stands before that. What is `@skip` may stand between them."""
-    marks: str = _STARS
+    marks: str = r"/\*\*(?![/<])"
     """A regular expression for the first characters of a comment that documents."""
     comments: tuple[str, ...] = ("comment",)
     """Node types."""
@@ -50,67 +49,8 @@ class Rules:
         return Grammar(package, self.comments, strings=(), patterns=self.queries, entry=entry)
 
 
-def _named(kinds: str, ending: str = "_declaration") -> str:
-    """Return the queries of node types that have a name, such as ``class_declaration``."""
-    return "".join(f"({kind}{ending} name: (_) @name) @{kind}\n" for kind in kinds.split())
-
-
-def _bodies(*kinds: str) -> str:
-    """Return the queries of C for types that are declared with a body, or named by a typedef."""
-    return "".join(
-        f"""
-        ({kind}_specifier name: (_) @name body: (_)) @{kind}
-        (type_definition type: ({kind}_specifier !name body: (_))
-          declarator: (type_identifier) @name) @{kind}
-        (type_definition type: ({kind}_specifier) @inner) @outer
-        (declaration type: ({kind}_specifier) @inner) @outer
-        (field_declaration type: ({kind}_specifier) @inner) @outer
-        """
-        for kind in kinds
-    )
-
-
-_DOXYGEN = rf"{_BOTH}|/\*!(?!<)|//!(?!<)"
-_CPP_KINDS = ("struct", "union", "enum", "class")
-_TEMPLATES = "".join(
-    f"(template_declaration ({kind}_specifier) @inner) @outer\n" for kind in _CPP_KINDS
-)
-_EXPORTED = "(export_statement declaration: (_) @inner) @outer\n"
-_TYPESCRIPT = Rules(
-    _named("class interface enum abstract_class")
-    + _EXPORTED
-    + "(ambient_declaration (_) @inner) @outer"
-)
-_GO = """
-(type_spec name: (_) @name type: (struct_type)) @struct
-(type_spec name: (_) @name type: (interface_type)) @interface
-(type_declaration . (type_spec) @inner .) @outer
-"""
-RULES: Mapping[str, Rules] = {
-    "C": Rules(_bodies("struct", "union", "enum"), _DOXYGEN),
-    "C++": Rules(_bodies(*_CPP_KINDS) + _TEMPLATES, _DOXYGEN),
-    "C#": Rules(_named("class interface struct record enum"), _BOTH),
-    "Go": Rules(_GO, r"//|/\*", adjacent=True),
-    "Java": Rules(
-        _named("class interface enum record")
-        + "(annotation_type_declaration name: (_) @name) @annotation",
-        _BOTH,
-        _BRACES,
-    ),
-    "JavaScript": Rules(_named("class") + _EXPORTED),
-    "Kotlin": Rules(_named("class object"), comments=_BRACES),
-    "PHP": Rules(_named("class interface trait enum")),
-    "Ruby": Rules(_named("class module", ending=""), r"#|=begin", adjacent=True),
-    "Rust": Rules(
-        _named("struct enum union trait", "_item") + "(attribute_item) @skip", _BOTH, _BRACES
-    ),
-    "Scala": Rules(
-        _named("class object trait enum", "_definition"), comments=("comment", "block_comment")
-    ),
-    "Swift": Rules(_named("class protocol"), _BOTH, ("comment", "multiline_comment")),
-    "TypeScript": _TYPESCRIPT,
-    "TSX": _TYPESCRIPT,
-}
+RULES = read_toml(Path(__file__).with_name("languages.toml")).read(dict[str, Rules])
+RULES["TSX"] = RULES["TypeScript"]
 """By the name of the language."""
 
 

@@ -15,9 +15,15 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan import __version__
-from goldpan.papers.nlbse.issues import candidates, selection
-from goldpan.papers.nlbse.issues.candidates import Search, UnitResult, find_candidates, given_text
-from goldpan.papers.nlbse.issues.closings import EventSource, Unit
+from goldpan.papers.nlbse.issues import closings, selection
+from goldpan.papers.nlbse.issues.closings import (
+    EventSource,
+    Search,
+    Unit,
+    UnitResult,
+    find_candidates,
+    given_text,
+)
 from goldpan.papers.nlbse.issues.profile import Balance, IssueTypeProfile
 from goldpan.papers.nlbse.issues.selection import Chosen
 from goldpan.plugins.annotation import read_corrections
@@ -179,7 +185,7 @@ def make_request(
     )
 
 
-EXPLAINED = candidates.EXPLAINED | selection.EXPLAINED
+EXPLAINED = closings.EXPLAINED | selection.EXPLAINED
 """Why a closing of an issue gives no row, by reason, in the order in which it is asked."""
 
 

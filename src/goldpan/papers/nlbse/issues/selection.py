@@ -12,8 +12,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from goldpan.papers.nlbse.issues.candidates import Search
-from goldpan.papers.nlbse.issues.closings import Unit
+from goldpan.papers.nlbse.issues.closings import Search, Unit
 from goldpan.papers.nlbse.issues.profile import Balance
 from goldpan.plugins.core import Engine, connect_alone, named, read_table, verify_parquet
 from goldpan.plugins.filters import (
