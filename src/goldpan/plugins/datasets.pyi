@@ -12,6 +12,7 @@ from goldpan.datasets.family import read_family as read_family
 from goldpan.datasets.files import refuse_foreign as refuse_foreign
 from goldpan.datasets.files import write_dataset as write_dataset
 from goldpan.datasets.hash_sampling import draw_number as draw_number
+from goldpan.datasets.hash_sampling import drawn as drawn
 from goldpan.datasets.import_files import (
     form_of as form_of,
 )
@@ -90,6 +91,9 @@ from goldpan.datasets.registry import (
     tasks_directory as tasks_directory,
 )
 from goldpan.datasets.splits import SplitPlan as SplitPlan
+from goldpan.datasets.task import (
+    CLASSIFICATION as CLASSIFICATION,
+)
 from goldpan.datasets.task import (
     Label as Label,
 )

@@ -47,7 +47,13 @@ from goldpan.evaluation.models.checks import (
     require_choice as require_choice,
 )
 from goldpan.evaluation.models.checks import (
+    require_few as require_few,
+)
+from goldpan.evaluation.models.checks import (
     require_least as require_least,
+)
+from goldpan.evaluation.models.checks import (
+    require_type as require_type,
 )
 from goldpan.evaluation.models.dates_only import (
     LabelsByDate as LabelsByDate,

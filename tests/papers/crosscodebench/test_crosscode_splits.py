@@ -130,23 +130,22 @@ def instances(count: int) -> list[Instance]:
 @given(st.integers(0, 60), st.integers(0, 40), st.integers(1, 20), st.integers(0, 3))
 def test_what_is_drawn_stays_as_data_grow(small: int, more: int, cap: int, seed: int) -> None:
     few, many = instances(small), instances(small + more)
-    before = draw_instances(few, "t", cap, seed, frozenset())
-    after = draw_instances(many, "t", cap, seed, frozenset())
-    assert len(after.indexes) == min(cap, small + more)
-    old = {index for index in after.indexes if index < small}
-    assert old <= before.indexes
-    assert draw_instances(few, "t", cap, seed, frozenset()) == before
+    before, _ = draw_instances(few, "t", cap, seed, frozenset())
+    after, _ = draw_instances(many, "t", cap, seed, frozenset())
+    assert len(after) == min(cap, small + more)
+    assert {index for index in after if index < small} <= before
+    assert draw_instances(few, "t", cap, seed, frozenset())[0] == before
 
 
 def test_draws_differ_by_seed_and_leave_out_what_is_shown() -> None:
     many = instances(1000)
-    draws = [draw_instances(many, "t", 100, seed, frozenset()).indexes for seed in range(5)]
+    draws = [draw_instances(many, "t", 100, seed, frozenset())[0] for seed in range(5)]
     assert len(set(draws)) == 5
     everywhere = sum(sum(places) for places in draws) / 500
     assert 400 < everywhere < 600
-    shown = draw_instances(many, "t", 1000, 0, frozenset({"input 3", "input 7"}))
-    assert (len(shown.indexes), shown.shown) == (998, 2)
-    assert not shown.indexes & {3, 7}
+    places, counts = draw_instances(many, "t", 1000, 0, frozenset({"input 3", "input 7"}))
+    assert (len(places), counts["shown"]) == (998, 2)
+    assert not places & {3, 7}
 
 
 def public(directory: Path, number: int, kind: list[str], texts: list[str], **more: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from goldpan.papers.nlbse.issue_competition import issue_rule
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
@@ -13,6 +12,7 @@ from goldpan.papers.nlbse.nlbse23 import (
     baseline_f1,
     comment_rule,
     comment_score,
+    issue_rule,
 )
 
 CLASSES = ("bug", "feature", "question", "documentation")

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from goldpan.core.errors import UsageError
+import pyarrow as pa
+
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.datasets.task import Task, TaskType
 
 
 def require_choice(
@@ -26,3 +29,21 @@ def require_least(model: str, settings: Mapping[str, Any], **least: int) -> None
             raise UsageError(
                 f"{name} of the model {model} cannot be {settings[name]}", f"Give {value} or more"
             )
+
+
+def require_type(model: str, task: Task, types: Collection[TaskType], remedy: str) -> None:
+    """Raise `EvaluationError` where a model does not answer tasks of that type."""
+    if task.type not in types:
+        raise EvaluationError(
+            f"The model {model} does not answer {task.name}, which is {task.type}", remedy
+        )
+
+
+def require_few(model: str, does: str, task: Task, rows: pa.Table, most: int, remedy: str) -> None:
+    """Raise `EvaluationError` where there are more train rows than a model can take."""
+    if len(rows) > most:
+        raise EvaluationError(
+            f"The model {model} {does} {len(rows):,} train rows of {task.name}, and takes at most "
+            f"{most:,}",
+            remedy,
+        )

@@ -14,6 +14,7 @@ from goldpan.datasets.date_neighbors import DateNeighbors, Numbers
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
+from goldpan.evaluation.models.checks import require_type
 
 _NAME = "dates"
 
@@ -63,11 +64,7 @@ def require_dates(name: str, task: Task, rows: pa.Table) -> None:
 
 def _fit(context: TrainingContext) -> _Fitted:
     task = context.task
-    if task.type not in ("binary", "multi-class"):
-        raise EvaluationError(
-            f"The model {_NAME} does not answer {task.name}, which is {task.type}",
-            "Choose majority",
-        )
+    require_type(_NAME, task, ("binary", "multi-class"), "Choose majority")
     require_dates(_NAME, task, context.whole_train)
     context.learning.from_all = True
     return _Fitted(task, LabelsByDate.of(task, context.whole_train))

@@ -18,6 +18,7 @@ from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.datasets.wording import Wording, WordingError, read_texts, wording_of
 from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled
+from goldpan.evaluation.models.checks import require_type
 
 _Copy = Callable[[TrainingContext, Mapping[str, Any]], str]
 """Returns what is copied for a row."""
@@ -59,11 +60,7 @@ def _input(_: TrainingContext, row: Mapping[str, Any]) -> str:
 
 def _fit(name: str, copy: _Copy, context: TrainingContext) -> _Copier:
     task = context.task
-    if task.type not in (*CLASSIFICATION, "text-generation"):
-        raise EvaluationError(
-            f"The model {name} does not answer {task.name}, which is {task.type}",
-            "Choose majority",
-        )
+    require_type(name, task, (*CLASSIFICATION, "text-generation"), "Choose majority")
     if copy is _example and not task.prompt.examples:
         raise EvaluationError(f"{task.name} has no examples", "Add them to its file")
     return _Copier(context, copy)

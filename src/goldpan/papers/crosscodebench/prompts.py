@@ -48,6 +48,7 @@ def count_words(text: str) -> int:
 
 COUNTERS: dict[str, Measure] = {"words": count_words, "characters": len}
 """Ways to count that need no model."""
+find_counter = Registry("unit of a prompt's length", lambda: COUNTERS).find
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +66,6 @@ class Budget:
     def holds(self, text: str) -> bool:
         """Say whether a text is within the budget."""
         return self.count(text) <= self.most
-
-
-def find_counter(unit: str) -> Measure:
-    """Return the way to count that unit; raises `UsageError` that lists those there are."""
-    if unit not in COUNTERS:
-        raise UsageError(
-            f"The length of a prompt cannot be counted in {unit!r}", f"Choose {', '.join(COUNTERS)}"
-        )
-    return COUNTERS[unit]
 
 
 def longest_fitting(length: int, fits: Callable[[int], bool]) -> int:

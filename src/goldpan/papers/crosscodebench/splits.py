@@ -5,7 +5,6 @@ Instances are drawn by hash, and put aside on disk to be gone through again.
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import accumulate, islice, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,7 +48,7 @@ from goldpan.plugins.core import (
     read_toml,
     unknown_name,
 )
-from goldpan.plugins.datasets import FieldError, Origin, draw_number
+from goldpan.plugins.datasets import FieldError, Origin, drawn
 
 Level = Literal["category", "subtype", "type"]
 Scope = Literal["intra", "inter"]
@@ -248,18 +248,6 @@ class TaskCount:
     """Drawn instances that were dropped, as they stand in the evaluation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """Which instances of a task were drawn."""
-
-    indexes: frozenset[int]
-    """Their numbers in the task's file, from 0."""
-    instances: int
-    """How many the file holds."""
-    shown: int
-    """How many could not be drawn because the task's examples show them."""
-
-
 class Drawn(msgspec.Struct, frozen=True):
     """An instance that was drawn, with what is known of its origin."""
 
@@ -307,25 +295,24 @@ class Spooled:
 
 def draw_instances(
     instances: Iterable[Instance], task: str, cap: int, seed: int, shown: frozenset[str]
-) -> Draw:
-    """Draw up to `cap` instances of a task that its examples do not show.
+) -> tuple[frozenset[int], Counter[str]]:
+    """Draw up to `cap` instances of a task that its examples do not show: their numbers, from 0.
 
-    Those with the lowest hashes of seed, task, split and number are drawn: a larger file gives
-    the same ones, but for those that new ones with lower hashes push out (CrossCodeBench, IV-D,
-    fixes them too). Memory follows the cap.
+    The counts are of `all` instances and those `shown`. Those with the lowest hashes of seed, task,
+    split and number are drawn: a larger file gives the same ones, but for those that new ones with
+    lower hashes push out (CrossCodeBench, IV-D, fixes them too). Memory follows the cap.
     """
-    counts: Counter[str] = Counter()
+    counts = Counter(all=0, shown=0)
 
-    def ranks() -> Iterator[tuple[int, int]]:
+    def names() -> Iterator[tuple[int, str]]:
         for index, instance in enumerate(instances):
             counts["all"] += 1
             if instance.input in shown:
                 counts["shown"] += 1
             else:
-                yield draw_number(seed, task, instance.split, instance.idx), index
+                yield index, "\0".join((task, instance.split, instance.idx))
 
-    drawn = frozenset(index for _, index in heapq.nsmallest(cap, ranks()))
-    return Draw(drawn, counts["all"], counts["shown"])
+    return frozenset(index for index, _ in drawn(names(), cap, seed, itemgetter(1))), counts
 
 
 def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> Spooled:
@@ -339,15 +326,16 @@ def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> S
     with named(path), path.open("wb") as file:
         for number, task in enumerate(tasks):
             meta, shown = task.meta, task.meta.shown_inputs
-            draw = draw_instances(read_instances(task.data), meta.name, cap, seed, shown)
-            counts.append(TaskCount(meta.name, draw.instances, len(draw.indexes), draw.shown))
+            indexes, found = draw_instances(read_instances(task.data), meta.name, cap, seed, shown)
+            counts.append(TaskCount(meta.name, found["all"], len(indexes), found["shown"]))
             for index, instance in enumerate(read_instances(task.data)):
-                if index in draw.indexes:
-                    drawn = _drawn(number, task, instance, index)
-                    file.write(msgspec.json.encode(drawn) + b"\n")
-                elif instance.input in shown:
-                    drawn = _drawn(number, task, instance, index)
-                    quoted.add(Origin(drawn.repo or meta.work, drawn.license, 0))
+                if index not in indexes and instance.input not in shown:
+                    continue
+                row = _drawn(number, task, instance, index)
+                if index in indexes:
+                    file.write(msgspec.json.encode(row) + b"\n")
+                else:
+                    quoted.add(Origin(row.repo or meta.work, row.license, 0))
     ordered = sorted(quoted, key=lambda origin: (origin.repo, origin.license or ""))
     return Spooled(path, tuple(counts), tuple(ordered))
 
