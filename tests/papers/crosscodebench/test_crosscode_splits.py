@@ -184,7 +184,7 @@ def test_leaking_training_instances_are_dropped_and_counted(tmp_path: Path) -> N
     public(files, 1, ["Translation"], tested)
     public(files, 2, ["Summarization"], [*sentences(100, 10), tested[5], near])
     result = built(tmp_path)
-    assert result.leaks == {"exact": 1, "near": 1}
+    assert result.leaking == {"exact": 1, "near": 1}
     assert [count.leaking for count in result.train] == [2]
     assert column(result.directory, "train", "input") == sentences(100, 10)
     assert sorted(column(result.directory, "test", "input")) == sorted(tested)
@@ -203,8 +203,8 @@ def test_only_what_is_evaluated_counts_as_leaking(tmp_path: Path) -> None:
     assert len(column(result.directory, "test", "input")) == 5
     train = set(column(result.directory, "train", "input"))
     assert not train & set(column(result.directory, "test", "input"))
-    assert len(train) == 25 - result.leaks["exact"]
-    assert result.leaks["near"] == 0
+    assert len(train) == 25 - result.leaking["exact"]
+    assert result.leaking["near"] == 0
 
 
 def test_what_examples_show_is_not_asked(tmp_path: Path) -> None:

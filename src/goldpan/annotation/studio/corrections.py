@@ -11,7 +11,7 @@ import orjson
 
 from goldpan.annotation.agreement import agree
 from goldpan.annotation.studio.configuration import NONE
-from goldpan.annotation.studio.decisions import Decision, decide
+from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
 from goldpan.annotation.studio.forms import OF_TASK, Form, choice_of
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.project import Project, open_project
@@ -23,7 +23,6 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.corrections import Corrections, Decided
 from goldpan.datasets.task import CLASSIFICATION, Task
 
-_SETTLED = ("agreed", "adjudicated")
 _OUTCOMES = ("kept", "changed", "outside", "absent")
 _DIGITS = 6
 
@@ -49,7 +48,7 @@ def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> 
         controls = frozenset(row.id for row in selection.rows if row.control) if selection else ()
         decisions = decide(workspace, name)
         for decision in decisions:
-            if decision.how in _SETTLED:
+            if decision.how in SETTLED:
                 subject = decision.key["subject_id"]
                 labels = _labels(decision, meant, several=task.type == "multi-label")
                 own = Decided(name, labels, subject in controls)
@@ -117,7 +116,7 @@ def _described(
     settled = sorted(
         (decision.key["subject_id"], decision.how, sorted(decision.values))
         for decision in decisions
-        if decision.how in _SETTLED
+        if decision.how in SETTLED
     )
     ranking = None
     if selection is not None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.client import Server
-from goldpan.annotation.studio.configuration import Configuration
+from goldpan.annotation.studio.configuration import NONE, Configuration
 from goldpan.annotation.studio.fetch import RawExports
 from goldpan.annotation.studio.forms import Form, Task, find_form
 from goldpan.annotation.studio.project import Project, adjudications, check_server, open_project
@@ -140,6 +140,7 @@ def _answers(
 
 
 How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
+SETTLED: tuple[How, ...] = ("agreed", "adjudicated")
 STAGE = "people"
 
 
@@ -247,6 +248,29 @@ def read_people(workspace: Workspace) -> list[pa.Table]:
                 "Run goldpan annotate pull for its project again",
             ) from error
     return tables
+
+
+def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
+    """Return what people settled in a project: subject, values in order, and how.
+
+    Raises `WorkspaceError` before the first pull, and where the file is damaged.
+    """
+    pull = f"Run goldpan annotate pull --project {project.name}"
+    path = project.path("decisions.parquet")
+    if not path.exists():
+        raise WorkspaceError(f"Nobody has decided anything in {project.name} yet", pull)
+    try:
+        rows = parquet.read_table(path, ["subject_id", "values", "how"]).to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise WorkspaceError(
+            f"The decisions of {project.name} cannot be read ({str(error).splitlines()[0]})",
+            f"{pull} again",
+        ) from None
+    return [
+        (row["subject_id"], tuple(sorted(set(row["values"]) - {NONE})), row["how"])
+        for row in rows
+        if row["how"] in SETTLED
+    ]
 
 
 def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.Table:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldpan.annotation.agreement import Rating
-from goldpan.annotation.studio.decisions import Decision, decide
+from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
 from goldpan.annotation.studio.forms import FORMS, Form, find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import read_table
@@ -49,7 +49,7 @@ def ratings_beside_dataset(workspace: Workspace, name: str) -> list[Rating]:
     ratings = []
     for decision in decide(workspace, name) if reference else []:
         subject = decision.key["subject_id"]
-        if decision.how in ("agreed", "adjudicated") and subject in reference:
+        if decision.how in SETTLED and subject in reference:
             ratings += [
                 Rating(subject, "dataset", reference[subject]),
                 Rating(subject, "people", decision.values),

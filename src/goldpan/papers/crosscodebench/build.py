@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from goldpan import __version__
 from goldpan.papers.crosscodebench.meta import DATA, META, Meta, list_metas, meta_json, read_meta
 from goldpan.papers.crosscodebench.prompts import CROSSCODE, SHARDS, CrossSettings, prompt_rows
-from goldpan.papers.crosscodebench.splits import Assigned, TaskCount, TaskFiles, spool_side
+from goldpan.papers.crosscodebench.splits import Assigned, LeftOut, TaskCount, TaskFiles, spool_side
 from goldpan.plugins.core import (
     Block,
     DatasetError,
@@ -65,30 +65,17 @@ class CrossCodeResult(Result):
     """The result of building a split."""
 
     directory: Path
-    assigned: Assigned
+    split: str
     train: tuple[TaskCount, ...]
     evaluation: tuple[TaskCount, ...]
-    leaks: Mapping[str, int]
+    left_out: tuple[LeftOut, ...]
+    leaking: Mapping[str, int]
     """Training instances that stand in the evaluation, by relation: exact, near."""
     examples_cut: int
     """Prompts that show fewer examples than the method wants, to keep to their length."""
     inputs_cut: int
     """Prompts whose input lacks its end."""
     seconds: float
-
-    def plain(self) -> dict[str, Any]:
-        """Return what was built as plain data."""
-        return {
-            "directory": str(self.directory),
-            "split": self.assigned.name,
-            "train": [asdict(task_count) for task_count in self.train],
-            "evaluation": [asdict(task_count) for task_count in self.evaluation],
-            "left_out": [asdict(left_out) for left_out in self.assigned.left_out],
-            "leaking": dict(self.leaks),
-            "examples_cut": self.examples_cut,
-            "inputs_cut": self.inputs_cut,
-            "seconds": round(self.seconds, 3),
-        }
 
     def blocks(self) -> Iterator[Block]:
         """Yield what the split holds, and what was left out of it."""
@@ -97,16 +84,16 @@ class CrossCodeResult(Result):
             prompts = sum(count.drawn - count.leaking for count in counts)
             cells.append((side, len(counts), prompts, sum(count.available for count in counts)))
         yield Title(
-            self.assigned.name,
+            self.split,
             f": {cells[0][2]:,} prompts to train on, {cells[1][2]:,} to evaluate on"
             f" in {self.seconds:.1f} s",
         )
         yield Table(("side", "tasks", "prompts", "instances available"), cells)
-        for task in self.assigned.left_out:
+        for task in self.left_out:
             yield Line(str(task))
         yield Line(
-            f"{sum(self.leaks.values()):,} training instances dropped, as they also occur in the "
-            f"evaluation: {self.leaks['exact']:,} exactly, {self.leaks['near']:,} nearly"
+            f"{sum(self.leaking.values()):,} training instances dropped, as they also occur in the "
+            f"evaluation: {self.leaking['exact']:,} exactly, {self.leaking['near']:,} nearly"
         )
         if self.examples_cut or self.inputs_cut:
             yield Line(
@@ -225,13 +212,14 @@ def build_split(
         progress.advance()
     return CrossCodeResult(
         directory,
-        assigned,
+        assigned.name,
         train.counts,
         evaluation.counts,
+        assigned.left_out,
         {relation: counts[f"leaking_{relation}"] for relation in ("exact", "near")},
         counts["examples_cut"],
         counts["inputs_cut"],
-        time.monotonic() - started,
+        round(time.monotonic() - started, 3),
     )
 
 

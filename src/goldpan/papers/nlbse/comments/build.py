@@ -23,13 +23,12 @@ from goldpan.papers.nlbse.comments.reading import (
 from goldpan.papers.nlbse.comments.rows import (
     CODE_COMMENTS,
     Label,
-    decisions_path,
     read_labels,
     rows_of,
     task_language,
     task_row,
 )
-from goldpan.plugins.annotation import read_corrections
+from goldpan.plugins.annotation import open_project, read_corrections
 from goldpan.plugins.code import LANGUAGES
 from goldpan.plugins.core import Block, Line, Reporter, Result, Title, UsageError, Workspace
 from goldpan.plugins.datasets import (
@@ -208,7 +207,9 @@ def build_code_comments(
             "timeout": reading.timeout,
             "required": list(annotations.required),
             "annotations": {
-                f"annotations/{name}/decisions.parquet": digest(decisions_path(workspace, name))
+                f"annotations/{name}/decisions.parquet": digest(
+                    open_project(workspace, name).path("decisions.parquet")
+                )
                 for name in projects
             },
         },

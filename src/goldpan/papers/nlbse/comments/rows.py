@@ -8,18 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from goldpan.papers.nlbse.comment_files import spelled
 from goldpan.papers.nlbse.comments.extract import CommentFound, FileRead
-from goldpan.plugins.annotation import NONE, find_form, open_project
-from goldpan.plugins.core import UsageError, Workspace, WorkspaceError, read_table
+from goldpan.plugins.annotation import find_form, open_project, read_settled
+from goldpan.plugins.core import UsageError, Workspace
 from goldpan.plugins.datasets import GROUP, Task, read_family, target_column
 from goldpan.plugins.git import Commit, TreeFile
 
 _SHORT = 12
 _FIELD = "categories"
-_DECIDED = ("agreed", "adjudicated")
 _LANGUAGES = {"pharo": "Smalltalk", "java": "Java", "python": "Python"}
 CODE_COMMENTS = read_family(Path(__file__).with_name("code-comments.toml"))
 """Sentences of class comments and docstrings."""
@@ -43,46 +40,20 @@ def read_labels(workspace: Workspace, projects: Sequence[str]) -> dict[str, Labe
     labels: dict[str, Label] = {}
     origin: dict[str, str] = {}
     for name in dict.fromkeys(projects):
-        for subject, label in _decided(decisions_path(workspace, name), name):
-            if labels.setdefault(subject, label).labels != label.labels:
+        project = open_project(workspace, name)
+        if find_form(project.facts.form).decides != _FIELD:
+            raise UsageError(
+                f"The project {name} asks {project.facts.form}, not about code comments",
+                "Give a project of a code-comment form",
+            )
+        for subject, values, how in read_settled(project):
+            if labels.setdefault(subject, Label(values, how)).labels != values:
                 raise UsageError(
                     f"{origin[subject]} and {name} decided differently about {subject}",
                     "Give one of these projects",
                 )
             origin.setdefault(subject, name)
     return labels
-
-
-def decisions_path(workspace: Workspace, name: str) -> Path:
-    """Return the file of a project's decisions; raises as `read_labels` does."""
-    project = open_project(workspace, name)
-    if find_form(project.facts.form).decides != _FIELD:
-        raise UsageError(
-            f"The project {name} asks {project.facts.form}, not about code comments",
-            "Give a project of a code-comment form",
-        )
-    path = project.path("decisions.parquet")
-    if not path.exists():
-        raise WorkspaceError(
-            f"Nobody has decided anything in {name} yet",
-            f"Run goldpan annotate pull --project {name}",
-        )
-    return path
-
-
-def _decided(path: Path, name: str) -> list[tuple[str, Label]]:
-    try:
-        rows = read_table(path, columns=["subject_id", "values", "how"]).to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceError(
-            f"The decisions of {name} cannot be read ({str(error).splitlines()[0]})",
-            f"Run goldpan annotate pull --project {name} again",
-        ) from None
-    return [
-        (row["subject_id"], Label(tuple(sorted(set(row["values"]) - {NONE})), row["how"]))
-        for row in rows
-        if row["how"] in _DECIDED
-    ]
 
 
 def rows_of(
