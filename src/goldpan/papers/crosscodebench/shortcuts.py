@@ -11,31 +11,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from goldpan.papers.crosscodebench.build import FAMILY, read_tasks, side_rows
 from goldpan.papers.crosscodebench.meta import Meta
-from goldpan.plugins.core import (
-    Block,
-    DatasetError,
-    Line,
-    Registry,
-    Result,
-    make_directory,
-    write_table,
-)
-from goldpan.plugins.datasets import (
-    Task,
-    Wording,
-    WordingError,
-    draw_number,
-    output_text,
-    read_provenance,
-    wording_of,
-)
+from goldpan.plugins import core, datasets, report
 from goldpan.plugins.evaluation import (
     ComparisonResult,
     Run,
@@ -43,29 +26,14 @@ from goldpan.plugins.evaluation import (
     compare_text,
     predictions_schema,
 )
-from goldpan.plugins.report import (
-    Cell,
-    Content,
-    Materials,
-    ReportSection,
-    Row,
-    Section,
-    Table,
-    Text,
-)
 
 Shortcut = Literal["copy-ex-output", "copy-ins-input"]
-SHORTCUTS: Mapping[str, Shortcut] = {
-    "copy-ex-output": "copy-ex-output",
-    "copy-ins-input": "copy-ins-input",
-}
-"""Both by name."""
 METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
 """The scores as the paper's tables call them."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShortcutScores(Result):
+class ShortcutScores(core.Result):
     """What a shortcut scores on the evaluation side, in percent; None without instances."""
 
     shortcut: str
@@ -75,15 +43,15 @@ class ShortcutScores(Result):
     bleu: float | None = None
     rouge_l: float | None = None
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[core.Block]:
         """Yield each score."""
-        yield Line(f"{self.shortcut} on {self.instances:,} instances")
+        yield core.Line(f"{self.shortcut} on {self.instances:,} instances")
         for name in METRICS.values():
             score = getattr(self, name)
-            yield Line(f"  {name}: " + ("none" if score is None else f"{score:.2f}"))
+            yield core.Line(f"  {name}: " + ("none" if score is None else f"{score:.2f}"))
 
 
-find_shortcut = Registry("shortcut", lambda: SHORTCUTS).find
+find_shortcut = core.Registry("shortcut", lambda: {one: one for one in get_args(Shortcut)}).find
 
 
 def percentages(references: Sequence[str], answers: Sequence[str | None]) -> dict[str, float]:
@@ -106,7 +74,9 @@ def copied_example(meta: Meta, name: str, seed: int) -> str | None:
     """Return the output of one positive example, drawn by the seed and the instance's name."""
     if not meta.positive:
         return None
-    return meta.positive[draw_number(seed, meta.stem, name, "shortcut") % len(meta.positive)].output
+    return meta.positive[
+        datasets.draw_number(seed, meta.stem, name, "shortcut") % len(meta.positive)
+    ].output
 
 
 def score_shortcut(
@@ -117,8 +87,8 @@ def score_shortcut(
     Its answers are written to `output`, if that is given. Raises `DatasetError` where the
     directory holds no such split, or the file cannot be written.
     """
-    if read_provenance(directory).get("family") != FAMILY:
-        raise DatasetError(
+    if datasets.read_provenance(directory).get("family") != FAMILY:
+        raise core.DatasetError(
             f"{directory} holds no split of CrossCodeBench",
             "Give the directory that goldpan build crosscode split wrote",
         )
@@ -145,11 +115,11 @@ def _write_answers(path: Path, answers: Sequence[Mapping[str, Any]]) -> None:
     rows = [{**dict.fromkeys(schema.names), **answer} for answer in answers]
     unfinished = path.with_name(f"{path.name}.part")
     try:
-        make_directory(path.parent)
-        write_table(pa.Table.from_pylist(rows, schema=schema), unfinished)
+        core.make_directory(path.parent)
+        core.write_table(pa.Table.from_pylist(rows, schema=schema), unfinished)
         unfinished.replace(path)
     except OSError as error:
-        raise DatasetError(
+        raise core.DatasetError(
             f"{path} cannot be written: {error.strerror}", "Choose another --output"
         ) from None
 
@@ -161,7 +131,7 @@ _MOST_MODELS = 12
 """Named last, so that models stand above what they must beat."""
 
 
-def wanted_rows(compared: ComparisonResult, task: Task) -> list[str]:
+def wanted_rows(compared: ComparisonResult, task: datasets.Task) -> list[str]:
     """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
     run = next(system.runs[task.name][0] for system in compared.systems if task.name in system.runs)
     names = {
@@ -175,10 +145,10 @@ def wanted_rows(compared: ComparisonResult, task: Task) -> list[str]:
 
 
 def shortcuts_section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
-) -> Section | None:
+    compared: ComparisonResult, tasks: Mapping[str, datasets.Task], materials: report.Materials
+) -> report.Section | None:
     """Return scores beside those of copying; None where no task generates text."""
-    content: list[Content] = []
+    content: list[report.Content] = []
     for name in compared.tasks:
         task = tasks.get(name)
         ids = [] if task is None else wanted_rows(compared, task)
@@ -186,12 +156,12 @@ def shortcuts_section(
             continue
         material = materials[name]
         if isinstance(material, str):
-            content.append(Text(f"{material}, so shortcuts cannot answer."))
+            content.append(report.Text(f"{material}, so shortcuts cannot answer."))
         else:
             content.append(_table(compared, task, {id_: material.rows[id_] for id_ in ids}))
     if not content:
         return None
-    return Section(
+    return report.Section(
         "shortcuts",
         "Shortcuts to beat",
         tuple(content),
@@ -200,14 +170,16 @@ def shortcuts_section(
     )
 
 
-def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, Row]) -> Table:
-    wording = wording_of(task)
+def _table(
+    compared: ComparisonResult, task: datasets.Task, rows: Mapping[str, report.Row]
+) -> report.Table:
+    wording = datasets.wording_of(task)
     right = {
         id_: text
         for id_, row in rows.items()
         if (text := _text(wording, row, row.target)) is not None
     }
-    scored: list[tuple[Cell, ...]] = []
+    scored: list[tuple[report.Cell, ...]] = []
     for system in [candidate for candidate in compared.ranked if task.name in candidate.runs][
         :_MOST_MODELS
     ]:
@@ -218,13 +190,13 @@ def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, Row]) -> T
     examples = task.prompt.examples
     if examples:
         copied = {
-            id_: examples[draw_number(0, task.name, id_, "shortcut") % len(examples)][1]
+            id_: examples[datasets.draw_number(0, task.name, id_, "shortcut") % len(examples)][1]
             for id_ in right
         }
         scored.append(("shortcut: copy an example's output", *_cells(right, copied)))
     columns = ("model", "exact match", "BLEU", "ROUGE-L")
     note = f"On {len(right):,} test rows, the first by id."
-    return Table(task.name, columns, tuple(scored), note)
+    return report.Table(task.name, columns, tuple(scored), note)
 
 
 def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list[float | None]:
@@ -232,7 +204,9 @@ def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list
     return [round(scores[name], 2) if name in scores else None for name in METRICS.values()]
 
 
-def _answered(run: Run, wording: Wording, rows: Mapping[str, Row]) -> dict[str, str | None]:
+def _answered(
+    run: Run, wording: datasets.Wording, rows: Mapping[str, report.Row]
+) -> dict[str, str | None]:
     table = run.predictions()
     pairs: Sequence[tuple[str, object]] = list(
         zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True)
@@ -244,12 +218,12 @@ def _answered(run: Run, wording: Wording, rows: Mapping[str, Row]) -> dict[str, 
     }
 
 
-def _text(wording: Wording, row: Row, answer: object) -> str | None:
+def _text(wording: datasets.Wording, row: report.Row, answer: object) -> str | None:
     """Return a target or an answer as text, None where it has no form."""
     try:
-        return output_text(wording, row.row_value, answer)
-    except WordingError:
+        return datasets.output_text(wording, row.row_value, answer)
+    except datasets.WordingError:
         return None
 
 
-SECTION = ReportSection("shortcuts", shortcuts_section, rows=wanted_rows)
+SECTION = report.ReportSection("shortcuts", shortcuts_section, rows=wanted_rows)

@@ -38,16 +38,7 @@ from goldpan.papers.crosscodebench.kinds import (
     same_category,
 )
 from goldpan.papers.crosscodebench.meta import META, Meta
-from goldpan.plugins.core import (
-    Block,
-    Line,
-    Result,
-    Table,
-    UsageError,
-    named,
-    read_toml,
-    unknown_name,
-)
+from goldpan.plugins import core
 from goldpan.plugins.datasets import FieldError, Origin, drawn
 
 Level = Literal["category", "subtype", "type"]
@@ -109,7 +100,7 @@ class Assigned:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitList(Result):
+class SplitList(core.Result):
     """Splits with the tasks that are available for them."""
 
     splits: tuple[Assigned, ...]
@@ -128,7 +119,7 @@ class SplitList(Result):
             for assigned in self.splits
         ]
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[core.Block]:
         """Yield how many tasks each split has."""
         cells = []
         for assigned in self.splits:
@@ -136,10 +127,10 @@ class SplitList(Result):
             empty = f"no task for {assigned.empty}" if assigned.empty else ""
             counts = (len(assigned.train), len(assigned.evaluation))
             cells.append((assigned.name, *counts, paper, empty))
-        yield Table(("split", "train", "evaluation", "paper", ""), cells)
+        yield core.Table(("split", "train", "evaluation", "paper", ""), cells)
         for assigned in self.splits:
             for task in assigned.left_out:
-                yield Line(f"{assigned.name}: {task}")
+                yield core.Line(f"{assigned.name}: {task}")
 
 
 @cache
@@ -157,7 +148,7 @@ def find_split(name: str, splits: Mapping[str, TaskSplit]) -> str:
     """Return the name of a split as it is written, whatever the case it is asked for in."""
     by_name = {split.casefold(): split for split in splits}
     if name.casefold() not in by_name:
-        raise unknown_name("split", name, splits)
+        raise core.unknown_name("split", name, splits)
     return by_name[name.casefold()]
 
 
@@ -201,12 +192,12 @@ def _evaluates(split: TaskSplit, meta: Meta) -> bool:
 
 
 def _splits_in(path: Path | Traversable) -> Mapping[str, TaskSplit]:
-    source = read_toml(path, "docs/crosscode.md")
+    source = core.read_toml(path, "docs/crosscode.md")
     splits = source.read(dict[str, TaskSplit])
     for name, split in splits.items():
         if wrong := _unknown(split):
             where = source.place(name, "evaluate")
-            raise UsageError(f"{where}: {name}.evaluate: {wrong}", f"Correct it. {source.see}")
+            raise core.UsageError(f"{where}: {name}.evaluate: {wrong}", f"Correct it. {source.see}")
     return splits
 
 
@@ -323,7 +314,7 @@ def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> S
     """
     counts = []
     quoted: set[Origin] = set()
-    with named(path), path.open("wb") as file:
+    with core.named(path), path.open("wb") as file:
         for number, task in enumerate(tasks):
             meta, shown = task.meta, task.meta.shown_inputs
             indexes, found = draw_instances(read_instances(task.data), meta.name, cap, seed, shown)

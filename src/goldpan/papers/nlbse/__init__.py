@@ -1,5 +1,6 @@
 """The NLBSE tool competitions on issue reports and code comments (2022 to 2025)."""
 
+import tomllib
 from pathlib import Path
 
 from goldpan.plugins import Builder, Files, Part, register
@@ -11,20 +12,7 @@ _COMPUTATIONS = {
     "comment-forests": "comment_forests:compute",
     "issue-competition": "nlbse23:issue_cells",
 }
-_CATEGORIES = {
-    "java": ("deprecation", "expand", "ownership", "pointer", "rational", "summary", "usage"),
-    "pharo": (
-        "class_references",
-        "collaborators",
-        "example",
-        "intent",
-        "key_implementation",
-        "key_messages",
-        "responsibilities",
-    ),
-    "python": ("development_notes", "expand", "parameters", "summary", "usage"),
-}
-"""Of code comments, by language; `comment_tasks.toml` is read when a task is used."""
+_CATEGORIES = tomllib.loads((_HERE / "categories.toml").read_text("utf-8"))["tasks"]
 
 register(
     Files("task", _HERE / "tasks"),

@@ -21,6 +21,7 @@ from statistics import fmean
 from typing import Any
 
 from goldpan.papers.nlbse.comment_tasks import categories
+from goldpan.plugins import report
 from goldpan.plugins.core import EvaluationError
 from goldpan.plugins.datasets import Task
 from goldpan.plugins.evaluation import (
@@ -31,16 +32,6 @@ from goldpan.plugins.evaluation import (
     as_decimal,
     find_protocol,
     rank,
-)
-from goldpan.plugins.report import (
-    Content,
-    Materials,
-    ReportSection,
-    Section,
-    Table,
-    Text,
-    formatted,
-    listed,
 )
 from goldpan.plugins.reproduce import (
     Context,
@@ -183,19 +174,19 @@ def _is_official(run: Run) -> bool:
 
 
 def _section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
-) -> Section | None:
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: report.Materials
+) -> report.Section | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None:
         return None
-    content: list[Content] = [_table(ranking)]
+    content: list[report.Content] = [_table(ranking)]
     if ranking.incomplete:
         told_so = "; ".join(ranking.incomplete)
-        content.append(Text(f"Not ranked by the competition's rule: {told_so}."))
-    return Section("nlbse23", "The NLBSE'23 competition", tuple(content))
+        content.append(report.Text(f"Not ranked by the competition's rule: {told_so}."))
+    return report.Section("nlbse23", "The NLBSE'23 competition", tuple(content))
 
 
-def _table(ranking: CommentRanking) -> Table:
+def _table(ranking: CommentRanking) -> report.Table:
     rows = tuple(
         (
             str(entry.place),
@@ -213,7 +204,7 @@ def _table(ranking: CommentRanking) -> Table:
         " the F1 is above that of the organizers' random forest (NLBSE'23, section III-B)."
     )
     columns = ("place", "model", "precision", "recall", "F1", "categories won", "score")
-    return Table("The rule of the NLBSE'23 competition", columns, rows, note)
+    return report.Table("The rule of the NLBSE'23 competition", columns, rows, note)
 
 
 def _sentence(compared: ComparisonResult) -> str | None:
@@ -223,12 +214,12 @@ def _sentence(compared: ComparisonResult) -> str | None:
     first = ranking.entries[0]
     level = [entry.name for entry in ranking.entries if entry.place == first.place]
     start, score = "By the rule of the NLBSE'23 competition", first.score
+    total, mean = report.formatted(score.score), report.formatted(score.mean_f1)
     if len(level) > 1:
-        return f"{start} {listed(level)} tie for the first place with {formatted(score.score)}."
+        return f"{start} {report.listed(level)} tie for the first place with {total}."
     return (
-        f"{start} {first.name} reaches {formatted(score.score)}: mean F1"
-        f" {formatted(score.mean_f1)}, {score.outperformed} of {score.categories} categories won"
-        " against the organizers' random forest."
+        f"{start} {first.name} reaches {total}: mean F1 {mean}, {score.outperformed} of"
+        f" {score.categories} categories won against the organizers' random forest."
     )
 
 
@@ -237,7 +228,7 @@ def _plain(compared: ComparisonResult) -> dict[str, Any] | None:
     return None if ranking is None else asdict(ranking)
 
 
-SECTION = ReportSection("nlbse23", _section, _sentence, plain=_plain)
+SECTION = report.ReportSection("nlbse23", _section, _sentence, plain=_plain)
 
 
 class _CommentSettings(StrictModel):

@@ -13,48 +13,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import orjson
 
-from goldpan.plugins.core import DatasetError, UsageError
+from goldpan.plugins import reproduce
+from goldpan.plugins.core import DatasetError, UsageError, read_toml
 from goldpan.plugins.datasets import Task
 from goldpan.plugins.evaluation import ComparisonResult, Run, System, find_protocol, rank
 from goldpan.plugins.report import Cell, Materials, ReportSection, Section, Table, Text
-from goldpan.plugins.reproduce import (
-    Context,
-    MissingFileError,
-    Outcome,
-    State,
-    StrictModel,
-    TableRecipe,
-    find_models,
-    parsed,
-    prepared,
-    read_text,
-    run_of,
-    runs_models,
-)
 
 TASK = "nlbse24_issue_type"
-REPOSITORIES = (
-    "bitcoin/bitcoin",
-    "facebook/react",
-    "microsoft/vscode",
-    "opencv/opencv",
-    "tensorflow/tensorflow",
-)
+_BASELINES = read_toml(Path(__file__).with_name("nlbse24_published.toml")).values
+REPOSITORIES = tuple(_BASELINES["repositories"])
 _EXAMPLES = 300
 """Official test issues of each repository."""
-
-PUBLISHED: Mapping[str, tuple[float, float, float, float, float]] = {
-    "SetFit (organizers)": (0.7555, 0.8718, 0.8262, 0.8173, 0.8644),
-    "RoBERTa (organizers)": (0.7526, 0.8441, 0.7643, 0.7422, 0.8585),
-    "fastText (organizers)": (0.6618, 0.7876, 0.7275, 0.7088, 0.7063),
-}
-"""F1 by repository, in the order of `REPOSITORIES`: SetFit as the competition's README prints it,
-the others as `output/*/results.json` there holds them, at commit 2927bc6."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +68,9 @@ def issue_ranking(systems: Iterable[System]) -> IssueRanking | None:
             incomplete.append(f"{system.name} ran on other rows than the official test")
     if not scores and not incomplete:
         return None
-    published = {
-        name: dict(zip(REPOSITORIES, values, strict=True)) for name, values in PUBLISHED.items()
+    published: dict[str, dict[str, float]] = {
+        name: dict(zip(REPOSITORIES, values, strict=True))
+        for name, values in _BASELINES["published"].items()
     }
     every = {**published, **scores}
     entries = tuple(
@@ -146,32 +122,38 @@ def _section(
 SECTION = ReportSection("nlbse24", _section)
 
 
-class _Settings(StrictModel):
+class _Settings(reproduce.StrictModel):
     task: str
     columns: Mapping[str, str]
     mean: str
     published: Mapping[str, str] = {}
 
 
-@runs_models
-def cells(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+@reproduce.runs_models
+def cells(
+    context: reproduce.Context, table: reproduce.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[reproduce.Outcome]:
     """Yield means of printed rows, published files, and runs of the recipe's baselines."""
-    chosen = parsed(_Settings, settings)
+    chosen = reproduce.parsed(_Settings, settings)
     for row in table.rows:
         values = [table.number(row, column) for column in chosen.columns]
         if present := [value for value in values if value is not None]:
-            yield Outcome(row, chosen.mean, math.fsum(present) / len(present), "recomputed")
+            yield reproduce.Outcome(
+                row, chosen.mean, math.fsum(present) / len(present), "recomputed"
+            )
     for row, key in chosen.published.items():
         try:
             yield from _outcomes(chosen, row, _published(context, chosen, key), "recomputed")
-        except MissingFileError:
+        except reproduce.MissingFileError:
             continue
     task = context.recipe.task(chosen.task)
     if task is None:
         raise UsageError(f"The recipe has no task {chosen.task}", "Add it to [[tasks]]")
-    ready = prepared(context, task)
-    for model in find_models(context.recipe, context.effort.models):
-        result = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
+    ready = reproduce.prepared(context, task)
+    for model in reproduce.find_models(context.recipe, context.effort.models):
+        result = reproduce.run_of(
+            context, ready.data, model, find_protocol(context.recipe.protocol)
+        )
         if result is None or model.title not in (*table.rows, *table.own):
             continue
         parts = {part.value: part.score for part in result.record.scores_by["repo"].parts}
@@ -181,22 +163,28 @@ def cells(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> 
         scores = {name: parts[name] or 0.0 for name in chosen.columns.values()}
         limit = context.effort.limit
         notes = [*ready.notes, *([] if limit is None else [f"at most {limit:,} rows"])]
-        state: State = "in part" if notes else "run"
+        state: reproduce.State = "in part" if notes else "run"
         yield from _outcomes(chosen, model.title, scores, state, "; ".join(notes))
 
 
 def _outcomes(
-    settings: _Settings, row: str, scores: Mapping[str, float], state: State, note: str = ""
-) -> Iterator[Outcome]:
+    settings: _Settings,
+    row: str,
+    scores: Mapping[str, float],
+    state: reproduce.State,
+    note: str = "",
+) -> Iterator[reproduce.Outcome]:
     for column, repository in settings.columns.items():
-        yield Outcome(row, column, scores[repository], state, note)
-    yield Outcome(row, settings.mean, math.fsum(scores.values()) / len(scores), state, note)
+        yield reproduce.Outcome(row, column, scores[repository], state, note)
+    yield reproduce.Outcome(
+        row, settings.mean, math.fsum(scores.values()) / len(scores), state, note
+    )
 
 
-def _published(context: Context, settings: _Settings, key: str) -> dict[str, float]:
+def _published(context: reproduce.Context, settings: _Settings, key: str) -> dict[str, float]:
     file = context.file(key)
     try:
-        results = orjson.loads(read_text(file))
+        results = orjson.loads(reproduce.read_text(file))
         return {name: results[name]["average"]["f1-score"] for name in settings.columns.values()}
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise DatasetError(

@@ -28,23 +28,10 @@ from goldpan.papers.nlbse.comments.rows import (
     task_language,
     task_row,
 )
+from goldpan.plugins import datasets
 from goldpan.plugins.annotation import open_project, read_corrections
 from goldpan.plugins.code import LANGUAGES
 from goldpan.plugins.core import Block, Line, Reporter, Result, Title, UsageError, Workspace
-from goldpan.plugins.datasets import (
-    CardInputs,
-    Provenance,
-    Source,
-    SplitPlan,
-    Task,
-    Written,
-    corrected_batches,
-    corrected_family,
-    digest,
-    plain_task,
-    task_family,
-    write_dataset,
-)
 from goldpan.plugins.git import Commit
 
 UNDECIDED, GONE = "undecided", "decided-elsewhere"
@@ -98,7 +85,7 @@ class Tally:
 class CommentsResult(Result):
     """The result of building a dataset of sentences of class comments."""
 
-    written: Written
+    written: datasets.Written
     commits: tuple[Commit, ...]
     tally: Tally
     seconds: float
@@ -157,11 +144,11 @@ def build_code_comments(
     commits: Sequence[Commit],
     reading: Reading,
     annotations: Annotations,
-    plan: SplitPlan,
+    plan: datasets.SplitPlan,
     directory: Path,
     reporter: Reporter,
     *,
-    task: Task | None = None,
+    task: datasets.Task | None = None,
 ) -> CommentsResult:
     """Write the sentences of the class comments at commits, one a repository, as a dataset.
 
@@ -173,7 +160,7 @@ def build_code_comments(
     _check_labels(annotations, plan, task)
     if task:
         reading = replace(reading, languages=frozenset({task_language(task)}))
-    family = task_family(task) if task else CODE_COMMENTS
+    family = datasets.task_family(task) if task else CODE_COMMENTS
     corrections = read_corrections(workspace, annotations.corrections, task) if task else None
     required = read_labels(workspace, annotations.required)
     projects = (*annotations.required, *annotations.projects)
@@ -194,11 +181,13 @@ def build_code_comments(
         if missing := len(labels.keys() - ids):
             tally.left_out[GONE] = missing
 
-    provenance = Provenance(
-        sources=tuple(Source(commit.repo, inputs={"git commit": commit.id}) for commit in commits),
+    provenance = datasets.Provenance(
+        sources=tuple(
+            datasets.Source(commit.repo, inputs={"git commit": commit.id}) for commit in commits
+        ),
         settings={
             "family": family.name,
-            **({"task": plain_task(task)} if task else {}),
+            **({"task": datasets.plain_task(task)} if task else {}),
             "split": str(plan),
             "seed": plan.seed,
             "languages": sorted(reading.languages),
@@ -207,7 +196,7 @@ def build_code_comments(
             "timeout": reading.timeout,
             "required": list(annotations.required),
             "annotations": {
-                f"annotations/{name}/decisions.parquet": digest(
+                f"annotations/{name}/decisions.parquet": datasets.digest(
                     open_project(workspace, name).path("decisions.parquet")
                 )
                 for name in projects
@@ -218,7 +207,7 @@ def build_code_comments(
         redactions=tally.redacted,
         corrections=corrections.projects if corrections else {},
     )
-    card = CardInputs(
+    card = datasets.CardInputs(
         title=task.title if task else "",
         tags=task.suites if task else (),
         subjects="count",
@@ -226,13 +215,15 @@ def build_code_comments(
         made=_MADE,
     )
     label_names = task.label_names if task else ()
-    batches = corrected_batches(family.batches(rows()), family, label_names, corrections)
-    shown = corrected_family(family, corrections)
-    written = write_dataset(workspace, directory, shown, batches, plan, provenance, card)
+    batches = datasets.corrected_batches(family.batches(rows()), family, label_names, corrections)
+    shown = datasets.corrected_family(family, corrections)
+    written = datasets.write_dataset(workspace, directory, shown, batches, plan, provenance, card)
     return CommentsResult(written, tuple(commits), tally, time.monotonic() - started)
 
 
-def _check_labels(annotations: Annotations, plan: SplitPlan, task: Task | None) -> None:
+def _check_labels(
+    annotations: Annotations, plan: datasets.SplitPlan, task: datasets.Task | None
+) -> None:
     if not annotations.required and (task or plan.kind == "stratified"):
         wants = task.name if task else str(plan)
         raise UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")

@@ -21,18 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
-from goldpan.plugins.core import (
-    DamagedError,
-    Workspace,
-    WorkspaceError,
-    Writer,
-    connect_alone,
-    file_digest,
-    open_tables,
-    read_table,
-    told_otherwise,
-    verify_parquet,
-)
+from goldpan.plugins import core
 from goldpan.plugins.filters import DuplicateSettings, replacing, sketch_file, sketches
 from goldpan.plugins.miners import ArchiveStore
 from goldpan.plugins.text import detect_languages, may_be_private, model_languages, redact
@@ -100,7 +89,7 @@ class Unit:
 class EventSource:
     """Where to look, and for which repositories; none are all of an archive."""
 
-    workspace: Workspace
+    workspace: core.Workspace
     origin: Origin
     repos: tuple[str, ...]
 
@@ -121,7 +110,7 @@ class EventSource:
             if _HOUR.fullmatch(path.stem)
         ]
         if not shards:
-            raise WorkspaceError(
+            raise core.WorkspaceError(
                 f"{directory} holds no hours of GH Archive",
                 "Run goldpan mine gharchive, or build from mined repositories with --source mined",
             )
@@ -133,14 +122,16 @@ class EventSource:
         path = ArchiveStore.of(self.workspace).hours
         if self.origin == "mined" or not path.exists():
             return {}
-        states = Counter(read_table(path, columns=["state"])["state"].to_pylist())
+        states = Counter(core.read_table(path, columns=["state"])["state"].to_pylist())
         del states["whole"]
         return dict(sorted(states.items()))
 
     def read(self, unit: Unit) -> Iterator[pa.RecordBatch]:
         """Yield the closings of a unit as `CLOSINGS`, in order of place, a batch in memory."""
         if self.origin == "mined":
-            with open_tables(self.workspace, unit.name, ("entries", "repositories")) as connection:
+            with core.open_tables(
+                self.workspace, unit.name, ("entries", "repositories")
+            ) as connection:
                 yield from _batches(connection, _ENTRIES, {})
         else:
             yield from self._archived(unit)
@@ -149,14 +140,14 @@ class EventSource:
         repos = [repo.lower() for repo in self.repos]
         values = {"hour": unit.name, "path": str(unit.path), "repos": repos}
         try:
-            with connect_alone() as connection:
+            with core.connect_alone() as connection:
                 connection.execute("SET threads = 1")
-                verify_parquet(unit.path)
+                core.verify_parquet(unit.path)
                 yield from _batches(connection, _EVENTS, values)
-        except (duckdb.Error, DamagedError) as error:
-            if told_otherwise(error):
+        except (duckdb.Error, core.DamagedError) as error:
+            if core.told_otherwise(error):
                 raise
-            raise WorkspaceError(
+            raise core.WorkspaceError(
                 f"{unit.path} cannot be read ({str(error).splitlines()[0]})",
                 "Delete it and run goldpan mine gharchive for its hour again",
             ) from None
@@ -169,7 +160,7 @@ def _batches(
     for batch in connection.sql(query, params=values).to_arrow_reader(_BATCH):
         numbers = [last, *batch["place"].to_pylist()]
         if any(first >= other for first, other in pairwise(numbers)):
-            raise WorkspaceError(
+            raise core.WorkspaceError(
                 f"The rows after {max(last, 0)} of a table are not in order", "Rebuild it"
             )
         last = numbers[-1]
@@ -233,7 +224,7 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
     closings = 0
     with ExitStack() as stack:
         path = stack.enter_context(replacing(search.candidates(unit)))
-        target = stack.enter_context(Writer(path, CANDIDATES))
+        target = stack.enter_context(core.Writer(path, CANDIDATES))
         sketched = None
         if search.profile.near_duplicates != "keep":
             sketched = stack.enter_context(sketch_file(search.sketches(unit)))
@@ -245,7 +236,7 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
                     for sketch in sketches(rows["text"].to_pylist(), DuplicateSettings()):
                         sketched.append(sketch)
                 target.write_table(_published(rows, search.profile, unit))
-    return UnitResult(unit, file_digest(unit.path), closings, dict(dropped))
+    return UnitResult(unit, core.file_digest(unit.path), closings, dict(dropped))
 
 
 def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[str]) -> pa.Table:
