@@ -5,6 +5,7 @@ from pathlib import Path
 from goldpan.plugins import Builder, Command, Files, Part, register
 
 _HERE = Path(__file__).parent
+_TABLES = "goldpan.papers.crosscodebench.tables"
 _OPERATIONS = "goldpan.papers.crosscodebench.operations:Crosscode"
 _COMMANDS = {
     "export": "--all",
@@ -19,14 +20,7 @@ _COMPUTATIONS = ("categories", "runs", "scaling", "tasks")
 register(
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),
-    *(
-        Part(
-            "computation",
-            f"crosscode-{name}",
-            f"goldpan.papers.crosscodebench.tables:{name}",
-        )
-        for name in _COMPUTATIONS
-    ),
+    *(Part("computation", f"crosscode-{name}", f"{_TABLES}:{name}") for name in _COMPUTATIONS),
     Part("report section", "shortcuts", "goldpan.papers.crosscodebench.shortcuts:SECTION"),
     Builder(
         "crosscode",
@@ -35,7 +29,7 @@ register(
         group=_OPERATIONS,
         reads="tasks",
         finders={
-            "split": "goldpan.papers.crosscodebench.splits:find_shipped_split",
+            "split": "goldpan.papers.crosscodebench.splits:find_split",
             "method": "goldpan.datasets.prompt_methods:find_method",
         },
         unscored="Import prompts with goldpan build crosscode import, and name their task in task",

@@ -167,12 +167,11 @@ def build_split(
         counts.update(f"leaking_{leak.relation}" for leak in leaks)
         progress.advance()
         train = replace(train, counts=train.counts_without(dropped))
+        sides = (trained_on, train.counts), (evaluated_on, evaluation.counts)
         members = [
-            *(_Member("train", *pair) for pair in zip(trained_on, train.counts, strict=True)),
-            *(
-                _Member("evaluation", *of)
-                for of in zip(evaluated_on, evaluation.counts, strict=True)
-            ),
+            _Member(side, *pair)
+            for side, of_side in zip(SHARDS, sides, strict=True)
+            for pair in zip(*of_side, strict=True)
         ]
         datasets.write_dataset(
             workspace,

@@ -113,15 +113,14 @@ def export_tasks(
             total = sum(meta.counts["total"] for meta in metas)
             about = {"family": TASK_FILES, "examples": total, "inputs": inputs}
             settings = {"seed": seed, "numbers": dict(sorted(numbers.items()))}
-            write_provenance(building, Provenance(settings=settings), about, _files_of(building))
+            files = {
+                path.name: {"sha256": digest(path), "bytes": path.stat().st_size}
+                for path in sorted(building.iterdir())
+            }
+            write_provenance(building, Provenance(settings=settings), about, files)
     except OSError as error:
         raise unwritable(directory, error, DatasetError) from None
     return Exported(directory, tuple(metas))
-
-
-def _files_of(building: Path) -> dict[str, Any]:
-    paths = sorted(building.iterdir())
-    return {path.name: {"sha256": digest(path), "bytes": path.stat().st_size} for path in paths}
 
 
 def meta_of(task: Task, number: int) -> Meta:

@@ -63,10 +63,6 @@ class Budget:
         if self.most < 1:
             raise UsageError(f"A prompt of {self.most} {self.unit} is none", "Give at least 1")
 
-    def holds(self, text: str) -> bool:
-        """Say whether a text is within the budget."""
-        return self.count(text) <= self.most
-
 
 def longest_fitting(length: int, fits: Callable[[int], bool]) -> int:
     """Return a size up to `length` that fits, the largest where larger ones never fit better.
@@ -172,7 +168,7 @@ class Prompter:
             for examples in (meta.positive, meta.negative)
         )
         least = self._text([], [], "")
-        if budget and not budget.holds(least):
+        if budget and budget.count(least) > budget.most:
             raise UsageError(
                 f"The instruction of {meta.stem} has {budget.count(least):,} {budget.unit}, more "
                 f"than a prompt of {budget.most:,} can hold",
@@ -207,7 +203,8 @@ class Prompter:
         return [blocks[at] for at in order[:count]]
 
     def _fits(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> bool:
-        return not self._budget or self._budget.holds(self._text(positive, negative, input_text))
+        budget = self._budget
+        return not budget or budget.count(self._text(positive, negative, input_text)) <= budget.most
 
     def _text(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> str:
         gap, word = self._layout.gap, "Positive Example" if self._method.instruct else "Example"

@@ -133,15 +133,11 @@ _MOST_MODELS = 12
 
 def wanted_rows(compared: ComparisonResult, task: datasets.Task) -> list[str]:
     """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
-    run = next(system.runs[task.name][0] for system in compared.systems if task.name in system.runs)
-    names = {
-        system.runs[task.name][0].record.protocol.name
-        for system in compared.systems
-        if task.name in system.runs
-    }
+    runs = [system.runs[task.name][0] for system in compared.systems if task.name in system.runs]
+    names = {run.record.protocol.name for run in runs}
     if task.type == "mlm" or (task.type != "text-generation" and PROTOCOL not in names):
         return []
-    return sorted(run.predictions()["id"].to_pylist())[:_MOST_ROWS]
+    return sorted(runs[0].predictions()["id"].to_pylist())[:_MOST_ROWS]
 
 
 def shortcuts_section(
@@ -180,9 +176,8 @@ def _table(
         if (text := _text(wording, row, row.target)) is not None
     }
     scored: list[tuple[report.Cell, ...]] = []
-    for system in [candidate for candidate in compared.ranked if task.name in candidate.runs][
-        :_MOST_MODELS
-    ]:
+    ran = [system for system in compared.ranked if task.name in system.runs]
+    for system in ran[:_MOST_MODELS]:
         answered = _answered(system.runs[task.name][0], wording, rows)
         scored.append((system.name, *_cells(right, answered)))
     answered = {id_: rows[id_].text for id_ in right}
@@ -208,12 +203,9 @@ def _answered(
     run: Run, wording: datasets.Wording, rows: Mapping[str, report.Row]
 ) -> dict[str, str | None]:
     table = run.predictions()
-    pairs: Sequence[tuple[str, object]] = list(
-        zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True)
-    )
     return {
         id_: None if answer is None else _text(wording, rows[id_], answer)
-        for id_, answer in pairs
+        for id_, answer in zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True)
         if id_ in rows
     }
 

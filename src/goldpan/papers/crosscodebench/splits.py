@@ -76,10 +76,8 @@ class LeftOut:
     source: str
 
     def __str__(self) -> str:
-        """Return a sentence for people."""
-        return (
-            f"{self.task} is left out of training: {self.shared_with} has the same source dataset"
-        )
+        why = f"{self.shared_with} has the same source dataset"
+        return f"{self.task} is left out of training: {why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +142,13 @@ def load_splits(path: Path | None = None) -> Mapping[str, TaskSplit]:
     return shipped_splits() if path is None else _splits_in(path)
 
 
-def find_split(name: str, splits: Mapping[str, TaskSplit]) -> str:
-    """Return the name of a split as it is written, whatever the case it is asked for in."""
-    by_name = {split.casefold(): split for split in splits}
+def find_split(name: str, splits: Mapping[str, TaskSplit] | None = None) -> str:
+    """Return the name of a split, of the paper's, as it is written; raises `UsageError`."""
+    known = shipped_splits() if splits is None else splits
+    by_name = {split.casefold(): split for split in known}
     if name.casefold() not in by_name:
-        raise core.unknown_name("split", name, splits)
+        raise core.unknown_name("split", name, known)
     return by_name[name.casefold()]
-
-
-def find_shipped_split(name: str) -> str:
-    """Return the name of a split of the paper, as it is written; raises `UsageError`."""
-    return find_split(name, load_splits(None))
 
 
 def assign_tasks(name: str, split: TaskSplit, metas: Iterable[Meta]) -> Assigned:

@@ -158,11 +158,8 @@ def _baselines(
                     counted[name, model.title, part] = counts
     for (row, column), value in cells_of(CountTable(counted), _PARTS).items():
         if row in table.own and column in table.columns:
-            notes = (
-                train_content
-                if row.startswith("Training ") or column.endswith(" training")
-                else tested
-            )
+            of_training = row.startswith("Training ") or column.endswith(" training")
+            notes = train_content if of_training else tested
             yield Outcome(row, column, value, "in part" if notes else "run", "; ".join(notes))
 
 

@@ -44,6 +44,10 @@ class _Instance:
     """Its letters alone."""
 
 
+_Answered = tuple[_Instance, str | None, str | list[str]]
+"""An instance, its partition and its target."""
+
+
 def read_2023(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a task out of the file that is named after its language.
 
@@ -155,9 +159,7 @@ def _positions(instances: Sequence[_Instance]) -> dict[int, int]:
     return {number: index for pairs in sentences for index, number in pairs}
 
 
-def _binary(
-    task: Task, instances: Sequence[_Instance], file: Path
-) -> Iterator[tuple[_Instance, str | None, str | list[str]]]:
+def _binary(task: Task, instances: Sequence[_Instance], file: Path) -> Iterator[_Answered]:
     category = task.settings["category"]
     positive, negative = task.label_names
     own = [instance for instance in instances if instance.category == spelled(category)]
@@ -167,9 +169,7 @@ def _binary(
         yield instance, instance.partition, positive if instance.positive else negative
 
 
-def _multi_label(
-    task: Task, instances: Sequence[_Instance], file: Path
-) -> Iterator[tuple[_Instance, str | None, str | list[str]]]:
+def _multi_label(task: Task, instances: Sequence[_Instance], file: Path) -> Iterator[_Answered]:
     present = {instance.category for instance in instances}
     if missing := [name for name in task.settings["categories"] if spelled(name) not in present]:
         raise DatasetError(f"{file} holds no category {', '.join(missing)}", _REMEDY_2023)

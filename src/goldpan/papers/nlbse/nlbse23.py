@@ -277,7 +277,9 @@ def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator
     if chosen:  # the runs are kept, for when all are there
         return
     ranked = comment_score(f1)
-    cells: dict[str, Value] = {column: _mean(values[metric]) for column, metric in _MEANS}
+    cells: dict[str, Value] = {
+        column: fmean(value or 0.0 for value in values[metric]) for column, metric in _MEANS
+    }
     cells |= {_WON: f"{ranked.outperformed}/{ranked.categories}", _SCORE: ranked.score}
     for column, value in cells.items() if model.title in table.own else ():
         note = "; ".join(dict.fromkeys(notes))
@@ -288,14 +290,9 @@ def mean_scores(answered: Iterable[BinaryConfusion]) -> dict[str, float]:
     """Return precision, recall and F1, means over categories, by the column that shows them."""
     confusions = list(answered)
     return {
-        column: _mean(getattr(confusion, metric) for confusion in confusions)
+        column: fmean(getattr(confusion, metric) or 0.0 for confusion in confusions)
         for column, metric in _MEANS
     }
-
-
-def _mean(values: Iterable[float | None]) -> float:
-    numbers = [value or 0.0 for value in values]
-    return math.fsum(numbers) / len(numbers)
 
 
 class _IssueSettings(StrictModel):

@@ -177,11 +177,6 @@ class Lesson:
         data = rows.columns, self.pairs, rows.targets.tolist()
         return digest(_FORMAT, self.weights.digest, *data, training, self.seed)
 
-    def encoder(self) -> Encoder:
-        """Return the encoder as it is before training."""
-        training = self.training
-        return load_encoder(self.weights.directory, training.tokens, half=training.half)
-
 
 @dataclass(frozen=True, slots=True)
 class Trunk:
@@ -192,7 +187,6 @@ class Trunk:
     """The task and label of each score."""
     weight: Numbers
     bias: Numbers
-
     training: Training
 
     def scores(
@@ -247,7 +241,8 @@ def _read(path: Path, training: Training) -> Trunk:
 def _train(path: Path, lesson: Lesson, reporter: Reporter) -> None:
     """Fine-tune all but the token embeddings, which few texts would only unsettle."""
     torch = load("torch")
-    encoder = lesson.encoder()
+    tokens, half = lesson.training.tokens, lesson.training.half
+    encoder = load_encoder(lesson.weights.directory, tokens, half=half)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(lesson.seed)
         head = torch.nn.Linear(encoder.width, len(lesson.rows.columns))

@@ -13,9 +13,9 @@ from typing import Any
 
 from goldpan import __version__
 from goldpan.papers.nlbse.comments.declarations import RULES
-from goldpan.papers.nlbse.comments.extract import FileRead
-from goldpan.papers.nlbse.comments.reading import (
+from goldpan.papers.nlbse.comments.extract import (
     LEFT_OUT,
+    FileRead,
     Reading,
     files_of,
     read_commit,
@@ -91,14 +91,10 @@ class CommentsResult(Result):
     seconds: float
 
     @property
-    def incomplete(self) -> bool:
-        """Tell whether files were not there, or a machine could not read them this time."""
-        return any(self.tally.left_out[reason] for reason in ("absent", "timeout", "crash"))
-
-    @property
     def exit_code(self) -> int:
-        """3 where files were not there or could not be read, else 0."""
-        return 3 if self.incomplete else 0
+        """3 where files were not there, or a machine could not read them this time, else 0."""
+        missing = ("absent", "timeout", "crash")
+        return 3 if any(self.tally.left_out[reason] for reason in missing) else 0
 
     def plain(self) -> dict[str, Any]:
         """Return what was built as plain data."""

@@ -10,7 +10,14 @@ from typing import Any
 
 from goldpan.papers.nlbse.comment_files import spelled
 from goldpan.papers.nlbse.comments.extract import CommentFound, FileRead
-from goldpan.plugins.annotation import find_form, open_project, read_settled
+from goldpan.plugins.annotation import (
+    SENTENCE,
+    SENTENCE_TEXT,
+    Form,
+    find_form,
+    open_project,
+    read_settled,
+)
 from goldpan.plugins.core import UsageError, Workspace
 from goldpan.plugins.datasets import GROUP, Task, read_family, target_column
 from goldpan.plugins.git import Commit, TreeFile
@@ -18,6 +25,7 @@ from goldpan.plugins.git import Commit, TreeFile
 _SHORT = 12
 _FIELD = "categories"
 _LANGUAGES = {"pharo": "Smalltalk", "java": "Java", "python": "Python"}
+_FORMS = Path(__file__).parents[1] / "form_files"
 CODE_COMMENTS = read_family(Path(__file__).with_name("code-comments.toml"))
 """Sentences of class comments and docstrings."""
 
@@ -145,3 +153,12 @@ def task_row(task: Task, row: Mapping[str, Any]) -> dict[str, Any]:
         target_column(task.type).name: target,
         GROUP: row[GROUP],
     }
+
+
+def _form(language: str) -> Form:
+    name, readings = f"code-comment-{language}", (SENTENCE, SENTENCE_TEXT)
+    return Form(name, readings, _FIELD, language=language, file=_FORMS / f"{name}.xml")
+
+
+JAVA, PHARO, PYTHON = map(_form, ("java", "pharo", "python"))
+"""How annotators classify the sentences of class comments (NLBSE'23, section III)."""
