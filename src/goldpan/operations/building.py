@@ -14,6 +14,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.plugins import names_of
 from goldpan.core.registry import unknown_name
 from goldpan.core.suggest import choices, suggested
+from goldpan.operations.added import AddedToBuild
 from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
@@ -90,7 +91,7 @@ def _for_family(
     return build_family
 
 
-class Build(Group):
+class Build(AddedToBuild, Group):
     """Build a dataset: Parquet files, card, Croissant metadata and provenance."""
 
     words = "build"
