@@ -177,7 +177,7 @@ def import_(
     some tasks are missing.
 
     Args:
-        source (SOURCE): The source, such as nlbse23-comments.
+        source (SOURCE): The source, by the name of its data or of its reader.
         files (FILE): The files as their authors publish them.
         corrections (PROJECT): An annotation project whose decisions replace labels; may be given
             several times.
