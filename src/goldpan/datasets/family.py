@@ -44,12 +44,15 @@ def _kind_named(name: object) -> pa.DataType:
     return _KINDS[str(name)]
 
 
+DataType = Annotated[pa.DataType, _ByName()]
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A published column, described in one sentence."""
 
     name: str
-    kind: Annotated[pa.DataType, _ByName()]
+    kind: DataType
     description: str
     holds: Literal["fact", "prose", "code"] = "fact"
     """Who wrote it: `prose` and `code` come from people and are searched for secrets."""
