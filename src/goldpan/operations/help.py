@@ -117,7 +117,7 @@ def with_what_is_registered(
 ) -> list[Parameter]:
     """Return parameters whose help also names what papers and plugins bring, and what is stored."""
     named = {parameter.name: parameter for parameter in parameters}
-    kinds = _KINDS | (_OF_PAIRS if _OF_PAIRS.keys() <= named.keys() else {})
+    kinds = _KINDS | (_OF_PAIRS if "rules" in named else {})
     for name in named.keys() & kinds:
         here = {*names_of(kinds[name]), *(stored or {}).get(name, ())}
         told = set(re.findall(r"[\w-]+", named[name].help))
