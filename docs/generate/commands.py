@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from docs.generate.markdown import page, prose, table
-from goldpan.operations.help import JSON_HELP, opening_parameters, returns_result
+from goldpan.operations.help import (
+    JSON_HELP,
+    opening_parameters,
+    returns_result,
+    with_what_is_registered,
+)
 from goldpan.operations.program import program as global_options
 from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
 from goldpan.operations.table import (
@@ -66,7 +71,7 @@ def python_name(name: str) -> str:
 
 
 def _rows(operation: Operation) -> Iterator[tuple[str, str, str]]:
-    for parameter in operation.parameters:
+    for parameter in with_what_is_registered(operation.parameters):
         inner = fields_of(parameter.type) if parameter.kind == "group" else (parameter,)
         yield from map(_row, inner)
     for parameter, _ in opening_parameters(operation):

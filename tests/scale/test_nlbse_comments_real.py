@@ -19,7 +19,7 @@ from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, comment_score
-from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
+from goldpan.papers.nlbse.trunk import places_of, shared_rows
 from tests.comparing import planted
 from tests.papers.nlbse.test_evaluation_stacked import _lesson
 from tests.places import DATA

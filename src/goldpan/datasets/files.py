@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import count, islice
@@ -375,17 +375,23 @@ def _write_provenance(written: Written, provenance: Provenance, extras: Extras) 
     write_provenance(directory, provenance, about, files)
 
 
-def refuse_foreign(directory: Path) -> None:
-    """Raise `DatasetError` where the directory holds what Goldpan did not write."""
+def refuse_foreign(directory: Path, family: str = "") -> Mapping[str, Any]:
+    """Return the provenance of what a dataset replaces; empty where there is nothing yet.
+
+    Raises `DatasetError` where the directory holds what Goldpan did not write, or not of `family`.
+    """
     remedy = "Choose another directory, or empty this one"
     try:
         if not directory.exists() or not any(directory.iterdir()):
-            return
+            return {}
     except OSError as error:
         raise DatasetError(f"{directory} cannot be read: {error.strerror}", remedy) from None
     try:
-        read_provenance(directory)
+        provenance = read_provenance(directory)
     except DatasetError as error:
         raise DatasetError(
             f"{directory} is not replaced, as it is not a dataset: {error.problem}", remedy
         ) from None
+    if family and provenance.get("family") != family:
+        raise DatasetError(f"{directory} is not replaced: it holds something else", remedy)
+    return provenance

@@ -161,7 +161,7 @@ def import_files(
 ) -> ImportResult:
     """Import a task's data from its authors' files into `directory`, and count.
 
-    `steps` is a profile of preprocessing, `split` another split than the task's; more than one
+    `steps` is an order of preprocessing, `split` another split than the task's; more than one
     of `processes` prepare many texts side by side. `partitions` are splits by the rows' ids, in
     place of the source's own, for the split `given`. Rows with the
     same input lie on one side of a split, unless it is the official one. Counts that differ do
@@ -209,7 +209,11 @@ def import_files(
                 Provenance(
                     settings=settings,
                     counts=differs,
-                    plugins=digests(("task", task.name), ("importer", task.source.reader)),
+                    plugins=digests(
+                        ("task", task.name),
+                        ("importer", task.source.reader),
+                        ("step order", steps),
+                    ),
                     corrections=corrections.projects if corrections else {},
                 ),
                 CardInputs(

@@ -1,4 +1,4 @@
-"""Tables in files: reads authors' CSV, Excel, JSON lines and Parquet, and writes rows as such.
+"""Tables in files: reads authors' CSV, Excel, JSON, JSON lines and Parquet, and writes such files.
 
 Files may be compressed with gzip or xz, or be the first in a tar archive. Rows come one by one:
 memory follows the row.
@@ -27,6 +27,7 @@ from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.extras import load
 from goldpan.core.parquet import Writer
 from goldpan.core.resources import unwritable
+from goldpan.datasets.json_array import FieldError, read_array
 
 _LONGEST_FIELD = 64 * 2**20
 """Characters; a quote that is never closed would otherwise take in the whole file."""
@@ -46,7 +47,7 @@ _BROKEN = (
     zipfile.BadZipFile,
 )
 _OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
-FORMS = "csv, tsv, jsonl, xlsx, xls or parquet, plain or as .gz, .xz or .tar.gz"
+FORMS = "csv, tsv, json, jsonl, xlsx, xls or parquet, plain or as .gz, .xz or .tar.gz"
 
 
 def form_of(path: Path) -> str:
@@ -86,6 +87,12 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
             case "jsonl" | "ndjson":
                 with open_bytes(path) as lines:
                     yield from (orjson.loads(line) for line in lines if line.strip())
+            case "json":
+                with open_text(path, newline="") as file:
+                    for number, row in enumerate(read_array(file)):
+                        if not isinstance(row, dict):
+                            raise FieldError(f"[{number}]", "is not an object")
+                        yield row
             case "parquet":
                 for batch in pq.ParquetFile(path).iter_batches(_BATCH):
                     yield from batch.to_pylist()

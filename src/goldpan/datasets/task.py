@@ -148,7 +148,7 @@ class Task:
     announced: Mapping[str, int] = field(default_factory=dict)
     """Totals that papers state, by paper and table; the source may have others."""
     suites: tuple[str, ...] = ()
-    """Benchmarks it belongs to: selu, nlbse22, nlbse23, nlbse24, faun-eval."""
+    """The benchmarks that it belongs to, by name."""
     columns: TaskColumns = field(default_factory=TaskColumns)
     """Where the source, or the builder's dataset, keeps the text and the target."""
     settings: Mapping[str, Any] = field(default_factory=dict)

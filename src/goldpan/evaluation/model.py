@@ -218,6 +218,16 @@ def require_type(task: Task, types: Collection[str], problem: str, remedy: str) 
         raise EvaluationError(f"{problem} {task.name}, which is {task.type}", remedy)
 
 
+def require_few(model: str, does: str, task: Task, rows: pa.Table, most: int, remedy: str) -> None:
+    """Raise `EvaluationError` where there are more train rows than a model can take."""
+    if len(rows) > most:
+        raise EvaluationError(
+            f"The model {model} {does} {len(rows):,} train rows of {task.name}, and takes at most "
+            f"{most:,}",
+            remedy,
+        )
+
+
 def labels_above(
     names: Sequence[str], scores: Sequence[Sequence[float]], least: float = 0.5
 ) -> list[list[str]]:

@@ -169,6 +169,7 @@ def identity(
         ("task", data.task.name),
         ("importer", data.task.source.reader),
         ("protocol", protocol.name),
+        ("fine-tuning recipe", str(model.settings.get("recipe", ""))),
         *metrics,
         *(rules if model.task_facts else ()),
     )

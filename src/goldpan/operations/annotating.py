@@ -53,8 +53,8 @@ class Annotate(Group):
 
         Args:
             project (NAME): A name for this round of annotation.
-            form (NAME): fix-pair, question-answer, issue-type or code-comment-LANGUAGE. (default:
-                made from --task)
+            form (NAME): fix-pair, question-answer, issue-type, or a plugin's. (default: made from
+                --task)
             dataset (DATASET): The dataset to annotate, by its name or directory. (default: the rows
                 of --task)
             task (NAME): A classification task, whose labels people choose from.

@@ -12,6 +12,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.plugins import names_of
 from goldpan.core.registry import unknown_name
 from goldpan.core.suggest import choices, suggested
+from goldpan.operations.added import AddedToBuild
 from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
@@ -33,10 +34,9 @@ class RowOptions(TypedDict, total=False):
     gives the same bytes.
 
     Args:
-        profile (NAME): default, faun-eval, verified, or the path of your own .toml
-            file.
+        profile (NAME): default, verified, or the path of your own .toml file.
         rules (NAME): The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
-            faun-eval, or a plugin's.
+            or a plugin's.
         split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2,
             time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given.
         seed: Seed of random splits and of --limit.
@@ -102,7 +102,7 @@ def _spelled_out(build: F) -> F:
     return cast("F", build_rows)
 
 
-class Build(Group):
+class Build(AddedToBuild, Group):
     """Build a dataset: Parquet files, card, Croissant metadata and provenance."""
 
     words = "build"

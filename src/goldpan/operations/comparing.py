@@ -41,7 +41,7 @@ def compare(
 
     Args:
         task (NAME): A task; may be given several times. (default: all)
-        suite (NAME): All tasks of a suite, such as selu.
+        suite (NAME): All tasks of a suite; see goldpan tasks list.
         model (NAME): A model; may be given several times. (default: all)
         protocol (NAME): Only runs under this protocol. (default: all)
         approach: calibrated asks whether a difference would hold on new rows and on new tasks.

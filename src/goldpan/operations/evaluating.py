@@ -51,7 +51,7 @@ class Evaluate(Group):
 
         Args:
             task (NAME): A task; may be given several times.
-            suite (NAME): All tasks of a suite, such as selu, that are in the workspace.
+            suite (NAME): All tasks of a suite that are in the workspace; see goldpan tasks list.
             dataset (DATASET): A dataset to evaluate on, by its name or directory; may be given
                 several times. With one --task, the directory of its rows.
             model (NAME): A model; may be given several times.
@@ -208,7 +208,7 @@ class Evaluate(Group):
                 several times.
             download: Fetch weights from the Hub that are not on this machine.
             seed: A seed; may be given several times. (default: the protocol's, 0)
-            protocol (NAME): See goldpan evaluate protocols; selu-paper brings its own recipe.
+            protocol (NAME): See goldpan evaluate protocols; those of papers may bring a recipe.
             epochs: The maximum number of passes over the data. (default: the recipe's)
             deepspeed: none, zero2, or zero2-offload to keep the optimizer off the GPU. (default:
                 the protocol's, none)

@@ -33,8 +33,7 @@ def report(
 
     Args:
         profile (NAME): The profile whose verdicts to report on.
-        rules (NAME): The rules whose pairs to report on: default, unconfirmed, faun-eval,
-            or a plugin's.
+        rules (NAME): The rules whose pairs to report on: default, unconfirmed, or a plugin's.
         dataset (DATASET): A dataset to show examples of: its name in the workspace, or its
             directory; may be given several times. (default: all of the workspace)
         runs: Report on stored evaluation runs instead; see goldpan evaluate compare.

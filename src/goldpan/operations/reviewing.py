@@ -44,8 +44,7 @@ def review(
 
     Args:
         profile (NAME): The profile whose verdicts say what is kept.
-        rules (NAME): The rules whose pairs to review: default, unconfirmed, faun-eval,
-            or a plugin's.
+        rules (NAME): The rules whose pairs to review: default, unconfirmed, or a plugin's.
         model (NAME): A model to ask; may be given several times.
         base_url (URL): An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
         settings_file: A TOML file: models, prices, samples and the like (docs/review.md).

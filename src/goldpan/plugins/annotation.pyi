@@ -1,4 +1,5 @@
 from goldpan.annotation.studio.configuration import NONE as NONE
+from goldpan.annotation.studio.decisions import read_settled as read_settled
 from goldpan.annotation.studio.forms import Form as Form
 from goldpan.annotation.studio.forms import find_form as find_form
 from goldpan.annotation.studio.gold import read_corrections as read_corrections

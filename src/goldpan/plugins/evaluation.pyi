@@ -34,7 +34,13 @@ from goldpan.evaluation.model import (
     require_choice as require_choice,
 )
 from goldpan.evaluation.model import (
+    require_few as require_few,
+)
+from goldpan.evaluation.model import (
     require_least as require_least,
+)
+from goldpan.evaluation.model import (
+    require_type as require_type,
 )
 from goldpan.evaluation.model import (
     settled as settled,

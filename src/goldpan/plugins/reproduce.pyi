@@ -29,6 +29,9 @@ from goldpan.reproduce.recipe import (
     ModelRecipe as ModelRecipe,
 )
 from goldpan.reproduce.recipe import (
+    StrictModel as StrictModel,
+)
+from goldpan.reproduce.recipe import (
     TableRecipe as TableRecipe,
 )
 from goldpan.reproduce.recipe import (

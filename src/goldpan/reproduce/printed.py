@@ -25,12 +25,12 @@ from goldpan.evaluation.statistics.curves import BinaryConfusion
 from goldpan.evaluation.statistics.effects import magnitude
 from goldpan.evaluation.statistics.scores import rank
 from goldpan.reproduce.cells import Context, Outcome, parsed
-from goldpan.reproduce.recipe import RecipePart, TableRecipe, Value
+from goldpan.reproduce.recipe import StrictModel, TableRecipe, Value
 
 _SLACK = 1e-9
 
 
-class Rule(RecipePart):
+class Rule(StrictModel):
     """How cells follow from others. What is not said is that of the cell itself."""
 
     how: Literal["mean", "sum", "difference", "ratio", "change", "f1", "effect", "place"]
@@ -55,7 +55,7 @@ class Rule(RecipePart):
     """Decimals of the cells and figures of these rows, where they print fewer than their table."""
 
 
-class _Rules(RecipePart):
+class _Rules(StrictModel):
     rules: tuple[Rule, ...] = Field(min_length=1)
 
 
@@ -179,7 +179,7 @@ def _range(how: str, figures: Sequence[float], half: float) -> tuple[float, floa
 _METRICS = ("precision", "recall", "specificity", "accuracy", "f1")
 
 
-class _ConfusionCounts(RecipePart):
+class _ConfusionCounts(StrictModel):
     counts: Mapping[str, tuple[int, int, int, int]]
     metrics: Mapping[str, str]
     undefined: str = "-"

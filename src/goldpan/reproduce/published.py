@@ -35,10 +35,10 @@ from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
 from goldpan.reproduce.cells import Context, Outcome, parsed
-from goldpan.reproduce.recipe import RecipePart, Statistics, TableRecipe, Value
+from goldpan.reproduce.recipe import Statistics, StrictModel, TableRecipe, Value
 
 
-class ScoreColumns(RecipePart):
+class ScoreColumns(StrictModel):
     """Settings of a computation that reads published scores."""
 
     file: str
@@ -136,7 +136,7 @@ _NAMES = {"none": "Negligible", "small": "Small", "medium": "Medium", "large": "
 """Names of effects in tables; `none` is below the least that has a name."""
 
 
-class _Ranking(RecipePart):
+class _Ranking(StrictModel):
     scores: ScoreColumns
     corrections: int = Field(default=1, ge=0)
 
@@ -179,7 +179,7 @@ def _matrix_of(context: Context, table: TableRecipe, columns: ScoreColumns) -> S
 _COLUMN = "Tier"
 
 
-class _Tiers(RecipePart):
+class _Tiers(StrictModel):
     scores: ScoreColumns
 
 

@@ -34,13 +34,13 @@ Commit = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40})?$")]
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
-class RecipePart(BaseModel):
+class StrictModel(BaseModel):
     """Data that nobody changes; a key that is not known is a mistake."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class SourceFile(RecipePart):
+class SourceFile(StrictModel):
     """A file of the authors, or of somebody who publishes what they measured."""
 
     key: Key
@@ -95,7 +95,7 @@ class SourceFile(RecipePart):
         return f"{self.repository}/{self.commit}/{self.path}"
 
 
-class SplitRecipe(RecipePart):
+class SplitRecipe(StrictModel):
     """How rows are split."""
 
     kind: Literal["file", "shuffled", "plan"] = "plan"
@@ -115,7 +115,7 @@ class SplitRecipe(RecipePart):
     plan: str = "stratified:0.8,0.2"
 
 
-class TaskRecipe(RecipePart):
+class TaskRecipe(StrictModel):
     """A task of the paper with its data."""
 
     task: str
@@ -138,7 +138,7 @@ class TaskRecipe(RecipePart):
     """Names of labels in that prompt, where they differ from the task's."""
 
 
-class ModelRecipe(RecipePart):
+class ModelRecipe(StrictModel):
     """A model of the paper."""
 
     name: Key
@@ -165,7 +165,7 @@ class ModelRecipe(RecipePart):
     hours: int = Field(default=24, gt=0)
 
 
-class Computation(RecipePart):
+class Computation(StrictModel):
     """One way to obtain cells of a table."""
 
     method: str
@@ -175,7 +175,7 @@ class Computation(RecipePart):
     settings: Mapping[str, Any] = {}
 
 
-class TableRecipe(RecipePart):
+class TableRecipe(StrictModel):
     """A printed table."""
 
     key: Key
@@ -218,7 +218,7 @@ class TableRecipe(RecipePart):
         return None if value is None or isinstance(value, str) else float(value)
 
 
-class Statistics(RecipePart):
+class Statistics(StrictModel):
     """How the paper compares models."""
 
     approach: Literal["bayesian", "frequentist"] = "bayesian"
@@ -228,7 +228,7 @@ class Statistics(RecipePart):
     seed: int = 0
 
 
-class Recipe(RecipePart):
+class Recipe(StrictModel):
     """A paper's recipe."""
 
     name: str
@@ -321,7 +321,7 @@ def read_recipe(path: Path | Traversable) -> Recipe:
     if not PATTERN.fullmatch(name):
         raise UsageError(
             f"{path}: {name!r} is not a name for a recipe",
-            "Name the file with lower-case letters, digits and hyphens, such as selu.toml",
+            "Name the file with lower-case letters, digits and hyphens, such as our-paper.toml",
         )
     return source.read(Recipe, source.named(name))
 

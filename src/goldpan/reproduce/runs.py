@@ -29,7 +29,7 @@ from goldpan.evaluation.runs import RESULT, Run, identity, read_result, run_dire
 from goldpan.reproduce.cells import Context, Outcome, parsed, runs_models
 from goldpan.reproduce.data import MissingFileError
 from goldpan.reproduce.prepare import Prepared, laboratory, prepared
-from goldpan.reproduce.recipe import ModelRecipe, Recipe, RecipePart, TableRecipe, TaskRecipe
+from goldpan.reproduce.recipe import ModelRecipe, Recipe, StrictModel, TableRecipe, TaskRecipe
 
 # The models of a recipe as Goldpan runs them, and their runs.
 
@@ -124,7 +124,7 @@ def _last_part(name: str) -> str:
     return name.partition("@")[0].rpartition("/")[2].casefold()
 
 
-class _Runs(RecipePart):
+class _Runs(StrictModel):
     one_minus: tuple[str, ...] = ()
 
 
@@ -208,7 +208,7 @@ def _outcome(
     return Outcome(*cell, value, "in part" if notes else "run", "; ".join(notes), facts)
 
 
-class _Columns(RecipePart):
+class _Columns(StrictModel):
     tasks: Mapping[str, str]
     columns: Mapping[str, tuple[str, str]]
 

@@ -187,7 +187,7 @@ def test_a_person_sees_one_line_of_error(tmp_path: Path) -> None:
     ("find", "message"),
     [
         (lambda: find_method("9-shot"), "Choose 4-shot, 3-shot"),
-        (lambda: find_counter("tokens"), "Choose words, characters"),
+        (lambda: find_counter("tokens"), "Choose words or characters"),
         (lambda: find_shortcut("copy"), "Choose copy-ex-output or copy-ins-input"),
     ],
 )

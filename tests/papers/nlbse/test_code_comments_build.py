@@ -25,8 +25,8 @@ from goldpan.datasets.task_data import read_task_data
 from goldpan.git.clone import clone
 from goldpan.git.refs import cloned_repositories, find_commits
 from goldpan.papers.nlbse.comments.build import Annotations, CommentsResult, build_code_comments
-from goldpan.papers.nlbse.comments.extract import LANGUAGES
-from goldpan.papers.nlbse.comments.reading import (
+from goldpan.papers.nlbse.comments.extract import (
+    LANGUAGES,
     Reading,
     find_languages,
 )
@@ -117,7 +117,7 @@ def test_one_row_a_sentence(tmp_path: Path) -> None:
     assert java["id"] == f"code-comments:{REPO}:src/Bowl.java@{java['blob'][:12]}:7-19"
     assert java["labels"] is None and java["decided"] is None
     assert (built.tally.files, built.tally.read, built.tally.comments) == (5, 5, 4)
-    assert not built.incomplete
+    assert built.exit_code == 0
 
 
 def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_files_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
         "too-large": 1,
     }
     assert len(rows(built)) == 6
-    assert built.incomplete
+    assert built.exit_code == 3
 
 
 def test_a_class_and_its_copies_are_on_one_side(tmp_path: Path) -> None:

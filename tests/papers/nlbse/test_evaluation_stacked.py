@@ -22,7 +22,7 @@ from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from goldpan.papers.nlbse import stacked, trunk
 from goldpan.papers.nlbse.kernels import Similarities, Words
-from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
+from goldpan.papers.nlbse.trunk import places_of, shared_rows
 from tests.evaluating import requirements, rows
 from tests.integration.test_evaluation_models import _of, comments, points, types
 from tests.papers.nlbse.nlbse_comments import TASKS, import_comments

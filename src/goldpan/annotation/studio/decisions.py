@@ -19,14 +19,14 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from goldpan.annotation.studio.client import Server
-from goldpan.annotation.studio.configuration import Configuration
+from goldpan.annotation.studio.configuration import NONE, Configuration
 from goldpan.annotation.studio.fetch import RawExports
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
 from goldpan.annotation.studio.panels import ShownAnswer, answers_panel, without_answers
 from goldpan.annotation.studio.project import Project, adjudications, check_server, open_project
 from goldpan.annotation.studio.pull import PullResult, pull, read_table
 from goldpan.annotation.studio.push import PushResult, push
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import read_table as read_parquet
 from goldpan.core.parquet import reading, replace_tables
 from goldpan.core.progress import Reporter
@@ -140,6 +140,7 @@ def _answers(
 
 
 How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
+SETTLED: tuple[How, ...] = ("agreed", "adjudicated")
 STAGE = "people"
 
 
@@ -239,6 +240,24 @@ def read_people(workspace: Workspace) -> list[pa.Table]:
         with reading(path, "Run goldpan annotate pull for its project again"):
             tables.append(read_parquet(path))
     return tables
+
+
+def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
+    """Return what people settled in a project: subject, values in order, and how.
+
+    Raises `WorkspaceError` before the first pull, and where the file is damaged.
+    """
+    pull = f"Run goldpan annotate pull --project {project.name}"
+    path = project.path("decisions.parquet")
+    if not path.exists():
+        raise WorkspaceError(f"Nobody has decided anything in {project.name} yet", pull)
+    with reading(path, f"{pull} again"):
+        rows = read_parquet(path, ["subject_id", "values", "how"]).to_pylist()
+    return [
+        (row["subject_id"], tuple(sorted(set(row["values"]) - {NONE})), row["how"])
+        for row in rows
+        if row["how"] in SETTLED
+    ]
 
 
 def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.Table:

@@ -19,7 +19,7 @@ import orjson
 
 from goldpan.annotation.agreement import Rating, agree
 from goldpan.annotation.studio.configuration import NONE
-from goldpan.annotation.studio.decisions import Decision, decide
+from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
 from goldpan.annotation.studio.forms import FORMS, OF_TASK, Form, choice_of, find_form, form_of
 from goldpan.annotation.studio.project import DatasetLabels, Project, open_project
 from goldpan.annotation.studio.pull import read_table
@@ -57,7 +57,7 @@ def ratings_beside_dataset(workspace: Workspace, name: str) -> list[Rating]:
     ratings = []
     for decision in decide(workspace, name) if reference else []:
         subject = decision.key["subject_id"]
-        if decision.how in ("agreed", "adjudicated") and subject in reference:
+        if decision.how in SETTLED and subject in reference:
             ratings += [
                 Rating(subject, "dataset", reference[subject]),
                 Rating(subject, "people", decision.values),
@@ -187,7 +187,6 @@ def _item(form: Form, decision: Decision, read: tuple[str, ...], name: str) -> G
     )
 
 
-_SETTLED = ("agreed", "adjudicated")
 _OUTCOMES = ("kept", "changed", "outside", "absent")
 _DIGITS = 6
 
@@ -213,7 +212,7 @@ def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> 
         controls = frozenset(row.id for row in selection.rows if row.control) if selection else ()
         decisions = decide(workspace, name)
         for decision in decisions:
-            if decision.how in _SETTLED:
+            if decision.how in SETTLED:
                 subject = decision.key["subject_id"]
                 labels = _labels(decision, meant, several=task.type == "multi-label")
                 own = Decided(name, labels, subject in controls)
@@ -281,7 +280,7 @@ def _described(
     settled = sorted(
         (decision.key["subject_id"], decision.how, sorted(decision.values))
         for decision in decisions
-        if decision.how in _SETTLED
+        if decision.how in SETTLED
     )
     ranking = None
     if selection is not None:

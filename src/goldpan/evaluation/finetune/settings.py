@@ -24,6 +24,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table, write_table
 from goldpan.core.registry import Registry
 from goldpan.core.resources import write_file
+from goldpan.core.settings_file import read_toml
 from goldpan.datasets.registry import plain_task, task_of
 from goldpan.datasets.task import Task
 
@@ -41,7 +42,7 @@ class TrainingSettings:
     """Settings of a training; `--set NAME=VALUE` changes one."""
 
     recipe: str = "default"
-    """`default`, or `selu-paper` as SELU, section IV-C, says."""
+    """`default`, or one of a paper or plugin: the source of what is not given."""
     epochs: Positive = 10
     word_epochs: Positive = 30
     """Epochs of tasks on words (NER and masked words), which have few rows."""
@@ -95,18 +96,8 @@ class TrainingSettings:
     """The longest answer, of tasks that ask for text."""
 
 
-RECIPES: Mapping[str, Mapping[str, Any]] = {
-    "default": {},
-    "selu-paper": {
-        "epochs": 3,
-        "word_epochs": 50,
-        "learning_rate": 1e-5,
-        "warmup": 0.0,
-        "decay": False,
-        "log_targets": False,
-        "least_steps": 0,
-    },
-}
+LENGTHS = "lengths"
+"""Of a recipe's file: the longest text in tokens by kind of model; of others, what they take."""
 _SMALLEST, _MOST_EPOCHS = 8, 100
 """The smallest batch and the most epochs that few rows are given."""
 FEWEST_STEPS = 100
@@ -137,7 +128,18 @@ def with_enough_steps(
     return replace(enough, word_epochs=epochs) if words else replace(enough, epochs=epochs)
 
 
-recipe = Registry("recipe", lambda: RECIPES).find
+def _read_recipe(path: Path) -> Mapping[str, Any]:
+    source = read_toml(path, "docs/finetuning.md")
+    values = dict(source.values)
+    if LENGTHS in values:
+        source.read(dict[str, int], values.pop(LENGTHS), (LENGTHS,))
+    source.read(TrainingSettings, values)
+    return source.values
+
+
+_OWN: Mapping[str, Mapping[str, Any]] = {"default": {}}
+find_recipe = Registry("recipe", lambda: _OWN, "fine-tuning recipe", read=_read_recipe).find
+"""Returns the settings that a recipe sets, and its `LENGTHS`; raises `UsageError`."""
 
 
 def check(settings: TrainingSettings) -> TrainingSettings:

@@ -16,11 +16,12 @@ from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
 from goldpan.evaluation.finetune.settings import (
     AS_LONG_AS_THE_MODEL,
+    LENGTHS,
     WORD_TASKS,
     TrainingJob,
     TrainingSettings,
     check,
-    recipe,
+    find_recipe,
     with_enough_steps,
 )
 from goldpan.evaluation.finetune.training import LEARNED
@@ -28,8 +29,6 @@ from goldpan.evaluation.finetune.weights import Weights, encoder_weights
 from goldpan.evaluation.model import Answers, Costs, Entry, Model, TrainingContext, load, settled
 
 NAME = "finetuned"
-_PAPER_TOKENS = {"t5": 512, "llama": 1_024, "starcoder2": 1_024}
-"""SELU's longest texts by kind of model; those of others are what the model takes."""
 _PLACE = {"weights": "", "download": False}
 """Settings that say where weights come from; what they are is told by their hash."""
 
@@ -110,13 +109,14 @@ def finetuned(options: Mapping[str, Any]) -> Model:
             "The model finetuned has no weights",
             "Name them with --set weights=FOLDER or --set weights=OWNER/NAME@COMMIT",
         )
-    chosen = recipe(str(rest.get("recipe", "default")))
+    chosen = dict(find_recipe(str(rest.get("recipe", "default"))))
+    lengths = chosen.pop(LENGTHS, None)
     settings = TrainingSettings(**settled(NAME, {**asdict(TrainingSettings()), **chosen}, rest))
     weights = encoder_weights(runtime["weights"], download=runtime["download"])
     if not settings.learning_rate:
         settings = replace(settings, learning_rate=_learning_rate(settings, weights))
-    if settings.recipe == "selu-paper" and "max_length" not in rest:
-        longest = _PAPER_TOKENS.get(weights.config.get("model_type", ""), AS_LONG_AS_THE_MODEL)
+    if lengths is not None and "max_length" not in rest:
+        longest = lengths.get(weights.config.get("model_type", ""), AS_LONG_AS_THE_MODEL)
         settings = replace(settings, max_length=longest)
     described = {
         "weights": weights.name,

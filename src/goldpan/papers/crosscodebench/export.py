@@ -20,15 +20,23 @@ from goldpan.papers.crosscodebench.meta import (
     meta_json,
     stem_of,
 )
-from goldpan.plugins.core import Block, DatasetError, Line, Reporter, Result, Workspace, unwritable
+from goldpan.plugins.core import (
+    Block,
+    DatasetError,
+    Line,
+    Reporter,
+    Result,
+    Workspace,
+    file_digest,
+    unwritable,
+)
 from goldpan.plugins.datasets import (
     PROVENANCE,
     Provenance,
     Task,
     answer_form,
     draw_number,
-    file_digest,
-    read_provenance,
+    refuse_foreign,
     write_provenance,
 )
 
@@ -99,7 +107,7 @@ def export_tasks(
     does not give. Numbers stay: those of tasks that are not shipped are kept in the provenance
     of the directory. Raises `DatasetError` where a dataset is not that of its task.
     """
-    stored = stored_provenance(directory, TASK_FILES).get("settings", {}).get("numbers", {})
+    stored = refuse_foreign(directory, TASK_FILES).get("settings", {}).get("numbers", {})
     numbers = number_tasks([dataset.task for dataset in datasets], stored)
     metas = []
     inputs: dict[str, str] = {}
@@ -113,37 +121,14 @@ def export_tasks(
             total = sum(meta.counts["total"] for meta in metas)
             about = {"family": TASK_FILES, "examples": total, "inputs": inputs}
             settings = {"seed": seed, "numbers": dict(sorted(numbers.items()))}
-            write_provenance(building, Provenance(settings=settings), about, _files_of(building))
+            files = {
+                path.name: {"sha256": file_digest(path), "bytes": path.stat().st_size}
+                for path in sorted(building.iterdir())
+            }
+            write_provenance(building, Provenance(settings=settings), about, files)
     except OSError as error:
         raise unwritable(directory, error, DatasetError) from None
     return Exported(directory, tuple(metas))
-
-
-def stored_provenance(directory: Path, family: str) -> dict[str, Any]:
-    """Return the provenance of an earlier directory of that family; empty where there is none.
-
-    Raises `DatasetError` where the directory holds something else.
-    """
-    remedy = "Choose another --output, or empty this one"
-    try:
-        if not directory.exists() or not any(directory.iterdir()):
-            return {}
-    except OSError as error:
-        raise DatasetError(f"{directory} cannot be read: {error.strerror}", remedy) from None
-    try:
-        provenance = read_provenance(directory)
-    except DatasetError as error:
-        raise DatasetError(f"{directory} is not replaced: {error.problem}", remedy) from None
-    if provenance.get("family") != family:
-        raise DatasetError(f"{directory} is not replaced: it holds something else", remedy)
-    return provenance
-
-
-def _files_of(building: Path) -> dict[str, Any]:
-    paths = sorted(building.iterdir())
-    return {
-        path.name: {"sha256": file_digest(path), "bytes": path.stat().st_size} for path in paths
-    }
 
 
 def meta_of(task: Task, number: int) -> Meta:

@@ -13,9 +13,9 @@ from typing import Any
 
 from goldpan import __version__
 from goldpan.papers.nlbse.comments.declarations import RULES
-from goldpan.papers.nlbse.comments.extract import FileRead
-from goldpan.papers.nlbse.comments.reading import (
+from goldpan.papers.nlbse.comments.extract import (
     LEFT_OUT,
+    FileRead,
     Reading,
     files_of,
     read_commit,
@@ -23,28 +23,23 @@ from goldpan.papers.nlbse.comments.reading import (
 from goldpan.papers.nlbse.comments.rows import (
     CODE_COMMENTS,
     Label,
-    decisions_path,
     read_labels,
     rows_of,
     task_language,
     task_row,
 )
-from goldpan.plugins.annotation import read_corrections
+from goldpan.plugins import datasets
+from goldpan.plugins.annotation import open_project, read_corrections
 from goldpan.plugins.code import LANGUAGES
-from goldpan.plugins.core import Block, Line, Reporter, Result, Title, UsageError, Workspace
-from goldpan.plugins.datasets import (
-    CardInputs,
-    MinedSource,
-    Provenance,
-    SplitPlan,
-    Task,
-    Written,
-    corrected_batches,
-    corrected_family,
+from goldpan.plugins.core import (
+    Block,
+    Line,
+    Reporter,
+    Result,
+    Title,
+    UsageError,
+    Workspace,
     file_digest,
-    plain_task,
-    task_family,
-    write_dataset,
 )
 from goldpan.plugins.git import Commit
 
@@ -99,20 +94,16 @@ class Tally:
 class CommentsResult(Result):
     """The result of building a dataset of sentences of class comments."""
 
-    written: Written
+    written: datasets.Written
     commits: tuple[Commit, ...]
     tally: Tally
     seconds: float
 
     @property
-    def incomplete(self) -> bool:
-        """Tell whether files were not there, or a machine could not read them this time."""
-        return any(self.tally.left_out[reason] for reason in ("absent", "timeout", "crash"))
-
-    @property
     def exit_code(self) -> int:
-        """3 where files were not there or could not be read, else 0."""
-        return 3 if self.incomplete else 0
+        """3 where files were not there, or a machine could not read them this time, else 0."""
+        missing = ("absent", "timeout", "crash")
+        return 3 if any(self.tally.left_out[reason] for reason in missing) else 0
 
     def plain(self) -> dict[str, Any]:
         """Return what was built as plain data."""
@@ -158,11 +149,11 @@ def build_code_comments(
     commits: Sequence[Commit],
     reading: Reading,
     annotations: Annotations,
-    plan: SplitPlan,
+    plan: datasets.SplitPlan,
     directory: Path,
     reporter: Reporter,
     *,
-    task: Task | None = None,
+    task: datasets.Task | None = None,
 ) -> CommentsResult:
     """Write the sentences of the class comments at commits, one a repository, as a dataset.
 
@@ -174,7 +165,7 @@ def build_code_comments(
     _check_labels(annotations, plan, task)
     if task:
         reading = replace(reading, languages=frozenset({task_language(task)}))
-    family = task_family(task) if task else CODE_COMMENTS
+    family = datasets.task_family(task) if task else CODE_COMMENTS
     corrections = read_corrections(workspace, annotations.corrections, task) if task else None
     required = read_labels(workspace, annotations.required)
     projects = (*annotations.required, *annotations.projects)
@@ -195,13 +186,14 @@ def build_code_comments(
         if missing := len(labels.keys() - ids):
             tally.left_out[GONE] = missing
 
-    provenance = Provenance(
+    provenance = datasets.Provenance(
         sources=tuple(
-            MinedSource(commit.repo, inputs={"git commit": commit.id}) for commit in commits
+            datasets.MinedSource(commit.repo, inputs={"git commit": commit.id})
+            for commit in commits
         ),
         settings={
             "family": family.name,
-            **({"task": plain_task(task)} if task else {}),
+            **({"task": datasets.plain_task(task)} if task else {}),
             "split": str(plan),
             "seed": plan.seed,
             "languages": sorted(reading.languages),
@@ -211,7 +203,7 @@ def build_code_comments(
             "required": list(annotations.required),
             "annotations": {
                 f"annotations/{name}/decisions.parquet": file_digest(
-                    decisions_path(workspace, name)
+                    open_project(workspace, name).path("decisions.parquet")
                 )
                 for name in projects
             },
@@ -221,7 +213,7 @@ def build_code_comments(
         redactions=tally.redacted,
         corrections=corrections.projects if corrections else {},
     )
-    card = CardInputs(
+    card = datasets.CardInputs(
         title=task.title if task else "",
         tags=task.suites if task else (),
         subjects="count",
@@ -229,13 +221,15 @@ def build_code_comments(
         made=_MADE,
     )
     label_names = task.label_names if task else ()
-    batches = corrected_batches(family.batches(rows()), family, label_names, corrections)
-    shown = corrected_family(family, corrections)
-    written = write_dataset(workspace, directory, shown, batches, plan, provenance, card)
+    batches = datasets.corrected_batches(family.batches(rows()), family, label_names, corrections)
+    shown = datasets.corrected_family(family, corrections)
+    written = datasets.write_dataset(workspace, directory, shown, batches, plan, provenance, card)
     return CommentsResult(written, tuple(commits), tally, time.monotonic() - started)
 
 
-def _check_labels(annotations: Annotations, plan: SplitPlan, task: Task | None) -> None:
+def _check_labels(
+    annotations: Annotations, plan: datasets.SplitPlan, task: datasets.Task | None
+) -> None:
     if not annotations.required and (task or plan.kind == "stratified"):
         wants = task.name if task else str(plan)
         raise UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")

@@ -54,7 +54,7 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
         timeout (SECONDS): The limit for one file, in seconds of processor time.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
     """
-    from goldpan.papers.nlbse.comments import build, reading
+    from goldpan.papers.nlbse.comments import build, extract
     from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
     from goldpan.plugins.datasets import SplitPlan, find_task, tasks_directory
     from goldpan.plugins.git import cloned_repositories, find_commits
@@ -63,8 +63,8 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     settings = lab.settings
     plan = SplitPlan.parse(split, seed)
     settings.trust.require("plugins")
-    how = reading.Reading(
-        reading.find_languages(several(language)),
+    how = extract.Reading(
+        extract.find_languages(several(language)),
         lines,
         frozenset(kind),
         workers=settings.processes,

@@ -1,61 +1,32 @@
-"""The code-comment competition (NLBSE'23, section III-B): its score, and its baseline's forests.
+"""The forests of the code-comment competition (NLBSE'23, section III-B), trained anew.
 
-`score` takes the setting `baseline`, the row of the organizers' forest, whose published answers
-give its means. The score of a printed row follows from its mean F1 and the categories that it won.
-Baselines run on all 19 tasks of the recipe stand in rows of Goldpan's own, under their titles.
-
-`forests` trains a random forest a category on the organizers' own features, NEON patterns and
-TF-IDF, in their ARFF files, and weights both classes alike, as Weka's ClassBalancer. The forest is
-scikit-learn's with Weka's settings: 100 trees, the binary logarithm of the number of features plus
-one at each split; so its cells are in part. Settings: `row` of the table, and `features`, two
-files, train and test, by task.
+A random forest a category on the organizers' own features, NEON patterns and TF-IDF, in their ARFF
+files, weights both classes alike, as Weka's ClassBalancer. The forest is scikit-learn's with Weka's
+settings: 100 trees, the binary logarithm of the number of features plus one at each split; so its
+cells are in part. Settings: `row` of the table, and `features`, two files, train and test, by task.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
-from goldpan.papers.nlbse.nlbse23 import BASELINE, comment_rule, comment_score
+from goldpan.papers.nlbse.nlbse23 import mean_scores
 from goldpan.plugins.core import DatasetError
 from goldpan.plugins.datasets import open_text
-from goldpan.plugins.evaluation import BinaryConfusion, find_protocol, load
-from goldpan.plugins.reproduce import (
-    Context,
-    FoundFile,
-    ModelRecipe,
-    Outcome,
-    TableRecipe,
-    Value,
-    find_models,
-    parsed,
-    prepared,
-    run_of,
-    runs_models,
-)
+from goldpan.plugins.evaluation import BinaryConfusion, load
+from goldpan.plugins.reproduce import Context, FoundFile, Outcome, StrictModel, TableRecipe, parsed
 
-_MEANS = (("Precision", "precision"), ("Recall", "recall"), ("F1", "f1"))
-_WON, _SCORE = "Outperformed", "Score"
 _TREES = 100
 _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\S+)\s+\S", re.I)
 _REMEDY = "Give the file as its authors publish it, of Weka's sparse form"
 
 
-class _ScoreSettings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    baseline: str
-
-
-class _ForestSettings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Settings(StrictModel):
     row: str
     features: Mapping[str, tuple[str, str]]
 
@@ -90,62 +61,15 @@ class SparseRows:
         return load("scipy.sparse").csr_matrix((values, (down, across)), shape=shape)
 
 
-@runs_models
-def score(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
-    """Yield scores of printed rows, the baseline's means, and what baselines reach here."""
-    chosen = parsed(_ScoreSettings, settings)
-    for row, values in table.rows.items():
-        won = str(values[table.columns.index(_WON)] or "").partition("/")[0]
-        mean = table.number(row, "F1")
-        if won.isdigit() and mean is not None:
-            reached = comment_rule(mean, int(won), len(BASELINE))
-            yield Outcome(row, _SCORE, reached, "recomputed", "from the rounded mean F1")
-    for column, value in _means(BASELINE.values()).items():
-        yield Outcome(chosen.baseline, column, value, "recomputed")
-    if context.effort.tasks:
-        context.note("No score was computed here: it takes all categories, and --tasks names some.")
-    for model in find_models(context.recipe, context.effort.models):
-        yield from _entry(context, table, model)
-
-
-def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator[Outcome]:
-    """Yield the row of a model that ran on all tasks; it runs on those that are chosen."""
-    protocol = find_protocol(context.recipe.protocol)
-    values: dict[str, list[float | None]] = {metric: [] for _, metric in _MEANS}
-    f1: dict[str, float | None] = {}
-    chosen, limit = context.effort.tasks, context.effort.limit
-    notes = [] if limit is None else [f"at most {limit:,} rows a task"]
-    for task in context.recipe.tasks:
-        if task.task not in BASELINE or (chosen and task.task not in chosen):
-            continue
-        ready = prepared(context, task)
-        result = run_of(context, ready.data, model, protocol)
-        if result is None:
-            return
-        notes += [*ready.notes, *result.record.in_part]
-        scores = result.record.scores
-        for _, metric in _MEANS:
-            values[metric].append(scores.value(metric))
-        f1[task.task] = scores.value("f1")
-    if chosen:  # the runs are kept, for when all are there
-        return
-    ranked = comment_score(f1)
-    cells: dict[str, Value] = {column: _mean(values[metric]) for column, metric in _MEANS}
-    cells |= {_WON: f"{ranked.outperformed}/{ranked.categories}", _SCORE: ranked.score}
-    for column, value in cells.items() if model.title in table.own else ():
-        note = "; ".join(dict.fromkeys(notes))
-        yield Outcome(model.title, column, value, "in part" if notes else "run", note)
-
-
-def forests(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
     """Yield mean precision, recall and F1 over all categories; nothing where one lacks."""
-    chosen = parsed(_ForestSettings, settings)
+    chosen = parsed(_Settings, settings)
     if not context.effort.run:
         return
     context.files(key for keys in chosen.features.values() for key in keys)  # all, or none
     files = [context.files(keys) for keys in chosen.features.values()]
     answered = [forest(train, test, context.seed) for train, test in files]
-    for column, value in _means(answered).items():
+    for column, value in mean_scores(answered).items():
         note = "scikit-learn's forest in place of Weka's"
         yield Outcome(chosen.row, column, value, "in part", note)
 
@@ -168,20 +92,6 @@ def forest(train: FoundFile, test: FoundFile, seed: int) -> BinaryConfusion:
     answers = [int(answer) for answer in model.predict(test_data.matrix(names))]
     pairs = list(zip(test_data.labels, answers, strict=True))
     return BinaryConfusion(*(pairs.count(kind) for kind in ((1, 1), (0, 1), (0, 0), (1, 0))))
-
-
-def _means(answered: Iterable[BinaryConfusion]) -> dict[str, float]:
-    """Return the means over categories, by the column that shows them."""
-    confusions = list(answered)
-    return {
-        column: _mean(getattr(confusion, metric) for confusion in confusions)
-        for column, metric in _MEANS
-    }
-
-
-def _mean(values: Iterable[float | None]) -> float:
-    numbers = [value or 0.0 for value in values]
-    return math.fsum(numbers) / len(numbers)
 
 
 def read_arff(path: Path) -> SparseRows:

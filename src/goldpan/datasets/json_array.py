@@ -1,4 +1,4 @@
-"""Reads the values of a long JSON array one by one, and says where a file is not as it should be.
+"""Reads the elements of a long JSON array one by one: memory follows the longest of them.
 
 `ijson` is faster, but a number of 5,000 digits ends the process, nesting without end
 takes all memory, and it accepts a file that has the array twice or not at all.
@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, TextIO
-
-from goldpan.plugins.core import DatasetError
+from typing import IO
 
 _CHUNK = 2**20
 _LONGEST = 64 * 2**20
@@ -21,81 +17,48 @@ _PENDING = 4
 _SPACE = " \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong with a file, or that deserves a look."""
-
-    file: str
-    field: str
-    """Such as `Type`, `Positive Examples[2].Input` or `Instances[17].output`; may be empty."""
-    text: str
-    kind: Literal["error", "warning"] = "error"
-
-    def __str__(self) -> str:
-        where = f"{self.file}: {self.field}" if self.field else self.file
-        return f"{where}: {self.text}"
-
-
 class FieldError(ValueError):
     """A value is not what its field should hold; the message does not name the file."""
 
     def __init__(self, field: str, text: str) -> None:
-        super().__init__(f"{field}: {text}")
+        super().__init__(f"{field}: {text}" if field else text)
         self.field = field
         self.text = text
 
-    def problem(self, file: str) -> Problem:
-        """Return it as a problem of a file."""
-        return Problem(file, self.field, self.text)
 
+def read_array(file: IO[str], name: str = "") -> Iterator[object]:
+    """Yield the elements of the array `name` of the JSON object that a file holds, or of the file.
 
-def refused(problem: Problem, more: int = 0) -> DatasetError:
-    """Return the error that stops work on account of a problem."""
-    others = f" ({more:,} more)" if more else ""
-    return DatasetError(
-        f"{problem}{others}", "Correct the file; goldpan build crosscode check lists all problems"
-    )
-
-
-def text_of(value: object, field: str = "") -> str:
-    """Return a value that has to be text, without half characters; raises `FieldError`."""
-    if not isinstance(value, str):
-        shown = "null" if value is None else f"{type(value).__name__} {str(value)[:40]}"
-        raise FieldError(field, f"{shown} is not text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise FieldError(field, "the text holds half of a surrogate pair") from None
-    return value
-
-
-def read_array(path: Path, name: str) -> Iterator[object]:
-    """Yield the elements of the array `name` of the JSON object that a file holds.
-
-    Memory follows the longest element, which may have 64 Mi characters. Other members of the
-    object are passed over. Raises `FieldError` where the file is no such object, after what
-    could be read; `OSError` where it cannot be read.
+    An element may have 64 Mi characters. Other members of the object are passed over. Raises
+    `FieldError` where the file is none such, after what could be read.
     """
-    with path.open(encoding="utf-8", newline="") as file:
-        text = _Text(file)
-        text.expect("{", "")
-        is_found = False
-        while text.peek() != "}":
-            key = text.value("")
-            text.expect(":", str(key)[:80])
-            if key != name:
-                text.value(str(key)[:80])
-            elif is_found:
-                raise FieldError(name, "occurs twice")
-            else:
-                is_found = True
-                yield from _elements(text, name)
-            text.goes_on("}", "")
-        text.skip()
-        if not is_found:
-            raise FieldError(name, "is missing")
-        if text.peek():
-            raise FieldError("", "more follows after the end of the JSON object")
+    text = _Text(file)
+    if name:
+        yield from _member(text, name)
+    else:
+        yield from _elements(text, "")
+    if text.peek():
+        what = "object" if name else "array"
+        raise FieldError("", f"more follows after the end of the JSON {what}")
+
+
+def _member(text: _Text, name: str) -> Iterator[object]:
+    text.expect("{", "")
+    is_found = False
+    while text.peek() != "}":
+        key = text.value("")
+        text.expect(":", str(key)[:80])
+        if key != name:
+            text.value(str(key)[:80])
+        elif is_found:
+            raise FieldError(name, "occurs twice")
+        else:
+            is_found = True
+            yield from _elements(text, name)
+        text.goes_on("}", "")
+    text.skip()
+    if not is_found:
+        raise FieldError(name, "is missing")
 
 
 def _elements(text: _Text, name: str) -> Iterator[object]:
@@ -115,7 +78,7 @@ def _refuse_constant(name: str) -> float:
 class _Text:
     """The text of a file, a piece of it at a time."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: IO[str]) -> None:
         self._file = file
         self._json = json.JSONDecoder(parse_constant=_refuse_constant)
         self._buffer = ""
