@@ -26,7 +26,7 @@ from goldpan.datasets.task import Task
 # Reads one task out of TOML, or out of the provenance of a dataset that was made for it.
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
-_PAGE = "docs/tasks.md"
+_PAGE = "docs/task-files.md"
 
 
 def read_path(path: Path) -> Task:
