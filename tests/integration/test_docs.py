@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.generate.pages import FOLDER, PAGES
+from docs.generate.site import on_page_content
 from goldpan.datasets.registry import read_path, read_task
 from goldpan.datasets.task_checks import check_task
 from goldpan.miners.pairing import RULES, SIGNALS
@@ -163,6 +164,33 @@ def test_the_menu_is_short_and_leads_to_every_page() -> None:
     }
     pages = {str(path.relative_to(docs)) for path in docs.rglob("*.md")}
     assert pages <= linked | set(shown)
+
+
+def test_the_site_has_the_colours_and_type_of_the_report() -> None:
+    report = ROOT / "src" / "goldpan" / "report" / "templates" / "report.css"
+    site = ROOT / "docs" / "stylesheets" / "report.css"
+    light, dark, *_ = (dict(_VARIABLE.findall(part)) for part in _schemes(report))
+    ours_light, ours_dark, *_ = (dict(_VARIABLE.findall(part)) for part in _schemes(site))
+    assert ours_light.keys() == ours_dark.keys() >= {"paper", "ink", "gold", "link"}
+    assert ours_light.items() <= light.items()
+    assert ours_dark.items() <= dark.items()
+    fonts = dict(_VARIABLE.findall(site.read_text(encoding="utf-8")))
+    assert all(fonts[name] == light[name] for name in ("serif", "sans", "mono"))
+
+
+_VARIABLE = re.compile(r"--([\w-]+):\s*([^;]+);")
+
+
+def _schemes(css: Path) -> list[str]:
+    """Return the blocks that set variables, the light ones first."""
+    blocks = re.findall(r"\{([^{}]*)\}", css.read_text(encoding="utf-8"))
+    return [block for block in blocks if "--paper:" in block]
+
+
+def test_options_in_code_are_not_broken_at_their_hyphens() -> None:
+    html = "<p><code>run --hold-out repo:each</code> a-b</p><pre><code>run --json</code></pre>"
+    marked = html.replace("--hold-out", '<span class="word">--hold-out</span>')
+    assert on_page_content(html) == marked
 
 
 def test_pages_are_short() -> None:
