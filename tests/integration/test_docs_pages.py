@@ -150,15 +150,10 @@ def _options(command: str) -> set[str]:
 FOREIGN = {
     "--exclude-newer": "uv",
     "--fewest": "benchmarks.calibration",
-    "--include_path": "lm_eval",
     "--most": "benchmarks.calibration",
     "--part": "benchmarks.calibration",
     "--seeds": "benchmarks.label_errors",
-    "--share": "benchmarks.calibration",
     "--smoke": "benchmarks.finetune_gpu",
-    "--histories": "benchmarks.faun_scale",
-    "--tables": "benchmarks.calibration",
-    "--userns": "podman",
 }
 """Options that pages name by themselves and that are not Goldpan's, with their program."""
 
@@ -195,13 +190,19 @@ def _splits(folder: Path, text: str) -> None:
 
 
 def _crosscode_settings(folder: Path, text: str) -> None:
-    task = read_task("duplicate_report.toml", toml("docs/task-files.md")[0] + text)
+    task = read_task("urgent_report.toml", toml("docs/tasks.md")[0] + text)
     assert task_settings(task).input_language
     assert kind_of_task(task).names == ["Generation", "Code-to-Text"]
 
 
 def _task(folder: Path, text: str) -> None:
-    assert not check_task(read_task("some_report.toml", text))
+    assert not check_task(read_task("urgent_report.toml", text))
+
+
+def _prompt(folder: Path, text: str) -> None:
+    task = read_task("urgent_report.toml", toml("docs/tasks.md")[0] + text)
+    assert not check_task(task)
+    assert len(task.prompt.examples) == 2
 
 
 def _recipe(folder: Path, text: str) -> None:
@@ -226,7 +227,7 @@ READERS: Mapping[str, tuple[Callable[[Path, str], object], ...]] = {
     "docs/plugins.md": (_entry_points,),  # with_code.toml is used by the page's own commands
     "docs/prompting.md": (lambda folder, text: load_prices(write(folder, "prices.toml", text)),),
     "docs/recipes.md": (lambda folder, text: read_recipe(write(folder, "toys.toml", text)),),
-    "docs/task-files.md": (_task,),
+    "docs/task-files.md": (_prompt,),
     "docs/tasks.md": (_task,),
     "docs/verification.md": (_recipe, _recipe),
     "docs/workspaces.md": (_plan_part,),
