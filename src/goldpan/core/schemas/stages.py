@@ -57,7 +57,7 @@ REVISIONS = table(
     (
         "state",
         TEXT,
-        "`base`, `merge_base`, `merge_parent`, `diff` or `none`: see [Pairing and history](pairing.md)",
+        "`base`, `merge_base`, `merge_parent`, `diff` or `none`: see [Pairing](pairing.md)",
     ),
     ("before_sha", TEXT, "the commit before the change; models see its tree"),
     ("after_sha", TEXT, "the commit that holds what was merged"),
