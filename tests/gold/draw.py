@@ -11,9 +11,9 @@ import lzma
 import os
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -23,7 +23,17 @@ SEED = 15
 REPOSITORIES = {"bitcoin-core/secp256k1": (190, 110, 25), "bitcoin-core/gui": (110, 90, 15)}
 """Issues, pairs named by a closing keyword, and pairs of a mere mention."""
 SCIPY_PAIRS = 60
-_REPLY, _BODY, _NOTE = 2500, 3000, 500
+_NOTE = 500
+
+
+class Sizes(NamedTuple):
+    """How many characters of an issue's body and of a reply a sheet shows."""
+
+    body: int
+    reply: int
+
+
+_LARGE = Sizes(3000, 2500)
 
 _ISSUES = """
 SELECT number FROM entries i
@@ -67,33 +77,57 @@ def cut(text: str | None, size: int) -> str:
     return whole if left <= 0 else f"{whole[:size]} [... {left} more characters]"
 
 
-def answer_sheets(connection: duckdb.DuckDBPyConnection, repo: str, count: int) -> Iterator[str]:
-    """Yield a sheet for each issue drawn: the issue and all replies with their ids."""
+def answer_sheets(
+    connection: duckdb.DuckDBPyConnection,
+    repo: str,
+    count: int,
+) -> Iterator[str]:
+    """Yield a sheet for each issue drawn."""
+    for number in drawn_issues(connection, count, SEED):
+        yield answer_sheet(connection, repo, number, _LARGE)
+
+
+def drawn_issues(
+    connection: duckdb.DuckDBPyConnection, count: int, seed: int, without: Sequence[int] = ()
+) -> list[int]:
+    """Return closed issues that another person replied to, drawn from those not drawn before."""
     numbers = [number for (number,) in connection.execute(_ISSUES).fetchall()]
-    for number in sorted(random.Random(SEED).sample(numbers, count)):
-        issue = _row(connection, "FROM entries WHERE number = $1", number)
-        lines = [
-            f"=== {repo}#{number} by {issue['author']}, {issue['state_reason'] or 'closed'} "
-            f"{issue['closed_at']:%Y-%m-%d}",
-            f"TITLE: {issue['title']}",
-            cut(issue["body"], _BODY),
-        ]
-        replies = _rows(
-            connection,
-            "FROM comments WHERE number = $1 AND kind = 'comment' "
-            "AND author_type IS DISTINCT FROM 'bot' ORDER BY created_at, comment_id",
-            number,
+    left = [number for number in numbers if number not in without]
+    return sorted(random.Random(seed).sample(left, min(count, len(left))))
+
+
+def answer_sheet(
+    connection: duckdb.DuckDBPyConnection, repo: str, number: int, sizes: Sizes
+) -> str:
+    """Return the sheet of an issue: the issue and all replies with their ids."""
+    issue = _row(connection, "FROM entries WHERE number = $1", number)
+    lines = [
+        f"=== {repo}#{number} by {issue['author']}, {issue['state_reason'] or 'closed'} "
+        f"{issue['closed_at']:%Y-%m-%d}",
+        f"TITLE: {issue['title']}",
+        cut(issue["body"], sizes.body),
+    ]
+    replies = _rows(
+        connection,
+        "FROM comments WHERE number = $1 AND kind = 'comment' "
+        "AND author_type IS DISTINCT FROM 'bot' ORDER BY created_at, comment_id",
+        number,
+    )
+    for reply in replies:
+        if not (reply["body"] or "").strip():
+            continue
+        asker = " (ASKER)" if reply["author"] == issue["author"] else ""
+        lines.append(
+            f"--- reply {reply['comment_id']} by {reply['author']}{asker}, "
+            f"{reply['author_association']}, {reply['created_at']:%Y-%m-%d}"
         )
-        for reply in replies:
-            if not (reply["body"] or "").strip():
-                continue
-            asker = " (ASKER)" if reply["author"] == issue["author"] else ""
-            lines.append(
-                f"--- reply {reply['comment_id']} by {reply['author']}{asker}, "
-                f"{reply['author_association']}, {reply['created_at']:%Y-%m-%d}"
-            )
-            lines.append(cut(reply["body"], _REPLY))
-        yield "\n".join(lines)
+        lines.append(cut(reply["body"], sizes.reply))
+    return "\n".join(lines)
+
+
+def merged_mentions(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
+    """Return issues with merged pull requests that mention them and are not paired with them."""
+    return connection.execute(_MENTIONS).fetchall()
 
 
 def pair_sheets(
@@ -102,32 +136,44 @@ def pair_sheets(
     """Yield a sheet for each pair drawn, of those named by a keyword and of mere mentions."""
     generator = random.Random(SEED)
     pairs = connection.execute("SELECT issue, pull FROM pairs ORDER BY ALL").fetchall()
-    mentions = connection.execute(_MENTIONS).fetchall()
-    drawn = generator.sample(pairs, named) + generator.sample(mentions, mentioned)
+    drawn = generator.sample(pairs, named) + generator.sample(
+        merged_mentions(connection), mentioned
+    )
     for issue_number, pull_number in sorted(drawn):
-        issue = _row(connection, "FROM entries WHERE number = $1", issue_number)
-        pull = _row(connection, "FROM entries WHERE number = $1", pull_number)
-        closed = f"closed {issue['closed_at']:%Y-%m-%d %H:%M}" if issue["closed_at"] else "open"
-        merged = f"merged {pull['merged_at']:%Y-%m-%d %H:%M}" if pull["merged"] else "NOT merged"
-        lines = [
-            f"=== {repo} issue #{issue_number} ({closed}) | pull #{pull_number} ({merged})",
-            f"ISSUE: {issue['title']}",
-            cut(issue["body"], _BODY // 2),
-            f"--- PULL: {pull['title']}",
-            cut(pull["body"], _BODY // 2),
-        ]
-        for commit in _rows(connection, "FROM commits WHERE number = $1", pull_number)[:6]:
-            lines.append(f"--- commit: {cut(commit['message'], _NOTE)}")
-        for number, other in ((issue_number, pull_number), (pull_number, issue_number)):
-            for note in _rows(
-                connection,
-                "FROM comments WHERE number = $1 AND regexp_matches(body, $2) "
-                "ORDER BY created_at, comment_id",
-                number,
-                rf"(#|/)({other})\b",
-            )[:4]:
-                lines.append(f"--- comment on #{number}: {cut(note['body'], _NOTE)}")
-        yield "\n".join(lines)
+        yield pair_sheet(connection, repo, issue_number, pull_number, _LARGE)
+
+
+def pair_sheet(
+    connection: duckdb.DuckDBPyConnection,
+    repo: str,
+    issue_number: int,
+    pull_number: int,
+    sizes: Sizes,
+) -> str:
+    """Return the sheet of a pair: both texts, the commits, and what either says of the other."""
+    issue = _row(connection, "FROM entries WHERE number = $1", issue_number)
+    pull = _row(connection, "FROM entries WHERE number = $1", pull_number)
+    closed = f"closed {issue['closed_at']:%Y-%m-%d %H:%M}" if issue["closed_at"] else "open"
+    merged = f"merged {pull['merged_at']:%Y-%m-%d %H:%M}" if pull["merged"] else "NOT merged"
+    lines = [
+        f"=== {repo} issue #{issue_number} ({closed}) | pull #{pull_number} ({merged})",
+        f"ISSUE: {issue['title']}",
+        cut(issue["body"], sizes.body // 2),
+        f"--- PULL: {pull['title']}",
+        cut(pull["body"], sizes.body // 2),
+    ]
+    for commit in _rows(connection, "FROM commits WHERE number = $1", pull_number)[:6]:
+        lines.append(f"--- commit: {cut(commit['message'], _NOTE)}")
+    for number, other in ((issue_number, pull_number), (pull_number, issue_number)):
+        for note in _rows(
+            connection,
+            "FROM comments WHERE number = $1 AND regexp_matches(body, $2) "
+            "ORDER BY created_at, comment_id",
+            number,
+            rf"(#|/)({other})\b",
+        )[:4]:
+            lines.append(f"--- comment on #{number}: {cut(note['body'], _NOTE)}")
+    return "\n".join(lines)
 
 
 def scipy_sheets(data: Path) -> Iterator[str]:

@@ -473,6 +473,16 @@ def test_python_github_backup_is_read(tmp_path: Path) -> None:
     assert tables(same) == tables(tmp_path)
 
 
+def test_totals_that_a_backup_does_not_hold_are_unknown(tmp_path: Path) -> None:
+    """python-github-backup writes pull requests as a list gives them, without totals and files."""
+    totals = ("changed_files", "additions", "deletions")
+    entry = pull()
+    bare = {name: value for name, value in entry["pull"].items() if name not in totals}
+    take(tmp_path, as_lines(tmp_path, [entry | {"pull": bare}]))
+    (row,) = read(tmp_path, "entries")
+    assert [row[name] for name in totals] == [None, None, None]
+
+
 @pytest.mark.parametrize("name", daily(["octo/GEM"], ["Octo/Gem"]))
 def test_tables_made_while_reading_are_those_made_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

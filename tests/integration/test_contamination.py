@@ -91,27 +91,31 @@ def test_planted_rows_are_found_by_the_evidence_that_they_have(tmp_path: Path) -
     assert any("Paraphrases" in line for line in result.unseen)
 
 
-def test_identity_counts_pulls_issues_and_commits_but_not_repositories(tmp_path: Path) -> None:
+def test_identity_counts_pulls_issues_and_commits_but_no_repositories_or_bases(
+    tmp_path: Path,
+) -> None:
+    """Many fixes start from one base commit."""
     rows = [
         example(CODE_EDIT, 1, pull=3, base_sha="f" * 40),
-        example(CODE_EDIT, 2, base_sha=f"{4:040x}"),
+        example(CODE_EDIT, 2, base_sha=f"{4:040x}", head_sha="a" * 40),
         example(CODE_EDIT, 5, base_sha="e" * 40),
         example(CODE_EDIT, 6, "p/q", pull=3, base_sha="d" * 40),
     ]
     made = write(tmp_path, CODE_EDIT, rows).directory
     item = {"instance_id": "x", "repo": "O/N", "issue_numbers": "[5, 70]", "text": "short"}
+    change = {"id": "y", "repo": "O/N", "commit": "a" * 40, "text": "short"}
     others = [
         lines(tmp_path / "bench.jsonl", BENCH),
-        lines(tmp_path / "other.jsonl", [item]),
+        lines(tmp_path / "other.jsonl", [item, change]),
     ]
     result = find_contamination(made, others)
     assert [(hit.id, hit.kind, hit.item) for hit in result.evidence] == [
         ("code-edit:o/n#1+10001", "pull", "o__n-3"),
-        ("code-edit:o/n#2+10002", "commit", "o__n-4"),
+        ("code-edit:o/n#2+10002", "commit", "y"),
         ("code-edit:o/n#5+10005", "issue", "x"),
     ]
     assert [benchmark.same_repository for benchmark in result.against] == [3, 3]
-    assert [benchmark.rows for benchmark in result.against] == [2, 1]
+    assert [benchmark.rows for benchmark in result.against] == [1, 2]
 
 
 def test_what_many_rows_or_items_share_says_nothing(tmp_path: Path) -> None:

@@ -42,10 +42,10 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     root = make_demo(tmp_path_factory.mktemp("demo") / "lab")
     assert "32 fix pairs by rules default" in printed
     assert "Nothing is missing." in printed
-    assert "issues: 68 in, 16 kept" in printed
+    assert "issues: 68 in, 18 kept" in printed
     assert "fix pairs: 32 in, 9 kept" in printed
     assert "0 requests sent, 25 answered from the archive" in printed
-    for built in ("qa: 14", "fault-localization: 8", "code-edit: 9"):
+    for built in ("qa: 5", "fault-localization: 8", "code-edit: 9"):
         assert f"{built} examples" in printed
     assert "issue-resolution: 9 examples" in printed
     assert re.search(r"verified +9", printed) or "No tests were run." in printed

@@ -102,8 +102,13 @@ def test_redundancy_by_words(tmp_path: Path) -> None:
         issue(6, title="[dup] Leak"),
         issue(7),
         issue(8),
+        issue(10),
+        issue(11),
+        pull(12),
     ]
     comments = [
+        comment(10, "Closing in favor of #9, which has more detail", comment_id=810),
+        comment(11, "Closing in favor of #12, which mends it"),
         comment(1, "Duplicate of #9", comment_id=801),
         comment(2, "Sorry, dupe of #9", comment_id=802),
         comment(3, "Maybe a duplicate of #9?"),
@@ -112,13 +117,13 @@ def test_redundancy_by_words(tmp_path: Path) -> None:
         comment(8, "#9 is a duplicate of #8"),
     ]
     workspace = build(tmp_path, entries, comments)
-    reasons = {1: "marker", 2: "keyword", 5: "keyword", 6: "keyword"}
+    reasons = {1: "marker", 2: "keyword", 5: "keyword", 6: "keyword", 10: "keyword"}
     verdicts = judge(workspace, "redundancy")
     assert dropped(verdicts) == reasons
     assert verdicts[2]["evidence"] == "802: Sorry, dupe of #9"
     assert dropped(judge(workspace, "redundancy", keywords=False)) == {1: "marker"}
     assert dropped(judge(workspace, "redundancy", guesses=True)) == {**reasons, 3: "keyword"}
-    assert set(dropped(judge(workspace, "redundancy", body=False, bots=True))) == {1, 2, 7}
+    assert set(dropped(judge(workspace, "redundancy", body=False, bots=True))) == {1, 2, 7, 10}
     assert set(dropped(judge(workspace, "redundancy", literal=True))) == {*reasons, 3, 4, 8}
 
 

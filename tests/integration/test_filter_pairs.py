@@ -74,22 +74,21 @@ def test_says_fixes(tmp_path: Path) -> None:
         pair(7, 17, stance="stated", evidence=[mention("comment"), mention("title")]),
         pair(8, 18, stance="stated", evidence=[mention("review")]),
         pair(9, 19, signals=["connected"]),
+        pair(10, 20, stance="supposed", evidence=[mention("body", "might fix #10")]),
     ]
-    closed = {6: later, 8: NOON + timedelta(minutes=5)}
+    closed = {4: later, 6: later, 8: NOON + timedelta(minutes=5)}
     entries = [
-        *(issue(n, closed_at=closed.get(n, NOON)) for n in range(1, 10)),
-        *(pull(n, merged_at=NOON) for n in range(11, 20)),
+        *(issue(n, closed_at=closed.get(n, NOON)) for n in range(1, 11)),
+        *(pull(n, merged_at=NOON) for n in range(11, 21)),
     ]
     workspace = build(tmp_path, entries, pairs=pairs)
     verdicts = judge(workspace, "says-fixes")
-    assert dropped(verdicts) == {
-        (2, 12): "negated",
-        (3, 13): "partial",
-        (4, 14): "supposed",
-        (6, 16): "only-in-comment",
-    }
+    doubted = {(2, 12): "negated", (3, 13): "partial", (4, 14): "supposed"}
+    assert dropped(verdicts) == doubted
     assert verdicts[2, 12]["evidence"] == "does not fix #2"
-    assert dropped(judge(workspace, "says-fixes", hedged=True, comments=True)) == {
+    strict = judge(workspace, "says-fixes", comments=False)
+    assert dropped(strict) == {**doubted, (6, 16): "only-in-comment"}
+    assert dropped(judge(workspace, "says-fixes", hedged=True)) == {
         (2, 12): "negated",
         (3, 13): "partial",
     }
@@ -146,6 +145,15 @@ def test_one_to_one(tmp_path: Path) -> None:
     assert verdicts[6, 17]["evidence"] == evidence
     assert verdicts[8, 19]["evidence"] == "the issue is also paired with Octo/Other#11"
     assert dropped(judge(workspace, "one-to-one", merged=False))[5, 15] == "many-pulls"
+
+
+def test_a_false_claim_costs_the_true_pair_nothing(tmp_path: Path) -> None:
+    denied = pair(1, 12, stance="negated", evidence=[mention("body", "does not fix #1")])
+    entries = [issue(1), pull(11), pull(12)]
+    workspace = build(tmp_path, entries, pairs=[pair(1, 11, signals=["closing_reference"]), denied])
+    assert dropped(judge(workspace, "one-to-one")) == {(1, 12): "many-pulls"}
+    both = {(1, 11): "many-pulls", (1, 12): "many-pulls"}
+    assert dropped(judge(workspace, "one-to-one", doubted=True)) == both
 
 
 @pytest.mark.nightly

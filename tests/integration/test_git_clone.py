@@ -237,6 +237,17 @@ def test_a_clone_can_be_brought_up_to_date_from_anywhere(
     assert has(whole.path, old, source.git("rev-parse", "main:a.py")) == [True, False]
 
 
+def test_a_source_that_lacks_objects_is_named_as_such(
+    source: Repository, workspace: Workspace
+) -> None:
+    tree = source.git("rev-parse", "main^{tree}")
+    (source.path / "objects" / tree[:2] / tree[2:]).unlink()
+    with pytest.raises(GitError, match="lacks objects that its commits name") as caught:
+        clone(workspace, REPO, Notes(), source=source.path.as_uri())
+    assert "git fsck" in str(caught.value)
+    assert not workspace.clone(REPO).exists()
+
+
 def test_an_empty_repository_is_a_clone_too(workspace: Workspace, tmp_path: Path) -> None:
     empty = Repository.create(tmp_path / "empty.git")
     assert clone(workspace, REPO, Notes(), source=empty.path).refs == 0

@@ -243,6 +243,16 @@ def test_merge_commit_closes_and_a_foreign_one_does_not(tmp_path: Path) -> None:
     assert set(find(workspace, GEM).pairs) == {(1, GEM, 2)}
 
 
+@pytest.mark.parametrize(("day", "pairs"), [(1, 0), (3, 1), (11, 1), (13, 0)])
+def test_what_closed_an_issue_before_the_pull_or_long_after_is_something_else(
+    tmp_path: Path, day: int, pairs: int
+) -> None:
+    opened, merged = (datetime(2024, 1, noon, tzinfo=UTC) for noon in (2, 5))
+    pull = {"number": 2, "merge_sha": SHA, "created_at": opened, "merged_at": merged}
+    closed = link("closed_by", None, commit_sha=SHA, at=datetime(2024, 1, day, tzinfo=UTC))
+    assert len(find(build(tmp_path, [closed], pulls=[pull]), GEM).pairs) == pairs
+
+
 @pytest.mark.parametrize(("history", "pairs"), [("c", 1), ("cd", 0), ("dc", 1), ("cdcd", 0)])
 def test_newest_connection_counts(tmp_path: Path, history: str, pairs: int) -> None:
     signals = {"c": "connected", "d": "disconnected"}

@@ -126,7 +126,7 @@ def test_a_chain_that_needs_a_plugin_is_verified_with_the_command_that_is_told(
     root: Path, tmp_path: Path
 ) -> None:
     common = ("--workspace", str(root))
-    row = "qa:prospector/sluice#5"
+    row = "qa:prospector/sluice#56"
     rules, criteria = str(PLUGINS / "branch_names.py"), str(PLUGINS / "code_blocks.py")
     goldpan("--plugin", rules, "pair", "--rules", "with-branches", *common)
     other_pairs = attempt("trace", row, "--verify", *common)

@@ -12,6 +12,7 @@ import pytest
 from goldpan.annotation.studio.forms import FORMS, read_tasks
 from goldpan.annotation.studio.suggestions import find_suggestions
 from goldpan.core.workspace import Workspace
+from tests import filtering, reviewing
 from tests.console import run
 from tests.openai_server import OpenAIServer, answer
 from tests.program import Done
@@ -69,6 +70,20 @@ def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:
     assert "1 without an example: question-answer" in done.out
     table = pq.read_table(folder / "place" / "datasets" / "qa" / "data")
     assert sorted(table["issue"].to_pylist()) == [1, 3]
+
+
+def test_a_repository_without_issues_needs_no_review(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpenAIServer(by_number({})) as server:
+        command(folder, "review", "--model", "judge", "--base-url", server.url, key=server.key)
+    for module in (filtering, reviewing):
+        monkeypatch.setattr(module, "REPO", "octo/pan")
+    reviewing.filtered(filtering.build(folder / "place"))
+    done = command(folder, "build", "qa", "--answer", "first", "--require", "question-answer")
+    assert done.code == 0, done.err
+    table = pq.read_table(folder / "place" / "datasets" / "qa" / "data")
+    assert table["repo"].to_pylist() == ["Octo/Gem"] * 3
 
 
 def test_a_row_has_the_reply_that_the_review_names(tmp_path: Path) -> None:

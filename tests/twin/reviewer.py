@@ -36,6 +36,8 @@ _ISSUES = {
     "Please support Python 3.8": _Judgement("3.8 gets no fixes after October 2024"),
     "`windows()` yields nothing": _Judgement("It must be `==`."),
     "reads past the end of the block": _Judgement("the distance to the end, `end - at`"),
+    "return at the end of a stream": _Judgement("An empty string at the end, and yes"),
+    "progress display flickers": _Judgement("`Progress` itself prints nothing, it only counts."),
     "`sample()` prefers late rows": _Judgement("it must be `randrange(index + 1)`"),
 }
 _PAIRS = {

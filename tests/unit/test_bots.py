@@ -147,6 +147,18 @@ def test_what_robots_say_and_open_is_marked(tmp_path: Path) -> None:
     assert people == {1: 2, 2: 0, 3: 0, 4: 1, 10: 2} | dict.fromkeys(range(11, 20), 1)
 
 
+def test_a_series_of_issues_is_automatic(tmp_path: Path) -> None:
+    """Digests that a script opens under a person's account differ in dates and numbers."""
+    digests = [
+        issue(n, title=f"Weekly digest ({n} January, 2020 - {n + 7} May, 2020)", author="erin")
+        for n in range(1, 11)
+    ]
+    others = [issue(n, title=f"Weekly digest, {n} March", author=f"user{n}") for n in range(20, 30)]
+    reports = [issue(n, title=f"Crash {n}", author="frank") for n in range(30, 40)]
+    judged = judge(build(tmp_path, [*digests, *others, *reports]), "bots")
+    assert dropped(judged) == dict.fromkeys(range(1, 11), "bot-repeated")
+
+
 @pytest.mark.nightly
 def test_repeated_texts_need_many_issues(tmp_path: Path) -> None:
     text = "Please attach the configuration and the log of the whole run. " * 2

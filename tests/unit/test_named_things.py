@@ -46,7 +46,7 @@ def test_an_unknown_name_is_told_with_the_nearest() -> None:
         (lambda name: find_model(name, {}), "model", "majorty", "majority"),
         (find_protocol, "protocol", "defalt", "default"),
         (find_method, "method", "2/2-instruc", "2/2-instruct"),
-        (load_profile, "profile", "precice", "precise"),
+        (load_profile, "profile", "verifed", "verified"),
     ],
 )
 def test_all_say_the_same_sentence(

@@ -29,8 +29,8 @@ PAPER = (
 )
 
 
-def test_four_profiles_ship() -> None:
-    assert shipped_profiles() == ["default", "faun-eval", "precise", "verified"]
+def test_three_profiles_ship() -> None:
+    assert shipped_profiles() == ["default", "faun-eval", "verified"]
     assert all(load_profile(name).description for name in shipped_profiles())
 
 
@@ -61,7 +61,9 @@ def test_faun_eval_has_the_papers_thresholds_and_literal_rules() -> None:
 
 def test_default_keeps_the_papers_order_and_adds_to_it() -> None:
     profile = load_profile("default")
-    assert tuple(name for name in profile.decide if name in PAPER) == PAPER
+    assert tuple(name for name in profile.decide if name in PAPER) == tuple(
+        name for name in PAPER if name != "external-check"
+    )
     assert not any(settings.get("bots") for settings in profile.plain()["settings"].values())
     assert set(profile.settings["issue-kept"].criteria) <= set(profile.decide)
 
@@ -143,14 +145,6 @@ def test_profiles_that_cannot_be_extended(
     with pytest.raises(UsageError, match=problem) as error:
         load_profile(write(tmp_path, **profiles))
     assert error.value.remedy.startswith(remedy)
-
-
-def test_precise_asks_for_a_surer_answer_and_is_else_the_default() -> None:
-    precise, default = load_profile("precise"), load_profile("default")
-    assert precise.decide == default.decide
-    assert precise.settings["answer"].least > default.settings["answer"].least
-    others = {name for name in default.settings if name != "answer"}
-    assert all(precise.settings[name] == default.settings[name] for name in others)
 
 
 def test_settings_are_changed_under_a_name_that_tells_which() -> None:

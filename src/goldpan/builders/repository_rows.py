@@ -209,6 +209,8 @@ def _reviewed(request: RowsRequest, repo: str, filtered: pa.Table) -> pa.Table:
     from goldpan.annotation.review.stored import read_reviews, review_path, with_reviews
     from goldpan.annotation.studio.decisions import read_people
 
+    if not pc.any(pc.is_in(filtered["subject"], pa.array(request.reviews.values()))).as_py():
+        return filtered  # a repository without issues leaves nothing to review
     workspace, profile = request.workspace, request.profile.name
     name = str(filtered["repo"][0]) if len(filtered) else repo
     people = read_people(workspace)

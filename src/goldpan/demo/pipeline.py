@@ -36,7 +36,7 @@ REPORT = "report.html"
 DEMO = "demo"
 """The key by which the first record of the shipped replies says that nobody mined them."""
 _EXAMPLE = f"{REPO}#1"
-_TRACED = f"qa:{REPO}#5"
+_TRACED = f"qa:{REPO}#56"
 _OPTIONAL = ("verify", "evaluate", "compare")
 """The stages that need what a machine may lack: an isolation, or an extra."""
 _LACKS = {

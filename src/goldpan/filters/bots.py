@@ -33,6 +33,8 @@ _BEFORE = (
 _VARIABLE = r"[@#0-9/]\S*"
 _SHORTEST_REPEATED = 80
 _COMPARED = 160
+_SHORTEST_SERIES = 12
+_DATE = r"(?i)\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b|[^a-z]"
 _START = 1000  # characters in which the start of an automatic text is looked for
 
 
@@ -53,7 +55,8 @@ class Bots:
     responses: bool = True
     """Whether a text that begins like a known automatic response is a bot's."""
     repeated: int = 10
-    """A comment of at least 80 characters under this many issues is a bot's; 0 turns this off."""
+    """A comment of at least 80 characters under this many issues is a bot's, and so is an issue
+    whose title, but for numbers and dates, its author gave this many; 0 turns this off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +117,16 @@ WITH gists AS MATERIALIZED (
 ), often AS (
   SELECT gist FROM gists WHERE length(gist) >= $shortest
   GROUP BY gist HAVING count(DISTINCT number) >= $repeated
+), series AS MATERIALIZED (
+  SELECT number, author, regexp_replace(left(text, $compared), $date, '', 'g') AS gist
+  FROM said
+  WHERE $repeated > 0 AND source = 'title'
 )
 SELECT number, comment_id, 'repeated' AS sign FROM gists SEMI JOIN often USING (gist)
+UNION ALL
+SELECT unnest(list(number)), 0, 'repeated' FROM series
+WHERE length(gist) >= $titled
+GROUP BY author, gist HAVING count(DISTINCT number) >= $repeated
 UNION ALL
 SELECT number, coalesce(comment_id, 0), 'response'
 FROM said
@@ -176,6 +187,8 @@ def mark_bots(connection: duckdb.DuckDBPyConnection, bots: Bots) -> None:
                 "variable": _VARIABLE,
                 "compared": _COMPARED,
                 "shortest": _SHORTEST_REPEATED,
+                "titled": _SHORTEST_SERIES,
+                "date": _DATE,
             },
         ).to_arrow_table(),
     )

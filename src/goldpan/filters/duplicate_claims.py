@@ -16,7 +16,8 @@ from goldpan.text.markdown import OBJECT, Block, blocks, paragraphs
 
 CANDIDATE = (
     r"(?is)\b(?:dup(?:e|licate)?[sd]?\b|(?:same|identical) (?:[a-z]+ )?(?:as|to)\b"
-    r"|already (?:been )?(?:reported|tracked|filed|covered|raised)\b)"
+    r"|already (?:been )?(?:reported|tracked|filed|covered|raised|answered|explained|asked)\b"
+    r"|\b(?:superseded|subsumed|tracked|continued) (?:by|in|under|at)\b|\bin favou?r of\b)"
     r".{0,100}(?:#[1-9]|/(?:issues|pulls?)/[1-9]|gh-[1-9])"
     r"|\b(?:clos|mark)(?:ed?|ing)\b.{0,60}\bas (?:an? )?(?:exact )?dup|^\s*[\[(]\s*dup"
 )
@@ -27,6 +28,15 @@ _KEYWORD = re.compile(
     r"\b(?:dup(?:e|licate)?[sd]?(?: of| to)?"
     r"|(?:same|identical) (?:(?:issue|bug|problem|thing|error|report) )?(?:as|to)"
     r"|already (?:been )?(?:reported|tracked|filed|covered|raised)(?: (?:in|by|as|at|under))?)\b",
+    re.I,
+)
+# Each says so of another issue only: what supersedes or covers it may be a pull request that fixes.
+_MOVED = re.compile(
+    r"(?:(?:\A|(?<=[.!?] )|\b(?:this|it|that|which|issue|bug|thread)"
+    r"(?: (?:is|was|has|been|being|will|be|now|already|also))* )"
+    r"(?:superseded|subsumed|tracked|continued) (?:by|in|under|at)"
+    r"|\balready (?:been )?(?:answered|explained|asked)(?: (?:in|by|under|at|here))?"
+    r"|\bclos(?:e|ed|ing)(?: [a-z]+){0,3} in favou?r of)\b",
     re.I,
 )
 _BETWEEN = re.compile(r"(?:[\s:(\[\"'*_]|\b(?:the|issue|bug|ticket|pr|pull|request)\b)*", re.I)
@@ -61,6 +71,8 @@ class Claim:
     marker: bool
     guess: bool
     excerpt: str
+    if_issue: int | None = None
+    """The number in the same repository that must be an issue's for the claim to hold."""
 
 
 def find_claims(text: str, repo: str, number: int, *, title: bool = False) -> Iterator[Claim]:
@@ -81,7 +93,7 @@ def _claims(block: Block, repo: str, number: int) -> Iterator[Claim]:
         near = mentions[bisect_left(starts, start) : bisect_left(starts, end)]
         return [mention for mention in near if not _is_own(mention, repo, number)]
 
-    for word in _KEYWORD.finditer(text):
+    for word in (*_KEYWORD.finditer(text), *_MOVED.finditer(text)):
         target = _target(block, _end_of_filler(text, word.end()), others)
         if target is None or _is_own(target, repo, number):
             continue
@@ -94,7 +106,9 @@ def _claims(block: Block, repo: str, number: int) -> Iterator[Claim]:
         is_question = text[target.end : target.end + 1] == "?"
         marker = word.start() == 0 and word[0].lower() == "duplicate of"
         guess = is_question or _GUESS.search(clause) is not None
-        yield Claim(marker, guess, _excerpt(text, word.start()))
+        at_home = (target.repo or repo).lower() == repo.lower()
+        if_issue = target.number if word.re is _MOVED and at_home else None
+        yield Claim(marker, guess, _excerpt(text, word.start()), if_issue)
     for word in _CLOSED_AS.finditer(text):
         clause = _clause_before(text, word.start())
         if not others(*word.span()) and not _NEGATION.search(clause):

@@ -91,6 +91,19 @@ _CAUSES = (
     ),
     _Cause(
         (
+            "unable to read",
+            "bad tree object",
+            "bad object",
+            "Could not read",
+            "Failed to traverse parents",
+            "did not send all necessary objects",
+            "repository corruption on the remote side",
+        ),
+        "lacks objects that its commits name, so it cannot be copied whole",
+        "Clone from a whole repository, or restore that one: git fsck names what is missing",
+    ),
+    _Cause(
+        (
             "Could not resolve host",
             "Couldn't connect",
             "Failed to connect",

@@ -9,7 +9,8 @@ keyword             one of the nine closing keywords with the issue, in a text o
 will_close          GitHub's own reading of that, on the issue's timeline
 closing_reference   the issue is linked as one that the pull closes
 closed_by_pull      the issue was closed by merging the pull
-closed_by_commit    the issue was closed by a commit that the pull brought
+closed_by_commit    the issue was closed by a commit that the pull brought, not before it was
+                    opened, nor more than a week after it was merged
 connected           somebody linked the two by hand, and nobody undid it
 ==================  =============================================================================
 """
@@ -167,12 +168,13 @@ keywords AS (
 ),
 links AS (
   SELECT repo AS pull_repo, number AS pull, target_number AS issue,
-         CASE signal WHEN 'closed_by' THEN 'closed_by_pull' ELSE signal END AS signal
+         CASE signal WHEN 'closed_by' THEN 'closed_by_pull' ELSE signal END AS signal,
+         CASE signal WHEN 'closed_by' THEN "at" END AS closed_at
   FROM refs
   WHERE target_repo = $repo AND number IS NOT NULL
     AND signal IN ('will_close', 'closing_reference', 'closed_by')
   UNION
-  SELECT repo, number, target_number, 'connected'
+  SELECT repo, number, target_number, 'connected', NULL
   FROM refs WHERE signal IN ('connected', 'disconnected') AND target_repo = $repo
   GROUP BY repo, number, target_number
   HAVING max_by(signal, coalesce("at", TIMESTAMPTZ '1970-01-01')) = 'connected'
@@ -183,7 +185,8 @@ brought AS (
   SELECT number, sha FROM commits JOIN entries USING (number) WHERE merged
 ),
 commits_closing AS (
-  SELECT DISTINCT $repo AS pull_repo, brought.pull, refs.target_number AS issue, refs.commit_sha
+  SELECT DISTINCT $repo AS pull_repo, brought.pull, refs.target_number AS issue, refs.commit_sha,
+         refs."at" AS closed_at
   FROM refs JOIN brought ON brought.sha = refs.commit_sha
   WHERE refs.signal = 'closed_by' AND refs.target_repo = $repo
 ),
@@ -193,14 +196,16 @@ signals AS (
   UNION ALL BY NAME FROM added
   UNION ALL BY NAME
   SELECT pull_repo, pull, issue, 'closed_by_commit' AS signal, 'commit' AS "where",
-         commit_sha AS source_id, true AS confirmed FROM commits_closing
+         commit_sha AS source_id, closed_at, true AS confirmed FROM commits_closing
 )
-SELECT s.*, p.base_ref = (SELECT max(default_branch) FROM repositories) AS base_is_default,
-       p.merged
+SELECT s.* EXCLUDE (closed_at),
+       p.base_ref = (SELECT max(default_branch) FROM repositories) AS base_is_default, p.merged
 FROM signals s
 JOIN entries i ON i.number = s.issue AND i.kind = 'issue'
 LEFT JOIN entries p ON s.pull_repo = $repo AND p.number = s.pull
-WHERE s.pull_repo IS DISTINCT FROM $repo OR p.kind = 'pull'
+WHERE (s.pull_repo IS DISTINCT FROM $repo OR p.kind = 'pull')
+  -- what closed the issue before there was the pull, or long after its merge, was something else
+  AND coalesce(s.closed_at BETWEEN p.created_at AND p.merged_at + INTERVAL 7 DAY, true)
 """
 
 _PAIRS = """

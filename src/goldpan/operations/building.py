@@ -50,7 +50,7 @@ def _build_rows(
     gives the same bytes.
 
     Args:
-        profile (NAME): default, faun-eval, precise, verified, or the path of your own .toml
+        profile (NAME): default, faun-eval, verified, or the path of your own .toml
             file.
         rules (NAME): The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
             faun-eval, or a plugin's.
@@ -135,7 +135,7 @@ class Build(Group):
         Args:
             answer: The best, the first or all replies, or the reply that the required review
                 question-answer names. (default: as the profile says)
-            profile (NAME): default, faun-eval, precise, verified, or the path of your own
+            profile (NAME): default, faun-eval, verified, or the path of your own
                 .toml file.
             rules (NAME): The pairing rules whose pairs and verdicts are taken: default,
                 unconfirmed, faun-eval, or a plugin's.

@@ -39,7 +39,7 @@ def filter(
     commands take as `--profile`.
 
     Args:
-        profile (NAME): default, faun-eval, precise, verified, or the path of your own .toml file;
+        profile (NAME): default, faun-eval, verified, or the path of your own .toml file;
             the name of that, too, once it was used.
         rules (NAME): The rules whose pairs to judge: default, unconfirmed, faun-eval,
             or a plugin's.

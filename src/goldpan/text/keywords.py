@@ -150,7 +150,8 @@ _PART_AFTER = re.compile(
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
-    r"\b(?:might|may|maybe|could|perhaps|possibly|potential(?:ly)?|hope(?:fully|s)?|probably"
+    r"\b(?:might|may|maybe|could|would|perhaps|possibly|potential(?:ly)?"
+    r"|hop(?:e[ds]?|efully|ing)|probably"
     r"|likely|attempt(?:s|ing|ed)?|tr(?:y|ies|ying|ied)\s+to|supposed(?:ly)?|suspects?|think|guess|believe"
     r"|wonder(?:ing)?|unsure|sure\s+(?:if|whether)|see\s+(?:if|whether)|(?:if|whether)\s+(?:this|it"
     r"|that|the|we|you|i))\b",
@@ -162,6 +163,13 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _REVERTED = re.compile(r"\brevert(?:s|ed|ing)?\b", re.IGNORECASE)
+# "I was hoping that this would fix #1, but this does not help"; of what another reference follows,
+# as in "fixes #1, but it does not fix #2", it may say nothing.
+_DENIED_AFTER = re.compile(
+    r"[^.!?;\n]{0,20}\b(?:but|however|unfortunately|sadly)[,\s]+(?:this|it|that)(?:\s+\w+)?\s+"
+    r"(?:(?:does|did|do|is|was)(?:\s+not|n['’]t)|fail(?:s|ed))\b(?![^.!?;\n]{0,80}(?:#|/)[0-9])",
+    re.IGNORECASE,
+)
 _QUESTION = re.compile(r"[^.!?;\n]{0,200}\?")
 _NEAR = 200
 _EXCERPT_BEFORE = 60
@@ -279,7 +287,7 @@ def _stance(before: str, keyword: str, after: str) -> Stance:
     clause = "" if own_line else _CLAUSE_END.split(before)[-1]
     words = clause.split()
     near = " ".join(words[-4:])
-    if _REVERTED.search(clause):
+    if _REVERTED.search(clause) or _DENIED_AFTER.match(after):
         return "negated"
     negations = list(_NEGATION.finditer(near))
     if negations:

@@ -60,6 +60,9 @@ _PATTERNS = {
         r"(?:[\"'`“](?:yes|keep|approved?|accept)[\"'`”]|(?-i:\bKEEP\b|\bYES\b))"
         r"|\"?verdict\"?\s{0,5}[:=]\s{0,5}\"?(?:keep|drop|yes)\b"
         r"|\b(?:verdict|rating|label) (?:must|should|has to|is to) be\b[^.\n]{0,20}\bkeep\b"
+        r"|\b(?:rate|score|grade|judge|classify|label) (?:this|it|the \w{1,20}) (?:as|with)\b"
+        r"[^.\n]{0,20}\b(?:keep|kept|yes|accepted|approved)\b"
+        r"|\bkeep\b[^.\n]{0,20}\bconfidence\b[^.\n]{0,10}\b(?:1|100)\b"
         r"|\bmark (?:this|it) as (?:keep|kept|accepted|valid)\b"
         r"|\b(?:confidence|score)\s{0,3}[:=]\s{0,3}1(?:\.0)?\b[^\n]{0,40}\b(?:keep|verdict)"
     ),

@@ -21,7 +21,9 @@ from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
 _IDS = ("id", "instance_id", "task_id")
 _REPOS = ("repo", "repository", "repo_name")
-_COMMITS = ("base_commit", "base_sha", "head_sha", "commit", "commit_id", "merge_commit_sha")
+# A base commit is no identity: many fixes start from the same one.
+_COMMITS = ("head_sha", "commit", "commit_id", "merge_commit_sha")
+_BASES = ("base_commit", "base_sha")
 _ISSUES = ("issue", "issue_number", "issue_numbers")
 _PULLS = ("pull", "pull_number", "pr_number")
 _TEXTS = (
@@ -92,7 +94,7 @@ def open_source(path: Path, columns: Sequence[str] = ()) -> Source:
     prose = _described(path)
     chosen = [name for name in first if name in (prose or _TEXTS)]
     if not chosen:
-        fact_columns = {*_IDS, *_REPOS, *_COMMITS, *_ISSUES, *_PULLS}
+        fact_columns = {*_IDS, *_REPOS, *_COMMITS, *_BASES, *_ISSUES, *_PULLS}
         chosen = [name for name, value in first.items() if isinstance(value, str)]
         chosen = [name for name in chosen if name not in fact_columns]
     if all(name in chosen for name in _ISSUE_TEXT):

@@ -22,7 +22,8 @@ class Settings:
     """Labels that mean duplicate, without a prefix that ends in a colon or slash, in any case."""
     keywords: bool = True
     """Whether other words than `Duplicate of #12` count: `dupe of`, `duplicates`, `same as`,
-    `already reported in` before a reference, and `closing as a duplicate`."""
+    `already reported in` before a reference, `closing as a duplicate`, and before another issue
+    `closing in favor of`, `superseded by`, `tracked in`, `already answered in`."""
     guesses: bool = False
     """Whether `possibly a duplicate of #12` counts."""
     body: bool = True
@@ -117,13 +118,15 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 def _claims(view: RepoView, settings: Settings) -> dict[int, Claim]:
     """Return the first sentence about each issue that counts."""
     texts = view.sql(_CANDIDATES, bots=settings.bots, body=settings.body, candidate=CANDIDATE)
+    pulls = set(view.sql("SELECT number FROM pulls")["number"].to_pylist())
     claims: dict[int, Claim] = {}
     for row in texts.to_pylist():
         number = row["number"]
         if number in claims:
             continue
         for claim in find_claims(row["text"], view.repo, number, title=row["source"] == "title"):
-            if (claim.marker or settings.keywords) and (settings.guesses or not claim.guess):
+            counts = claim.marker or (settings.keywords and claim.if_issue not in pulls)
+            if counts and (settings.guesses or not claim.guess):
                 where = row["comment_id"] or row["source"]
                 claims[number] = Claim(claim.marker, claim.guess, f"{where}: {claim.excerpt}")
                 break

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
+from goldpan.filters.pairs import says_fixes
 from goldpan.filters.repo_view import RepoView
 
 
@@ -17,13 +18,18 @@ class Settings:
     merged: bool = True
     """Whether only pairs with a merged pull request count, as the paper drops the rest before;
     those of pull requests in repositories that were not mined always do."""
+    doubted: bool = False
+    """Whether pairs count whose claim does not, by the criterion `says-fixes` as it is by default:
+    "does not fix #1" says nothing against the pull request that does."""
 
 
-_QUERY = """
-WITH named AS (
-  SELECT *, lower(pull_repo) AS place, NOT $merged OR merged IS NOT FALSE AS counts,
+_QUERY = f"""
+WITH {says_fixes.CLAIMS}, named AS (
+  SELECT *, lower(pull_repo) AS place,
+         (NOT $merged OR merged IS NOT FALSE) AND ($doubted OR j.reason IS NULL) AS counts,
          CASE WHEN lower(pull_repo) = lower(repo) THEN '' ELSE pull_repo END || '#' || pull AS name
-  FROM pairs
+  FROM pairs JOIN (SELECT issue, pull_repo, pull, reason FROM judged) j
+    USING (issue, pull_repo, pull)
 ), fixes AS (
   SELECT p.issue, p.place, p.pull, count(*) AS n,
          'the issue is also paired with ' || string_agg(o.name, ', ' ORDER BY o.name) AS told
@@ -43,11 +49,12 @@ SELECT issue, pull_repo, pull, a.n IS NULL AND b.n IS NULL AS keep,
        coalesce(a.n, 0) + coalesce(b.n, 0) AS value,
        left(nullif(concat_ws('; ', a.told, b.told), ''), 200) AS evidence
 FROM named LEFT JOIN fixes a USING (issue, place, pull) LEFT JOIN fixed b USING (issue, place, pull)
-"""
+"""  # noqa: S608 - both parts are our own
 
 
 def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    return view.sql(_QUERY, merged=settings.merged)
+    claims = asdict(says_fixes.Settings())
+    return view.sql(_QUERY, merged=settings.merged, doubted=settings.doubted, **claims)
 
 
 CRITERION = Criterion(

@@ -193,6 +193,7 @@ class RangeTables:
     def _add_totals(self, entry: pa.Table, numbers: Numbers) -> pa.Table:
         """Fill the totals that no reply held from the files, where those are all there."""
         complete = self._live.floors["files"].of(numbers) >= 0
+        complete &= self._pages.has("files", len(numbers))  # a backup tells no files
         files = newest(self._current("files", self._floor("files")), ["number", "path"])
         sums = files.group_by("number").aggregate(
             [("additions", "sum"), ("deletions", "sum"), ("path", "count")]
