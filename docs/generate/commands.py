@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from keyword import iskeyword
 
 from docs.generate.markdown import page, prose, table
 from goldpan.operations.help import JSON_HELP, opening_parameters, returns_result
@@ -15,6 +14,7 @@ from goldpan.operations.table import (
     first_words,
     function_of,
     is_group,
+    python_names,
     summary_of,
 )
 
@@ -59,7 +59,7 @@ def _described(name: str) -> Iterator[str]:
 def python_name(name: str) -> str:
     """Return the method or function that a command is."""
     operation = read_operation(function_of(name))
-    words = [f"{word}_" if iskeyword(word) else word for word in name.replace("-", "_").split()]
+    words = python_names(name)
     if operation.owner == "Dataset":
         return f"Dataset.{words[-1]}"
     return ".".join(["Workspace" if operation.owner else "goldpan", *words])

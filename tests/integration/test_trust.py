@@ -36,7 +36,7 @@ READERS = (
     ("check",),
     ("funnel",),
     ("why", f"{SLUICE}#1"),
-    ("trace", f"qa:{SLUICE}#5"),
+    ("trace", f"qa:{SLUICE}#56"),
     ("report",),
     ("config", "show"),
     ("evaluate", "models"),

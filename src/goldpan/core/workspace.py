@@ -29,7 +29,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -251,3 +251,12 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
+
+
+def size_of(paths: Iterable[Path]) -> int:
+    """Return the bytes of files, and of all files below folders."""
+    total = 0
+    for path in paths:
+        files = path.rglob("*") if path.is_dir() else (path,)
+        total += sum(file.stat().st_size for file in files if file.is_file())
+    return total

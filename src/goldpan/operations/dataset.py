@@ -134,13 +134,13 @@ class Dataset(Result):
 
     def to_pandas(self, split: str | None = None) -> pd.DataFrame:
         """Return the rows of a split, by default of all, as a data frame."""
-        _optional("pandas")
+        optional("pandas")
         frame: pd.DataFrame = self.to_arrow(split).to_pandas()
         return frame
 
     def to_datasets(self) -> datasets.DatasetDict:
         """Return the splits as Hugging Face `datasets` has them."""
-        module = _optional("datasets")
+        module = optional("datasets")
         splits: datasets.DatasetDict = module.DatasetDict(
             {name: module.Dataset(self.to_arrow(name)) for name in self.splits}
         )
@@ -325,7 +325,8 @@ def _fetch(repo_id: str) -> Path:
     return directory
 
 
-def _optional(name: str) -> ModuleType:
+def optional(name: str) -> ModuleType:
+    """Return a package that is not needed otherwise; raises `UsageError` where it is missing."""
     from importlib import import_module
 
     try:

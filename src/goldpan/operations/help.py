@@ -26,7 +26,6 @@ from goldpan.operations.signature import (
 from goldpan.operations.table import (
     children,
     every_command,
-    first_words,
     function_of,
     is_group,
     summary_of,
@@ -44,11 +43,11 @@ Rows = Iterable[tuple[str, str]]
 def program_help(program: Operation) -> str:
     """Return the help of `goldpan`: a line for each command, and its own options."""
     parts = ["Usage: goldpan COMMAND [OPTIONS]", _filled(program.summary)]
-    commands = first_words()
-    width = max(map(len, commands))
-    for title in dict.fromkeys((*PANELS, *commands.values())):
-        names = [name for name, panel in commands.items() if panel == title]
-        parts.append(_panel(title, [(name, summary_of(name)) for name in names], width))
+    commands = [command for name, command in every_command().items() if " " not in name]
+    width = max(len(command.name) for command in commands)
+    for title in dict.fromkeys((*PANELS, *(command.panel for command in commands))):
+        members = [command for command in commands if command.panel == title]
+        parts.append(_panel(title, [(member.name, member.summary) for member in members], width))
     options = [(_left(parameter), parameter.about) for parameter in program.parameters]
     parts.append(_panel("Options, before or after the command", [*options, _HELP]))
     return _joined(parts)

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from annotated_types import Ge, Le
-
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result, Results
-from goldpan.operations.values import several
+from goldpan.operations.values import Limits, several
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
@@ -28,11 +26,11 @@ def reproduce(
     task: str | Sequence[str] = (),
     no_run: bool = False,
     quick: bool = False,
-    limit: Annotated[int, Ge(10)] | None = None,
+    limit: Annotated[int, Limits(10)] | None = None,
     slurm: bool = False,
     list: bool = False,
     download: bool = False,
-    seed: Annotated[int, Ge(0), Le(2**32 - 1)] | None = None,
+    seed: Annotated[int, Limits(0, 2**32 - 1)] | None = None,
     output: Path | str | None = None,
 ) -> Result:
     """Repeat the tables of a paper, and show each cell beside the printed one.

@@ -24,7 +24,7 @@ from goldpan.evaluation.run import estimate as estimate_run
 from goldpan.evaluation.run import run as run_once
 from goldpan.evaluation.task_input import TaskInput, read_task_input
 from goldpan.llm.budget import Estimate
-from goldpan.operations.dataset import Dataset
+from goldpan.operations.dataset import Dataset, optional
 
 if TYPE_CHECKING:
     import pandas as pd  # it is optional
@@ -93,11 +93,9 @@ class Evaluation(Results[RunResult]):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the scores as a data frame, one row per run."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise UsageError("pandas is not installed", "Run pip install pandas") from None
-        return pd.DataFrame([asdict(score) for score in self.scores])
+        rows = [asdict(score) for score in self.scores]
+        frame: pd.DataFrame = optional("pandas").DataFrame(rows)
+        return frame
 
 
 @dataclass(frozen=True, slots=True)

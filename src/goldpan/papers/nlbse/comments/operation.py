@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from annotated_types import Ge
-
 from goldpan.plugins.core import repository_name
-from goldpan.plugins.operations import several
+from goldpan.plugins.operations import Limits, several
 
 if TYPE_CHECKING:
     from goldpan.plugins.operations import Dataset, Workspace
@@ -28,7 +26,7 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     corrections: str | Sequence[str] = (),
     split: str = "none",
     seed: int = 0,
-    timeout: Annotated[float, Ge(0.1)] = 20.0,
+    timeout: Annotated[float, Limits(0.1)] = 20.0,
     output: Path | str | None = None,
 ) -> Dataset:
     """Build a dataset of the sentences in class comments, from cloned repositories.

@@ -11,15 +11,12 @@ import pyarrow.compute as pc
 from goldpan.core.errors import GoldpanError
 from goldpan.core.parquet import count_rows
 from goldpan.core.query import read_tables
-from goldpan.core.workspace import DEFAULT_RULES, Workspace
+from goldpan.core.workspace import DEFAULT_RULES, Workspace, size_of
 from goldpan.datasets.provenance import finished_datasets, read_provenance
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.funnel import count_kept
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.plan.assess import Assessment
-from goldpan.plan.record import named_changes, size_of
-from goldpan.plan.unit import STAGES
-from goldpan.report.document import Cell, Content, Report, Section, Table, cut, folded, listed
+from goldpan.report.document import Cell, Content, Report, Section, Table, cut, listed
 from goldpan.report.document_page import document_page
 from goldpan.report.page import write_page
 
@@ -55,16 +52,24 @@ class RepositoryCounts:
     kept: tuple[ProfileCounts, ...]
 
 
-def write_workspace_overview(
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What the page says besides, such as how far a plan is."""
+
+    section: Section
+    sentence: str
+    warnings: tuple[str, ...] = ()
+
+
+def write_workspace_page(
     workspace: Workspace,
     output: Path,
-    judged: Sequence[Assessment] = (),
     coverages: Sequence[Coverage] = (),
+    addition: Addition | None = None,
 ) -> None:
-    """Write the page; `judged` are the units of a plan, where one is told of, too.
+    """Write the page; `coverages` need not be measured again.
 
-    `coverages` need not be measured again. Raises `WorkspaceError` where a table is damaged or the
-    file cannot be written.
+    Raises `WorkspaceError` where a table is damaged or the file cannot be written.
     """
     by_repo = {coverage.repo: coverage for coverage in coverages}
     held = [
@@ -72,7 +77,7 @@ def write_workspace_overview(
         for repo in workspace.repositories("tables")
     ]
     page = document_page(
-        _report(workspace, held, judged),
+        _report(workspace, held, addition),
         kind="Workspace overview",
         made="from the tables, verdicts and datasets of the workspace.",
     )
@@ -123,22 +128,22 @@ def _profile_counts(
 
 
 def _report(
-    workspace: Workspace, held: list[RepositoryCounts], judged: Sequence[Assessment]
+    workspace: Workspace, held: list[RepositoryCounts], addition: Addition | None
 ) -> Report:
     sections = [
         Section("repositories", "Repositories", (_repositories(held),)),
         Section("kept", "What filters keep", (_kept_table(held),)),
         Section("datasets", "Datasets", (_datasets(workspace),)),
     ]
-    if judged:
-        sections.append(Section("plan", "Plan", tuple(_plan(judged))))
     incomplete = [item.repo for item in held if item.missing]
-    failed = [item.unit.name for item in judged if item.state == "failed"]
     warnings = [
         f"{len(incomplete):,} of {len(held):,} repositories are incomplete: {listed(incomplete)}."
     ] * bool(incomplete)
-    warnings += [f"{len(failed):,} units of the plan failed: {listed(failed)}."] * bool(failed)
-    entries = sum(item.issues + item.pulls for item in held)
+    sentences = [*_sentences(held)]
+    if addition is not None:
+        sections.append(addition.section)
+        warnings += addition.warnings
+        sentences.append(addition.sentence)
     return Report(
         f"Workspace {workspace.root.absolute().name}",
         "What was mined, what the filters keep, and which datasets were built from it.",
@@ -148,23 +153,19 @@ def _report(
             (f"{sum(item.pulls for item in held):,}", "pull requests"),
             (f"{sum(item.pairs for item in held):,}", "fix pairs by default rules"),
         ),
-        tuple(_sentences(held, entries, judged)),
+        tuple(sentences),
         tuple(warnings),
         tuple(sections),
     )
 
 
-def _sentences(
-    held: list[RepositoryCounts], entries: int, judged: Sequence[Assessment]
-) -> Iterator[str]:
+def _sentences(held: list[RepositoryCounts]) -> Iterator[str]:
+    entries = sum(item.issues + item.pulls for item in held)
     languages = sorted({item.language for item in held if item.language})
     yield f"{entries:,} entries of {len(held):,} repositories in {len(languages):,} languages."
     if held:
         size = _megabytes(sum(item.bytes for item in held))
         yield f"They take {size:,} MB with the code's history."
-    if judged:
-        fresh = sum(item.state == "fresh" for item in judged)
-        yield f"{fresh:,} of the {len(judged):,} units of the plan are up to date."
 
 
 def _repositories(held: list[RepositoryCounts]) -> Content:
@@ -215,37 +216,6 @@ def _datasets(workspace: Workspace) -> Content:
         rows.append((path.name, provenance["family"], provenance.get("examples"), len(sources)))
     columns = ("dataset", "family", "examples", "repositories")
     return Table("", columns, tuple(rows), "" if rows else "No dataset was built.")
-
-
-def _plan(judged: Sequence[Assessment]) -> Iterator[Content]:
-    states = ("fresh", "partial", "due", "after", "stopped", "failed")
-    counts: list[tuple[Cell, ...]] = []
-    for stage in STAGES:
-        of_stage = [assessment.state for assessment in judged if assessment.unit.stage == stage]
-        if of_stage:
-            counts.append((stage, *(of_stage.count(state) for state in states)))
-    yield Table("", ("stage", *states), tuple(counts))
-    rows: list[tuple[Cell, ...]] = [
-        (
-            assessment.unit.name,
-            assessment.state,
-            _reason(assessment),
-            assessment.record.at if assessment.record else "",
-        )
-        for assessment in judged
-        if assessment.state != "fresh"
-    ]
-    if rows:
-        columns = ("unit", "state", "why", "last run")
-        yield folded(Table("Units that are not up to date", columns, tuple(rows)), 40)
-
-
-def _reason(assessment: Assessment) -> str:
-    if assessment.why:
-        return named_changes(assessment.why)
-    if assessment.after:
-        return f"perhaps, after {listed(assessment.after, 3)}"
-    return "; ".join(assessment.record.lacks) if assessment.record else ""
 
 
 def _megabytes(size: int) -> float:
