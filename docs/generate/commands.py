@@ -26,8 +26,8 @@ from goldpan.operations.table import (
 _INTRODUCTION = """\
 Every command and option, in the order of the pipeline; `goldpan COMMAND -h` prints the same. Each
 command is a method of `goldpan.Workspace` or `goldpan.Dataset`, or a function of `goldpan`, whose
-parameters have the names of the options. [The program](../cli.md) explains results, errors and exit
-codes."""
+parameters have the names of the options. [The program](../guide.md#the-program) explains errors
+and exit codes."""
 
 
 def commands() -> str:

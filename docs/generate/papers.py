@@ -1,11 +1,13 @@
-"""What each paper brings: its parts by name, and its methods as type checkers see them."""
+"""What each paper brings: its parts, its methods as type checkers see them, and its tables."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import goldpan.operations
 import goldpan.papers
+from docs.generate.markdown import page
 from goldpan.core.plugins import shipped_parts
 from goldpan.operations.table import every_command
 
@@ -42,10 +44,24 @@ else:
     class AddedToBuild:
         """Nothing."""
 '''
+_PAPERS = """\
+What `goldpan reproduce` gives of each paper, and which files of Goldpan it rests on.
+[Papers](../papers.md) says where Goldpan differs from these papers."""
+
+
+def papers_page() -> str:
+    """Return the page of the papers, which is made of the READMEs beside them."""
+    readmes = sorted(CONTENTS.parent.glob("*/README.md"))
+    return page("Papers, table by table", _PAPERS, *map(_section, readmes))
+
+
+def _section(readme: Path) -> str:
+    text = readme.read_text(encoding="utf-8").strip().replace("../../../../docs/", "../")
+    return re.sub(r"^(?=#+ )", "#", text, flags=re.M)
 
 
 def contents() -> str:
-    """Return the file."""
+    """Return the file that tells a name of a paper that is not installed by its paper."""
     lines = ["# Written by python -m docs.generate: the parts of each paper, by kind."]
     for paper, by_kind in shipped_parts().items():
         lines += ["", f"[{paper}]"]

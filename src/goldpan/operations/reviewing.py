@@ -47,7 +47,7 @@ def review(
         rules (NAME): The rules whose pairs to review: default, unconfirmed, or a plugin's.
         model (NAME): A model to ask; may be given several times.
         base_url (URL): An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
-        settings_file: A TOML file: models, prices, samples and the like (docs/review.md).
+        settings_file: A TOML file: models, prices, samples and the like (docs/filtering.md).
         settings: A setting over those of the file, such as samples=3; may be given several times.
         subject: What to review; may be given several times. (default: both)
         dataset (DATASET): Review the labels of this dataset of a classification task instead: its

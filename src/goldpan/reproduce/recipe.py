@@ -316,7 +316,7 @@ def find_recipe(name: str) -> Recipe:
 
 def read_recipe(path: Path | Traversable) -> Recipe:
     """Read a recipe's file; raises `UsageError` that names file, line, key and remedy."""
-    source = read_toml(path, "docs/papers.md")
+    source = read_toml(path, "docs/recipes.md")
     name = path.name.removesuffix(_ENDING)
     if not PATTERN.fullmatch(name):
         raise UsageError(

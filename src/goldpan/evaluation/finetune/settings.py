@@ -129,7 +129,7 @@ def with_enough_steps(
 
 
 def _read_recipe(path: Path) -> Mapping[str, Any]:
-    source = read_toml(path, "docs/finetuning.md")
+    source = read_toml(path, "docs/models.md")
     values = dict(source.values)
     if LENGTHS in values:
         source.read(dict[str, int], values.pop(LENGTHS), (LENGTHS,))
