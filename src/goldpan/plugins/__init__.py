@@ -86,7 +86,7 @@ _MODULES = {
     "TrainingContext": "evaluation.model",
     "model_settings": "evaluation.model:settled",
     "read_task": "datasets.registry:read_path",
-    "target_column": "datasets.task_rows",
+    "target_column": "datasets.task",
 }
 """Where each name stands, with the name that it has there if it is another."""
 
