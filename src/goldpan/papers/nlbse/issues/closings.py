@@ -242,7 +242,7 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
 def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[str]) -> pa.Table:
     """Return the rows of a batch that pass, with their class and text; count the others."""
     rows = pa.Table.from_batches([batch])
-    classes = [_classes(labels, profile.synonyms) for labels in rows["labels"].to_pylist()]
+    classes = [_classes(labels, profile) for labels in rows["labels"].to_pylist()]
     names = [max(meant, default="") for meant in classes]
     rows = rows.append_column("label", pa.array(names, _TEXT))
     parts = ("repo", "number", "title", "body")
@@ -270,10 +270,10 @@ def _unfit(present: Sequence[bool], classes: set[str]) -> str | None:
     return "several-classes" if len(classes) > 1 else None
 
 
-def _classes(labels: Sequence[str | None] | None, synonyms: Mapping[str, str]) -> set[str]:
+def _classes(labels: Sequence[str | None] | None, profile: IssueTypeProfile) -> set[str]:
     """Return the classes that labels mean, and an empty name where one means another thing."""
-    lower = (label.lower() for label in labels or () if label)
-    return {synonyms[label] for label in lower if label in synonyms}
+    found = (profile.class_of(label) for label in labels or () if label)
+    return {meant for meant in found if meant is not None}
 
 
 def _replaced(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
