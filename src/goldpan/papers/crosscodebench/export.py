@@ -20,16 +20,7 @@ from goldpan.papers.crosscodebench.meta import (
     meta_json,
     stem_of,
 )
-from goldpan.plugins.core import (
-    Block,
-    DatasetError,
-    Line,
-    Reporter,
-    Result,
-    Workspace,
-    file_digest,
-    unwritable,
-)
+from goldpan.plugins import core
 from goldpan.plugins.datasets import (
     PROVENANCE,
     Provenance,
@@ -58,7 +49,7 @@ class TaskDataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported(Result):
+class Exported(core.Result):
     """The task files that were written."""
 
     directory: Path
@@ -83,21 +74,21 @@ class Exported(Result):
             "without_rows": list(self.without_rows),
         }
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[core.Block]:
         """Yield the written tasks."""
         for meta in self.metas:
             total = meta.counts["total"]
-            yield Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
+            yield core.Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
         if self.without_rows:
-            yield Line(f"Without rows in the workspace: {', '.join(self.without_rows)}")
-        yield Line(f"{self.instances:,} instances written to {self.directory}")
+            yield core.Line(f"Without rows in the workspace: {', '.join(self.without_rows)}")
+        yield core.Line(f"{self.instances:,} instances written to {self.directory}")
 
 
 def export_tasks(
-    workspace: Workspace,
+    workspace: core.Workspace,
     datasets: Sequence[TaskDataset],
     directory: Path,
-    reporter: Reporter,
+    reporter: core.Reporter,
     *,
     seed: int = 0,
 ) -> Exported:
@@ -116,18 +107,18 @@ def export_tasks(
             with reporter.task("tasks", len(datasets)) as progress:
                 for dataset in sorted(datasets, key=lambda dataset: dataset.task.name):
                     metas.append(_export(dataset, building, numbers[dataset.task.name], seed))
-                    inputs[dataset.task.name] = file_digest(dataset.directory / PROVENANCE)
+                    inputs[dataset.task.name] = core.file_digest(dataset.directory / PROVENANCE)
                     progress.advance()
             total = sum(meta.counts["total"] for meta in metas)
             about = {"family": TASK_FILES, "examples": total, "inputs": inputs}
             settings = {"seed": seed, "numbers": dict(sorted(numbers.items()))}
             files = {
-                path.name: {"sha256": file_digest(path), "bytes": path.stat().st_size}
+                path.name: {"sha256": core.file_digest(path), "bytes": path.stat().st_size}
                 for path in sorted(building.iterdir())
             }
             write_provenance(building, Provenance(settings=settings), about, files)
     except OSError as error:
-        raise unwritable(directory, error, DatasetError) from None
+        raise core.unwritable(directory, error, core.DatasetError) from None
     return Exported(directory, tuple(metas))
 
 
@@ -156,7 +147,7 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
     task = dataset.task
     meta = meta_of(task, number)
     if (building / f"{meta.stem}{META}").exists():
-        raise DatasetError(
+        raise core.DatasetError(
             f"{task.name} and another task are both called {meta.stem}",
             "Give one of them another number or source dataset",
         )
@@ -170,7 +161,7 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
 
     total = write_instances(building / f"{meta.stem}{DATA}", counted())
     if not total:
-        raise DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
+        raise core.DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
     said = {**dict(sorted(counts.items())), "total": total}
     whole = replace(meta, positive=positive, negative=negative, counts=said)
     (building / f"{meta.stem}{META}").write_bytes(meta_json(whole))

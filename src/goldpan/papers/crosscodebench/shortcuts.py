@@ -18,14 +18,7 @@ import pyarrow as pa
 
 from goldpan.papers.crosscodebench.build import FAMILY, read_tasks, side_rows
 from goldpan.papers.crosscodebench.meta import Meta
-from goldpan.plugins import core, datasets, report
-from goldpan.plugins.evaluation import (
-    ComparisonResult,
-    Run,
-    bleu_of_counts,
-    compare_text,
-    predictions_schema,
-)
+from goldpan.plugins import core, datasets, evaluation, report
 
 Shortcut = Literal["copy-ex-output", "copy-ins-input"]
 METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
@@ -60,11 +53,11 @@ def percentages(references: Sequence[str], answers: Sequence[str | None]) -> dic
     Exact match is for tasks with short, fixed outputs, BLEU and ROUGE-L for the others. The paper
     does not say which ones; these are the corpus BLEU and the mean ROUGE-L of Goldpan's metrics.
     """
-    agreements = [compare_text(*pair) for pair in zip(references, answers, strict=True)]
+    agreements = [evaluation.compare_text(*pair) for pair in zip(references, answers, strict=True)]
     if not agreements:
         return {}
     counts = np.array([agreement.bleu_counts for agreement in agreements], dtype=np.float64)
-    bleu = float(bleu_of_counts(counts.sum(axis=0, keepdims=True))[0])
+    bleu = float(evaluation.bleu_of_counts(counts.sum(axis=0, keepdims=True))[0])
     exact = math.fsum(agreement.exact_match for agreement in agreements) / len(agreements)
     rouge = math.fsum(agreement.rouge_l for agreement in agreements) / len(agreements)
     return {"exact_match": 100 * exact, "bleu": 100 * bleu, "rouge_l": 100 * rouge}
@@ -111,7 +104,7 @@ def _answers(directory: Path, shortcut: Shortcut, seed: int) -> Iterator[dict[st
 
 def _write_answers(path: Path, answers: Sequence[Mapping[str, Any]]) -> None:
     """Write answers as the predictions table of free text; the file appears by a rename."""
-    schema = predictions_schema("text-generation")
+    schema = evaluation.predictions_schema("text-generation")
     rows = [{**dict.fromkeys(schema.names), **answer} for answer in answers]
     unfinished = path.with_name(f"{path.name}.part")
     try:
@@ -131,7 +124,7 @@ _MOST_MODELS = 12
 """Named last, so that models stand above what they must beat."""
 
 
-def wanted_rows(compared: ComparisonResult, task: datasets.Task) -> list[str]:
+def wanted_rows(compared: evaluation.ComparisonResult, task: datasets.Task) -> list[str]:
     """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
     runs = [system.runs[task.name][0] for system in compared.systems if task.name in system.runs]
     names = {run.record.protocol.name for run in runs}
@@ -141,7 +134,9 @@ def wanted_rows(compared: ComparisonResult, task: datasets.Task) -> list[str]:
 
 
 def shortcuts_section(
-    compared: ComparisonResult, tasks: Mapping[str, datasets.Task], materials: report.RowsByTask
+    compared: evaluation.ComparisonResult,
+    tasks: Mapping[str, datasets.Task],
+    materials: report.RowsByTask,
 ) -> report.Section | None:
     """Return scores beside those of copying; None where no task generates text."""
     content: list[report.Content] = []
@@ -167,7 +162,7 @@ def shortcuts_section(
 
 
 def _table(
-    compared: ComparisonResult, task: datasets.Task, rows: Mapping[str, report.TaskRow]
+    compared: evaluation.ComparisonResult, task: datasets.Task, rows: Mapping[str, report.TaskRow]
 ) -> report.ReportTable:
     wording = datasets.wording_of(task)
     right = {
@@ -200,7 +195,7 @@ def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list
 
 
 def _answered(
-    run: Run, wording: datasets.Wording, rows: Mapping[str, report.TaskRow]
+    run: evaluation.Run, wording: datasets.Wording, rows: Mapping[str, report.TaskRow]
 ) -> dict[str, str | None]:
     table = run.predictions()
     return {

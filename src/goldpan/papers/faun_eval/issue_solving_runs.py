@@ -16,19 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.papers.faun_eval.built_datasets import dataset_gaps
-from goldpan.plugins import evaluation
+from goldpan.plugins import evaluation, reproduce
 from goldpan.plugins.core import GoldpanError, Workspace
 from goldpan.plugins.datasets import Task, find_task, task_directory, tasks_directory
-from goldpan.plugins.reproduce import (
-    Context,
-    Outcome,
-    State,
-    StrictModel,
-    TableRecipe,
-    model_of,
-    parsed,
-    workspaces,
-)
 
 _TASKS = {"QA": "qa", "FL": "fault_localization", "CE": "code_edit"}
 _METRICS = {
@@ -47,7 +37,7 @@ _ROWS = 300
 """Test rows of each of the paper's datasets."""
 
 
-class _Settings(StrictModel):
+class _Settings(reproduce.StrictModel):
     changes: bool = False
     lengths: bool = False
     averages: Mapping[str, tuple[str, ...]] = {}
@@ -70,9 +60,11 @@ class _Stored:
     """In what the run differs from the paper's, beside its rows."""
 
 
-def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def compute(
+    context: reproduce.Context, table: reproduce.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[reproduce.Outcome]:
     """Yield the cells of models that have finished runs; of several seeds, the mean."""
-    chosen = parsed(_Settings, settings)
+    chosen = reproduce.parsed(_Settings, settings)
     stored = _stored_runs(context)
     if not stored:
         names = ", ".join(model.name for model in context.recipe.models[:3])
@@ -100,7 +92,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
                 is not None
             }
         yield from (
-            Outcome(row, title, score.value, *_state(score), {"rows": score.rows})
+            reproduce.Outcome(row, title, score.value, *_state(score), {"rows": score.rows})
             for title, score in scores.items()
             if title in table.columns
         )
@@ -120,7 +112,7 @@ def _mean(scores: Sequence[_Score]) -> _Score:
     return _Score(mean, min(score.rows for score in scores), notes)
 
 
-def _state(score: _Score) -> tuple[State, str]:
+def _state(score: _Score) -> tuple[reproduce.State, str]:
     other = "" if score.rows == _ROWS else f"{score.rows:,} of {_ROWS} rows"
     if score.rows > _ROWS:
         other = f"{score.rows:,} rows, not {_ROWS}"
@@ -149,8 +141,8 @@ def _row(row: str, stored: Sequence[_Stored], averaged: Sequence[str]) -> dict[s
 
 
 def _by_length(
-    context: Context, table: TableRecipe, stored: Sequence[_Stored]
-) -> Iterator[Outcome]:
+    context: reproduce.Context, table: reproduce.TableRecipe, stored: Sequence[_Stored]
+) -> Iterator[reproduce.Outcome]:
     """Yield what holds of the thirds' scores, which are means of several seeds."""
     runs: dict[tuple[str, str], list[_Stored]] = defaultdict(list)
     for entry in stored:
@@ -178,7 +170,7 @@ def _by_length(
         state = _state(
             _mean([_Score(0.0, entry.run.scores.examples, entry.note) for entry in entries])
         )
-        yield Outcome(title, column, value, *state, facts)
+        yield reproduce.Outcome(title, column, value, *state, facts)
 
 
 def _word(score: float, other: float) -> str:
@@ -207,12 +199,12 @@ def _dataset(workspace: Workspace, task: Task) -> Path:
     return named if named.exists() else task_directory(workspace, task)
 
 
-def _stored_runs(context: Context) -> list[_Stored]:
+def _stored_runs(context: reproduce.Context) -> list[_Stored]:
     stored = []
-    for workspace in workspaces(context):
+    for workspace in reproduce.workspaces(context):
         names = [name for name in _TASKS.values() if (workspace.root / "runs" / name).is_dir()]
         for run in evaluation.read_runs(workspace, tasks=names) if names else ():
-            model = model_of(context.recipe.models, run)
+            model = reproduce.model_of(context.recipe.models, run)
             task = find_task(run.task, tasks_directory(workspace.root))
             family = evaluation.built_family(task)
             if model is None or family is None:

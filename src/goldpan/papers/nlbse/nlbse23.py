@@ -21,18 +21,9 @@ from statistics import fmean
 from typing import Any
 
 from goldpan.papers.nlbse.comment_tasks import categories
-from goldpan.plugins import report
+from goldpan.plugins import evaluation, report
 from goldpan.plugins.core import EvaluationError
 from goldpan.plugins.datasets import Task
-from goldpan.plugins.evaluation import (
-    BinaryConfusion,
-    ComparisonResult,
-    Run,
-    System,
-    as_decimal,
-    find_protocol,
-    rank,
-)
 from goldpan.plugins.reproduce import (
     Context,
     ModelRecipe,
@@ -53,8 +44,8 @@ _OUTPERFORMED_WEIGHT = 0.25
 _MEANS = (("Precision", "precision"), ("Recall", "recall"), ("F1", "f1"))
 _WON, _SCORE = "Outperformed", "Score"
 
-BASELINE: Mapping[str, BinaryConfusion] = {
-    name: BinaryConfusion(*category["forest"]) for name, category in categories().items()
+BASELINE: Mapping[str, evaluation.BinaryConfusion] = {
+    name: evaluation.BinaryConfusion(*category["forest"]) for name, category in categories().items()
 }
 """What the official random forest answered on the test sets, by task (Rani et al.; the results in
 github.com/nlbse2023/code-comment-classification). Its mean F1 is Table III's 0.309."""
@@ -112,7 +103,11 @@ def comment_score(f1: Mapping[str, float | None]) -> CommentScore:
             "Run the model on all tasks of the suite nlbse23 that classify comments",
         )
     values = {name: f1[name] or 0.0 for name in sorted(baseline)}
-    won = tuple(name for name in values if as_decimal(values[name]) > as_decimal(baseline[name]))
+    won = tuple(
+        name
+        for name in values
+        if evaluation.as_decimal(values[name]) > evaluation.as_decimal(baseline[name])
+    )
     mean, every = fmean(values.values()), len(values)
     return CommentScore(mean, len(won), every, comment_rule(mean, len(won), every), won)
 
@@ -122,7 +117,7 @@ def comment_rule(mean_f1: float, outperformed: int, categories: int) -> float:
     return _F1_WEIGHT * mean_f1 + _OUTPERFORMED_WEIGHT * outperformed / categories
 
 
-def comment_ranking(systems: Sequence[System]) -> CommentRanking | None:
+def comment_ranking(systems: Sequence[evaluation.System]) -> CommentRanking | None:
     """Rank systems by the rule of section III-B; None where none ran a category.
 
     Precision, recall and F1 of a category are means over seeds; one that is undefined counts 0,
@@ -142,7 +137,7 @@ def comment_ranking(systems: Sequence[System]) -> CommentRanking | None:
             scored[system.name] = _scored(system)
         else:
             incomplete.append(f"{system.name} ran {len(ran)} of {len(BASELINE)} categories")
-    ranked = rank({name: score.score for name, (_, _, score) in scored.items()})
+    ranked = evaluation.rank({name: score.score for name, (_, _, score) in scored.items()})
     entries = tuple(CommentEntry(entry.name, entry.place, *scored[entry.name]) for entry in ranked)
     return CommentRanking(entries, tuple(incomplete))
 
@@ -154,7 +149,7 @@ def _organizers() -> tuple[float, float, CommentScore]:
     return precision, recall, comment_score(baseline_f1())
 
 
-def _scored(system: System) -> tuple[float, float, CommentScore]:
+def _scored(system: evaluation.System) -> tuple[float, float, CommentScore]:
     """Return precision and recall, means over categories, and the score."""
 
     def by_task(metric: str) -> dict[str, float]:
@@ -167,14 +162,14 @@ def _scored(system: System) -> tuple[float, float, CommentScore]:
     return precision, recall, comment_score(by_task("f1"))
 
 
-def _is_official(run: Run) -> bool:
+def _is_official(run: evaluation.Run) -> bool:
     """Tell whether the test has as many examples and positives as the official one."""
     base, confusion = BASELINE[run.task], run.scores.label_confusions[0]
     return (run.scores.examples, confusion.tp + confusion.fn) == (base.size, base.tp + base.fn)
 
 
 def _section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: report.RowsByTask
+    compared: evaluation.ComparisonResult, tasks: Mapping[str, Task], materials: report.RowsByTask
 ) -> report.Section | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None:
@@ -207,7 +202,7 @@ def _table(ranking: CommentRanking) -> report.ReportTable:
     return report.ReportTable("The rule of the NLBSE'23 competition", columns, rows, note)
 
 
-def _sentence(compared: ComparisonResult) -> str | None:
+def _sentence(compared: evaluation.ComparisonResult) -> str | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None or len(ranking.entries) == 1:
         return None
@@ -223,7 +218,7 @@ def _sentence(compared: ComparisonResult) -> str | None:
     )
 
 
-def _plain(compared: ComparisonResult) -> dict[str, Any] | None:
+def _plain(compared: evaluation.ComparisonResult) -> dict[str, Any] | None:
     ranking = comment_ranking(compared.systems)
     return None if ranking is None else asdict(ranking)
 
@@ -257,7 +252,7 @@ def comment_cells(
 
 def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator[Outcome]:
     """Yield the row of a model that ran on all tasks; it runs on those that are chosen."""
-    protocol = find_protocol(context.recipe.protocol)
+    protocol = evaluation.find_protocol(context.recipe.protocol)
     values: dict[str, list[float | None]] = {metric: [] for _, metric in _MEANS}
     f1: dict[str, float | None] = {}
     chosen, limit = context.effort.tasks, context.effort.limit
@@ -286,7 +281,7 @@ def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator
         yield Outcome(model.title, column, value, "in part" if notes else "run", note)
 
 
-def mean_scores(answered: Iterable[BinaryConfusion]) -> dict[str, float]:
+def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, float]:
     """Return precision, recall and F1, means over categories, by the column that shows them."""
     confusions = list(answered)
     return {

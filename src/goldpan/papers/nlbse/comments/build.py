@@ -28,19 +28,9 @@ from goldpan.papers.nlbse.comments.rows import (
     task_language,
     task_row,
 )
-from goldpan.plugins import datasets
+from goldpan.plugins import core, datasets
 from goldpan.plugins.annotation import open_project, read_corrections
 from goldpan.plugins.code import LANGUAGES
-from goldpan.plugins.core import (
-    Block,
-    Line,
-    Reporter,
-    Result,
-    Title,
-    UsageError,
-    Workspace,
-    file_digest,
-)
 from goldpan.plugins.git import Commit
 
 UNDECIDED, GONE = "undecided", "decided-elsewhere"
@@ -91,7 +81,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class CommentsResult(Result):
+class CommentsResult(core.Result):
     """The result of building a dataset of sentences of class comments."""
 
     written: datasets.Written
@@ -122,36 +112,36 @@ class CommentsResult(Result):
             "seconds": round(self.seconds, 3),
         }
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[core.Block]:
         """Yield what the dataset holds, and what became of the rest."""
         written, tally = self.written, self.tally
-        yield Title(
+        yield core.Title(
             written.family.name,
             f": {written.rows:,} sentences of {tally.comments:,} comments in {self.seconds:.1f} s",
         )
         for commit in self.commits:
-            yield Line(f"{commit.repo} at {commit.id} of {commit.at:%Y-%m-%d}")
+            yield core.Line(f"{commit.repo} at {commit.id} of {commit.at:%Y-%m-%d}")
         yield written.table("sentences")
         spoken = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.languages.items()))
-        yield Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
+        yield core.Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
         if tally.labelled:
-            yield Line(f"{tally.labelled:,} sentences have labels")
+            yield core.Line(f"{tally.labelled:,} sentences have labels")
         for reason, count in sorted(tally.left_out.items()):
-            yield Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
+            yield core.Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
         yield from written.dropped_blocks("their comment is a near duplicate of one")
         for kind, count in sorted(tally.redacted.items()):
-            yield Line(f"  {count:,} redacted in comments and code: {kind}")
-        yield Line(f"Written to {written.directory}")
+            yield core.Line(f"  {count:,} redacted in comments and code: {kind}")
+        yield core.Line(f"Written to {written.directory}")
 
 
 def build_code_comments(
-    workspace: Workspace,
+    workspace: core.Workspace,
     commits: Sequence[Commit],
     reading: Reading,
     annotations: Annotations,
     plan: datasets.SplitPlan,
     directory: Path,
-    reporter: Reporter,
+    reporter: core.Reporter,
     *,
     task: datasets.Task | None = None,
 ) -> CommentsResult:
@@ -202,7 +192,7 @@ def build_code_comments(
             "timeout": reading.timeout,
             "required": list(annotations.required),
             "annotations": {
-                f"annotations/{name}/decisions.parquet": file_digest(
+                f"annotations/{name}/decisions.parquet": core.file_digest(
                     open_project(workspace, name).path("decisions.parquet")
                 )
                 for name in projects
@@ -232,20 +222,20 @@ def _check_labels(
 ) -> None:
     if not annotations.required and (task or plan.kind == "stratified"):
         wants = task.name if task else str(plan)
-        raise UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
+        raise core.UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
     if annotations.corrections and task is None:
-        raise UsageError(
+        raise core.UsageError(
             "Corrections need a task, whose labels they correct", "Give --task with --corrections"
         )
 
 
 def _rows(
-    workspace: Workspace,
+    workspace: core.Workspace,
     commits: Sequence[Commit],
     reading: Reading,
     labels: Mapping[str, Label],
     tally: Tally,
-    reporter: Reporter,
+    reporter: core.Reporter,
 ) -> Iterator[dict[str, Any]]:
     for commit in commits:
         files = files_of(workspace, commit, reading, reporter)
