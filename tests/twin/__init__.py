@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .backup import load_backup
 from .copies import Copy, copied_world
+from .discussions import Forum, talk
 from .editing import Editor
 from .errors import ERRORS
 from .faults import Fault, Faults
@@ -22,6 +23,7 @@ __all__ = [
     "Expired",
     "Fault",
     "Faults",
+    "Forum",
     "Limits",
     "Paging",
     "Request",
@@ -32,5 +34,6 @@ __all__ = [
     "mills_world",
     "nullable_fields",
     "synthetic_world",
+    "talk",
     "workload_world",
 ]

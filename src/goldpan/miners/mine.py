@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, repository_name
-from goldpan.core.errors import GoldpanError, MiningError, QueryError
+from goldpan.core.errors import GoldpanError, MiningError, QueryError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Result, Results, Table, Title
 from goldpan.core.workspace import Workspace
@@ -289,6 +289,7 @@ def _plan(settings: Settings, repo: str) -> Mapping[str, object]:
         "repo": repo,
         "host": settings.web_host,
         "since": stamp(settings.since),
+        **({"include": list(settings.include)} if settings.include else {}),
     }
 
 
@@ -306,8 +307,20 @@ def _miner(
     if path == "graphql":
         owner, name = repo.split("/")
         github.probe_with_query(queries.PROBE, {"owner": owner, "name": name})
+        if settings.include and ("Repository", "discussions") in dialect.lacks:
+            raise UsageError(
+                f"GraphQL at {settings.web_host} does not offer discussions", "Leave out --include"
+            )
+        kinds = queries.KINDS if settings.include else queries.KINDS[:2]
         return GraphQLMiner(
-            github, journal, reporter, sweep, dialect=dialect, workers=workers, pace=pace
+            github,
+            journal,
+            reporter,
+            sweep,
+            dialect=dialect,
+            workers=workers,
+            pace=pace,
+            kinds=kinds,
         )
     github.probe_with(f"/repos/{repo}/issues?state=all&per_page=1")
     swept = sweep if settings.tokens else None
