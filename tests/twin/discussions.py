@@ -157,10 +157,10 @@ class Forum:
 
     def _new_id(self) -> int:
         used = [
-            item.id
+            identity
             for repository in self.world.repositories
             for discussion in repository.discussions.values()
-            for item in (discussion, *discussion.comments)
+            for identity in (discussion.id, *(comment.id for comment in discussion.comments))
         ]
         return max(used, default=_FIRST_ID) + 1
 

@@ -124,8 +124,8 @@ class World:
             for entry in list(repository.entries.values()):
                 _register(index, entry)
             for discussion in list(repository.discussions.values()):
-                for node in (discussion, *discussion.comments):
-                    index.nodes[node.node_id] = node
+                index.nodes[discussion.node_id] = discussion
+                index.nodes.update((comment.node_id, comment) for comment in discussion.comments)
         if version == self._version:
             self._cached = index
         return index

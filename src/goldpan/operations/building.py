@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
 
 Answer = Literal["best", "first", "all", "reviewed"]
+Source = Literal["issues", "discussions"]
 P = ParamSpec("P")
 
 
@@ -115,6 +116,7 @@ class Build(Group):
     def qa(
         self,
         *repos: str,
+        source: Source | Sequence[Source] = "issues",
         answer: Answer | None = None,
         profile: str | Path = "default",
         rules: str = "default",
@@ -127,12 +129,14 @@ class Build(Group):
         since: Path | str | Dataset | None = None,
         execution: Execution = LOCAL,
     ) -> Dataset:
-        """Build questions and their answers from the issues that a filter profile keeps.
+        """Build questions and their answers from issues or discussions that a profile keeps.
 
         The directory holds Parquet files, a card, Croissant metadata and provenance. Building
         twice gives the same bytes.
 
         Args:
+            source: Where the questions were asked; may be given several times. Of a discussion
+                the answer is the accepted one.
             answer: The best, the first or all replies, or the reply that the required review
                 question-answer names. (default: as the profile says)
             profile (NAME): default, faun-eval, precise, verified, or the path of your own
@@ -158,9 +162,12 @@ class Build(Group):
         )
         compared = self._compared(gold, since)
         required = several(require)
-        return self._write(
-            layout, replace(request, answer=answer, limit=limit, reviews=required, **compared)
-        )
+        sources = several(source)
+        for name in sources:
+            if name not in get_args(Source):
+                raise unknown_name("source of questions", name, get_args(Source))
+        request = replace(request, answer=answer, sources=sources)
+        return self._write(layout, replace(request, limit=limit, reviews=required, **compared))
 
     fault_localization = _for_family(
         _build_rows,

@@ -52,7 +52,7 @@ class Workspace:
         api_url: str | None = None,
         via: Via | None = None,
         since: str | datetime | None = None,
-        include: Included | Sequence[Included] | None = None,
+        include: Included | Sequence[Included] = (),
         concurrency: int | None = None,
         at_once: int | None = None,
         patience: str | float | None = None,

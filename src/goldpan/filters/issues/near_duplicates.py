@@ -31,6 +31,7 @@ CRITERION = Criterion(
     source="Goldpan: copies weigh double and leak from training into test data",
     settings=DuplicateSettings,
     judge=_judge,
+    discussions=True,
     version=2,
     reusable=False,
 )

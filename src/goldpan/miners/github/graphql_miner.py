@@ -166,7 +166,7 @@ class PageFetcher:
         size: BatchSize,
     ) -> None:
         journal = self._run.journal
-        of_kind = {} if kind is None else {"kind": kind}
+        of_kind: dict[str, Any] = {} if kind is None else {"kind": kind}
         journal.keep(
             "more",
             [more.key for _, more in pages.good if more not in pages.flawed],

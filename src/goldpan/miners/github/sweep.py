@@ -151,7 +151,7 @@ class Sweep:
                 announced=page["totalCount"],
                 next=info["endCursor"] if info["hasNextPage"] else None,
                 full=self._since is None,
-                **({"off": True} if _is_off(reply) else {}),
+                **_facts_of(reply),
             )
             self._take(record, kind, targets, task)
             cursor = record.meta["next"]
@@ -247,6 +247,10 @@ def _is_stale(reply: Reply) -> bool:
         or "valid cursor" in str(error.get("message", ""))
         for error in errors_of(reply.data)
     )
+
+
+def _facts_of(reply: Reply) -> dict[str, Any]:
+    return {"off": True} if _is_off(reply) else {}
 
 
 def _is_off(reply: Reply) -> bool:
