@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .backup import load_backup
 from .copies import Copy, copied_world
-from .discussions import Forum, talk
+from .discussions import Forum, forum_world, hold_long, talk
 from .editing import Editor
 from .errors import ERRORS
 from .faults import Fault, Faults
@@ -30,6 +30,8 @@ __all__ = [
     "Twin",
     "World",
     "copied_world",
+    "forum_world",
+    "hold_long",
     "load_backup",
     "mills_world",
     "nullable_fields",

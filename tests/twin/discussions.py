@@ -8,10 +8,20 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from .editing import Editor
 from .paging import Page, paginate
 from .resolvers import SITE, Info, Resolver, attribute, constant, small, upper, world
 from .store import World
-from .world import Account, Category, Discussion, DiscussionComment, Label, Ref, node_id
+from .world import (
+    Account,
+    Category,
+    Discussion,
+    DiscussionComment,
+    Label,
+    Ref,
+    Repository,
+    node_id,
+)
 from .writing import MAINTAINER, VISITOR
 
 QUESTIONS = Category("Q&A", "q-a", True)
@@ -234,6 +244,48 @@ def talk(forum: Forum) -> dict[str, int]:
     )
     forum.accept(number, answer, by=MAINTAINER)
     return numbers
+
+
+def hold_long(forum: Forum, comments: int, replies: int) -> int:
+    """Hold a discussion of so many comments, the second of which has so many replies."""
+    number = forum.ask(
+        "Which streams do you sieve?", "Tell how long yours are, in one comment each."
+    )
+    for at in range(comments):
+        comment = forum.say(number, f"Mine has {at + 1} million records, and the sieve takes it.")
+        for turn in range(replies if at == 1 else 0):
+            forum.say(number, f"Reply {turn + 1}: how many match?", author=VISITOR, to=comment)
+    return number
+
+
+def forum_world() -> World:
+    """Return a small library whose users rather ask in discussions than in issues."""
+    sluice = Repository(
+        owner="prospector",
+        name="sluice",
+        id=61_000_003,
+        created_at="2023-01-02T09:00:00Z",
+        pushed_at="2024-06-01T12:00:00Z",
+        language="Python",
+        license="MIT",
+    )
+    world = World(sluice)
+    editor = Editor(world, start="2024-01-01T09:00:00Z")
+    number = editor.issue(
+        "How do I sieve two columns at once?",
+        "I would like to keep the rows where both columns match, in one pass over the file.",
+    )
+    editor.comment(
+        number,
+        "Give one predicate that asks for both columns, because a sieve calls it once for each row:"
+        "\n\n```python\nsluice.sieve(rows, lambda row: heavy(row) and north(row))\n```\n",
+    )
+    editor.comment(number, "Thank you, that works.", author=VISITOR)
+    editor.close(number)
+    editor.issue(
+        "The sieve loses its last record", "With an odd number of records the last is lost."
+    )
+    return world
 
 
 _ORDERS: dict[str, Callable[[Discussion], tuple[Any, ...]]] = {
