@@ -249,7 +249,7 @@ def test_nulls_cost_their_fields_alone(tmp_path: Path) -> None:
     world, _, numbers = talking()
     fields = ["author", "answer", "answerChosenBy", "isAnswered", "stateReason", "lastEditedAt"]
     nulls = [("Discussion", name) for name in fields]
-    nulls += [("DiscussionComment", name) for name in ("author", "replyTo", "minimizedReason")]
+    nulls += [("DiscussionComment", name) for name in ("author", "minimizedReason")]
     with Twin(world, null_fields=nulls) as twin:
         result = mined(twin, tmp_path)
     assert result.coverage is not None

@@ -155,7 +155,6 @@ _SAID = (
     "id databaseId author { ...actor } authorAssociation createdAt updatedAt lastEditedAt "
     "deletedAt body isAnswer isMinimized minimizedReason upvoteCount reactions { totalCount }"
 )
-_REPLY = f"{_SAID} replyTo {{ databaseId }}"
 _FIRST_REPLIES = 4
 # Each comment asks for two connections and each reply for one, whether or not they are there.
 DISCUSSION_CONNECTIONS = (
@@ -165,7 +164,7 @@ DISCUSSION_CONNECTIONS = (
         5,
         "",
         f"totalCount {PAGE} nodes {{ {_SAID} "
-        f"replies(first: {_FIRST_REPLIES}) {{ totalCount {PAGE} nodes {{ {_REPLY} }} }} }}",
+        f"replies(first: {_FIRST_REPLIES}) {{ totalCount {PAGE} nodes {{ {_SAID} }} }} }}",
         "reactions { totalCount }",
         most=20,
         per_item=2 + _FIRST_REPLIES,
@@ -177,7 +176,8 @@ REPLIES = Connection(
     "DiscussionComment",
     _FIRST_REPLIES,
     "",
-    f"totalCount {PAGE} nodes {{ {_REPLY} }}",
+    f"totalCount {PAGE} nodes {{ {_SAID} }}",
+    "databaseId",
     per_item=1,
 )
 LIGHT = {"labels": 100, "assignedActors": 10, "assignees": 10, "comments": 1}

@@ -69,7 +69,6 @@ _TYPES = {
     "subIssuesSummary": "SubIssuesSummary",
     "subject": "ReferencedSubject",
     "Discussion.comments": "DiscussionCommentConnection",
-    "DiscussionComment.replyTo": "DiscussionComment",
     "Issue.timelineItems": "IssueTimelineItemsConnection",
     "PullRequest.timelineItems": "PullRequestTimelineItemsConnection",
     "PullRequestReviewThread.comments": "PullRequestReviewCommentConnection",

@@ -76,16 +76,18 @@ def parse_said(rows: Rows, number: int, parent: str, name: str, node: dict[str, 
         return
     part = PART_OF[parent, name]
     items = [item for item in page["nodes"] or () if item]
+    is_reply = part == "replies"
     if name != "labels":
+        to = node.get("databaseId") if is_reply else None
         for item in items:
-            rows.attempt(number, part, _said, number, item)
-    unit = str(node.get("id", "")) if part == "replies" else ""
+            rows.attempt(number, part, _said, number, item, to)
+    unit = str(node.get("id", "")) if is_reply else ""
     rows.page(number, part, page.get("totalCount"), len(items), unit)
     if part == "comments":
         rows.page(number, "replies", 0, 0)  # unless a comment announces some
 
 
-def _said(rows: Rows, number: int, item: dict[str, Any]) -> None:
+def _said(rows: Rows, number: int, item: dict[str, Any], to: object) -> None:
     person, identity = actor(item.get("author")), item.get("databaseId")
     at, body = item.get("createdAt"), item.get("body") or ""
     row = rows.next_row()
@@ -103,7 +105,7 @@ def _said(rows: Rows, number: int, item: dict[str, Any]) -> None:
             body,
             None,
             None,
-            inner(item.get("replyTo"), "databaseId"),
+            to,
             None,
             rows.sequence,
             row,
