@@ -11,7 +11,7 @@ _QUERY = """
 SELECT issue, reason IS NULL AS keep, reason,
        CASE WHEN answer_id IS NOT NULL THEN 'comment ' || answer_id || ': ' ELSE '' END ||
        CASE WHEN reason = 'answer-minimized'
-              THEN 'minimized as ' || coalesce(minimized_reason, 'nobody says what')
+              THEN 'minimized' || coalesce(' as ' || minimized_reason, '')
             WHEN answer_chosen_at IS NOT NULL
               THEN 'accepted by ' || coalesce(answer_chosen_by, 'a deleted account')
             ELSE 'category ' || coalesce(category, 'unknown') END AS evidence
