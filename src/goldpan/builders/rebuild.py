@@ -68,7 +68,7 @@ def rebuild_row(
         VERIFIED in settings["reviews"],
         answer == "reviewed",
         scratch,
-        subjects_of(settings.get("sources", ())),
+        subjects_of(settings["sources"]) if "sources" in settings else (),
     )
     for batch in read_rows([write_rows(request, repo)]):
         rows = pa.Table.from_batches([batch])

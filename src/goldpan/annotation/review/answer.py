@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from goldpan.filters.criterion import Subject
 from goldpan.filters.repo_view import RepoView
 from goldpan.llm.parts import Part
 
@@ -53,7 +52,7 @@ class ReviewItem:
 class SubjectKind:
     """A kind of subject that models can review; each is one file in `subjects/`."""
 
-    subject: Subject
+    subject: Literal["issue", "pair"]
     prompt: str
     """The name of its prompt, which is the criterion's name in the verdicts."""
     required: tuple[str, ...]

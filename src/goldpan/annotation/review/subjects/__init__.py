@@ -9,7 +9,7 @@ from goldpan.filters.criterion import Subject
 KINDS: dict[Subject, SubjectKind] = {kind.subject: kind for kind in (issue.KIND, pair.KIND)}
 LABEL_PROMPT = "label"
 PROMPTS: dict[ReviewSubject, str] = {
-    **{subject: kind.prompt for subject, kind in KINDS.items()},
+    **{kind.subject: kind.prompt for kind in KINDS.values()},
     "label": LABEL_PROMPT,
 }
 """The prompt by which each kind of case is judged."""
