@@ -126,7 +126,7 @@ def test_both_sources_make_one_dataset(discussed: Discussed, tmp_path: Path) -> 
     assert {row["answer_accepted_by"] for row in built if row["source"] == "issues"} == {None}
     assert check_dataset(both.path) == []
     for form in ("chat", "inspect"):
-        both.export(to=form, output=tmp_path / form)  # type: ignore[arg-type]
+        both.export(to=form, output=tmp_path / form)
     card = (both.path / "README.md").read_text("utf-8")
     assert "Of 12 issues and discussions" in card
     assert "and of a discussion the comment or reply that the asker or a maintainer" in card

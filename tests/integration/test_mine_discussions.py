@@ -199,6 +199,19 @@ def test_what_fails_is_missing_and_asked_for_again(tmp_path: Path) -> None:
     assert_same(table_bytes(tmp_path), table_bytes(tmp_path / "whole"))
 
 
+def test_a_list_that_cannot_be_had_is_missing(tmp_path: Path) -> None:
+    world, _, numbers = talking()
+    with Twin(world) as twin:
+        mined(twin, tmp_path)
+    with Twin(world, Faults(chosen=[Fault("502", "SweepDiscussions")])) as twin:
+        result = mined(twin, tmp_path)
+    assert result.coverage is not None
+    assert [(gap.number, gap.part, gap.state) for gap in result.coverage.gaps] == [
+        (None, "discussions", "failed")
+    ]
+    assert len(rows(tmp_path, "discussions")) == len(numbers)
+
+
 def test_killed_it_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None:
     world, forum, _ = talking()
     hold_long(forum, 30, 6)
@@ -241,6 +254,9 @@ def test_a_server_that_does_not_offer_them_is_named(tmp_path: Path) -> None:
     with Twin(forum_world(), lacks=lacks) as twin:
         with pytest.raises(UsageError, match="does not offer discussions"):
             mined(twin, tmp_path)
+        settings = twin_settings(twin, tmp_path, "graphql", include=ALL)
+        with pytest.raises(UsageError, match="does not offer discussions"):
+            predict(settings, SLUICE, Notes(), PACE)
         mine_twin(twin, tmp_path)
     assert len(rows(tmp_path, "entries")) == 2
 

@@ -81,6 +81,10 @@ async def announce(github: GitHub, settings: Settings, repo: str) -> Announced:
 
 async def _announced_by_graphql(github: GitHub, settings: Settings, repo: str) -> Announced:
     dialect = await _dialect(github, settings)
+    if settings.include and ("Repository", "discussions") in dialect.lacks:
+        raise UsageError(
+            f"GraphQL at {settings.web_host} does not offer discussions", "Leave out --include"
+        )
     owner, name = repo.split("/")
     variables = {"owner": owner, "name": name}
     document = queries.repository_document(dialect)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, repository_name
-from goldpan.core.errors import GoldpanError, MiningError, QueryError, UsageError
+from goldpan.core.errors import GoldpanError, MiningError, QueryError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Result, Results, Table, Title
 from goldpan.core.workspace import Workspace
@@ -307,10 +307,6 @@ def _miner(
     if path == "graphql":
         owner, name = repo.split("/")
         github.probe_with_query(queries.PROBE, {"owner": owner, "name": name})
-        if settings.include and ("Repository", "discussions") in dialect.lacks:
-            raise UsageError(
-                f"GraphQL at {settings.web_host} does not offer discussions", "Leave out --include"
-            )
         kinds = queries.KINDS if settings.include else queries.KINDS[:2]
         return GraphQLMiner(
             github,

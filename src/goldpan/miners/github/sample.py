@@ -150,10 +150,14 @@ def discussion_requests(lengths: Sequence[int]) -> int:
 async def count_discussions(github: GitHub, repo: str) -> list[int]:
     """Return about how many comments each discussion of a repository has.
 
-    The newest hundred stand for those that are older. None where it has discussions turned off.
+    The newest hundred stand for those that are older. None where it has discussions turned off, or
+    where they cannot be had.
     """
     owner, name = repo.split("/")
-    reply = await github.graphql(_DISCUSSED, {"owner": owner, "name": name})
+    try:
+        reply = await github.graphql(_DISCUSSED, {"owner": owner, "name": name})
+    except (NoAnswerError, QueryError):
+        return []
     node = reply.data["data"].get("repository") or {}
     page = node.get("discussions") if node.get("hasDiscussionsEnabled") else None
     if not page:
