@@ -171,6 +171,17 @@ def test_why_explains_a_discussion(discussed: Discussed) -> None:
         assert "accepted: answer-deleted (does not decide)" in done.out
 
 
+def test_the_report_and_the_command_line_know_discussions(discussed: Discussed) -> None:
+    page = discussed.lab.path / "report.html"
+    discussed.lab.report(output=page)
+    assert "Keeps discussions whose accepted answer" in page.read_text("utf-8")
+    both = ("--source", "issues", "--source", "discussions")
+    done = run("build", "qa", *both, "--workspace", discussed.lab.path)
+    assert done.code == 0, done.err
+    assert "without an example: accepted" in done.out
+    assert {row["source"] for row in rows(discussed.lab.dataset("qa"))} >= {"discussions"}
+
+
 def test_options_that_do_not_go_together_are_refused(discussed: Discussed) -> None:
     build = discussed.lab.build.qa
     with pytest.raises(UsageError, match="Reviews read issues alone"):
