@@ -18,6 +18,7 @@ The criteria that decide, in the order of the funnel. All others are judged as w
 nothing."""
 _SUBJECTS: tuple[tuple[Subject, str], ...] = (
     ("issue", "Criteria for issues"),
+    ("discussion", "Criteria for discussions"),
     ("pair", "Criteria for fix pairs"),
 )
 
@@ -39,7 +40,8 @@ def _criterion(criterion: AnyCriterion, profiles: list[Profile]) -> Iterator[str
     decides = f"Decides in {' and '.join(deciding)}." if deciding else "Decides in neither."
     yield f"### {criterion.name}"
     yield criterion.definition
-    yield f"Source: {criterion.source}. {decides}"
+    also = " Judges discussions, too." if criterion.discussions else ""
+    yield f"Source: {criterion.source}. {decides}{also}"
     about = attribute_docs(criterion.settings)
     rows = [
         (

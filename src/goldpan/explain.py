@@ -1,4 +1,4 @@
-"""Says what is known of one issue or pull request, and where it comes from: `goldpan why`."""
+"""Says what is known of an issue, pull request or discussion, and whence: `goldpan why`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _VERDICTS = """
 SELECT profile, subject, issue, pull_repo, pull, criterion, decides, keep, reason, value, evidence
 FROM verdicts
 WHERE lower(repo) = lower($repo)
-  AND ((subject = 'issue' AND issue = $number)
+  AND ((subject IN ('issue', 'discussion') AND issue = $number)
     OR (subject = 'pair' AND (issue = $number OR (pull_repo = $repo AND pull = $number))))
 ORDER BY profile, subject, issue, pull_repo, pull, NOT decides, criterion
 """
@@ -64,6 +64,8 @@ class Explanation(Result):
     """What GitHub announced and what is stored of the entry and of each of its lists."""
     records: tuple[str, ...]
     """The archived replies that hold something of the entry, as ``run-0001.zst@OFFSET``."""
+    discussion: dict[str, Any] | None = None
+    """What a discussion has beside its entry: its category, and which answer was accepted."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield all that is known of the entry."""
@@ -101,13 +103,16 @@ class Explanation(Result):
             f"{entry['created_at']}"
         )
         yield Line(str(entry["title"]))
+        if self.discussion is not None:
+            yield from map(Line, _discussion(self.discussion))
 
     def _verdicts(self) -> Iterator[Block]:
         """Yield profiles' verdicts on each subject: the result, then what stood against it."""
 
         def subject(row: Mapping[str, Any]) -> tuple[str, str]:
             pair = f" and {row['pull_repo']}#{row['pull']}" if row["subject"] == "pair" else ""
-            return row["profile"], f"issue #{row['issue']}{pair}"
+            kind = "discussion" if row["subject"] == "discussion" else "issue"
+            return row["profile"], f"{kind} #{row['issue']}{pair}"
 
         for (profile, name), group in groupby(self.verdicts, subject):
             rows = list(group)
@@ -124,6 +129,16 @@ class Explanation(Result):
                 yield Line(f"{line}  {row['evidence']}" if row["evidence"] else line)
 
 
+def _discussion(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what people read of a discussion: category, and who accepted which answer."""
+    takes = "" if row["is_answerable"] else ", which takes no answers"
+    yield f"category {row['category']}{takes}"
+    if row["answer_chosen_at"] is not None:
+        answer = f"comment {row['answer_id']}" if row["answer_id"] else "a comment that is gone"
+        by = row["answer_chosen_by"] or "ghost"
+        yield f"accepted answer: {answer}, by {by}, {row['answer_chosen_at']}"
+
+
 def evidence_blocks(pair: Mapping[str, Any], indent: str) -> Iterator[Block]:
     """Yield the texts that show that a pull request fixes an issue."""
     for evidence in pair["evidence"]:
@@ -136,14 +151,15 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
 
     Raises `UsageError` for another spelling, `WorkspaceError` where the entry is not known.
     """
-    match = re.fullmatch(r"(.+?)(?:#|/(?:issues|pull)/)(\d{1,10})", subject.strip())
+    match = re.fullmatch(r"(.+?)(?:#|/(?:issues|pull|discussions)/)(\d{1,10})", subject.strip())
     if not match:
         raise UsageError(
-            f"{subject!r} does not name an issue or a pull request", "Write OWNER/NAME#NUMBER"
+            f"{subject!r} does not name an issue, a pull request or a discussion",
+            "Write OWNER/NAME#NUMBER",
         )
     repo, number = repository_name(match[1]), int(match[2])
     tables = ("entries", "references", "ledger", "repositories")
-    with open_tables(workspace, repo, tables, optional=("pairs",)) as connection:
+    with open_tables(workspace, repo, tables, optional=("pairs", "discussions")) as connection:
         rows = connection.execute("SELECT repo FROM repositories").fetchall()
         repo = str(rows[0][0]) if rows else repo
         values = {"repo": repo, "number": number}
@@ -151,6 +167,9 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
         entries = _rows(connection, "FROM entries WHERE number = $number", only)
         ledger = _rows(connection, _LEDGER, only)
         references = _rows(connection, _REFERENCES, values)
+        discussions = []
+        if workspace.table(repo, "discussions").exists():
+            discussions = _rows(connection, "FROM discussions WHERE number = $number", only)
         verdicts = []
         people = (workspace.root / "annotations").glob("*/verdicts.parquet")
         for path in (
@@ -172,7 +191,8 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
     if not entries and not ledger and not references:
         raise WorkspaceError(
             f"{repo}#{number} was not seen in {workspace.root}",
-            "It was deleted, is a discussion, or is newer than the last goldpan mine",
+            "It was deleted, is a discussion (goldpan mine --include discussions brings them), or "
+            "is newer than the last goldpan mine",
         )
     return Explanation(
         repo,
@@ -184,6 +204,7 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
         tuple(verdicts),
         tuple(ledger),
         records,
+        discussions[0] if discussions else None,
     )
 
 

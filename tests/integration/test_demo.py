@@ -91,7 +91,7 @@ def test_runs_again_with_the_same_tables_and_keeps_the_reviews_of_others(tmp_pat
     assert done.code == 0, done.err
     assert "No review: " in done.out
     assert (workspace.root / demo.ANSWERS).read_bytes() == reviews
-    assert len(before) == 14  # twelve tables; two files say what they were made of
+    assert len(before) == 16  # fourteen tables; two files say what they were made of
     assert _tables(workspace) == before
     assert not list((workspace.root / "tmp").iterdir())
 

@@ -394,7 +394,7 @@ ALL = 'return repository.sql("SELECT number AS issue, {} FROM {}")'
 @pytest.mark.parametrize(
     ("body", "subject", "message"),
     [
-        ("pass", "issues", "the subject is 'issues', not issue or pair"),
+        ("pass", "issues", "the subject is 'issues', not issue, discussion or pair"),
         ("return [1]", "issue", "it returned a list, not an Arrow table"),
         (ALL.format("true AS kept, '' AS reason", "issues"), "issue", "lacks the column keep; it"),
         (ALL.format("true AS keep, '' AS reason", "issues WHERE number > 20"), "issue",

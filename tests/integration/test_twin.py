@@ -294,7 +294,7 @@ def documents(dialect: Dialect = NEWEST) -> list[str]:
         adapt(queries.REPOSITORY, dialect),
         *(
             document
-            for kind in ("issue", "pull")
+            for kind in queries.KINDS
             for document in (
                 queries.sweep_document(kind, dialect),
                 queries.entries_document(kind, dialect),
@@ -323,6 +323,8 @@ def test_our_documents_are_valid() -> None:
         ("Issue", "closedByPullRequestsReferences"),
         ("Issue.closedByPullRequestsReferences", "includeClosedPrs"),
         ("Issue.stateReason", "enableDuplicate"),
+        ("Discussion", "stateReason"),
+        ("DiscussionComment", "deletedAt"),
         ("IssueComment", "fullDatabaseId"),
         ("IssueDependenciesSummary", "totalBlocking"),
         ("IssueTimelineItemsItemType", "MARKED_AS_DUPLICATE_EVENT"),

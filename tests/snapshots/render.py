@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +16,7 @@ import goldpan
 from goldpan import plugins
 from goldpan.core import schemas
 from goldpan.core.schemas import Table
-from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.examples import FAMILIES, QA_WITH_DISCUSSIONS
 from goldpan.datasets.task import TaskType
 from goldpan.evaluation.score import predictions_schema
 
@@ -41,6 +41,7 @@ def tables() -> str:
     """Return the columns of every table and dataset."""
     listed = [value for value in vars(schemas).values() if isinstance(value, Table)]
     listed += [family.table for family in FAMILIES.values()]
+    listed.append(replace(QA_WITH_DISCUSSIONS, name="qa --source discussions").table)
     lines = []
     for table in listed:
         lines.append(f"{table.name}: key {', '.join(table.key)}; order {', '.join(table.order)}")

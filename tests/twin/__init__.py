@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .backup import load_backup
 from .copies import Copy, copied_world
+from .discussions import Forum, forum_world, hold_long, talk
 from .editing import Editor
 from .errors import ERRORS
 from .faults import Fault, Faults
@@ -22,15 +23,19 @@ __all__ = [
     "Expired",
     "Fault",
     "Faults",
+    "Forum",
     "Limits",
     "Paging",
     "Request",
     "Twin",
     "World",
     "copied_world",
+    "forum_world",
+    "hold_long",
     "load_backup",
     "mills_world",
     "nullable_fields",
     "synthetic_world",
+    "talk",
     "workload_world",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .discussions import DISCUSSION_CONNECTIONS
 from .paging import Page, paginate
 from .resolvers import Info, Resolver, enum_name, timeline_type
 from .store import World
@@ -161,6 +162,7 @@ CONNECTIONS: dict[tuple[str, str], Resolver] = {
     ("Commit", "associatedPullRequests"): _linked(
         "pulls", lambda world, commit: list(world.pulls_with(commit.sha))
     ),
+    **DISCUSSION_CONNECTIONS,
     **{
         (kind, name): resolver
         for kind in ("Issue", "PullRequest")

@@ -242,6 +242,8 @@ class Editor(Writer):
         for other in self.world.repositories:
             for entry in list(other.entries.values()):
                 self.world.put(_renamed(entry, old, full_name))
+            for number, discussion in other.discussions.items():
+                other.discussions[number] = _renamed(discussion, old, full_name)
 
     def transfer_out(self, number: int, target: Ref) -> None:
         """Take an issue away to another repository: REST redirects to `target` from then on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 
+from .discussions import DISCUSSION_FIELDS
 from .resolvers import (
     Info,
     Resolver,
@@ -169,6 +170,8 @@ FIELDS: dict[str, dict[str, Resolver]] = {
         "isArchived": attribute("archived"),
         **dict.fromkeys(("isEmpty", "isDisabled", "isLocked", "isMirror"), constant(False)),
         "hasIssuesEnabled": constant(True),
+        "hasDiscussionsEnabled": attribute("has_discussions"),
+        "discussion": lambda source, info, number: source.discussions.get(number),
         "diskUsage": constant(None),
         "stargazerCount": attribute("stars"),
         "forkCount": attribute("forks"),
@@ -205,6 +208,7 @@ FIELDS: dict[str, dict[str, Resolver]] = {
         "spdxId": _itself,
         "key": lambda source, info: source.lower(),
     },
+    **DISCUSSION_FIELDS,
     "Issue": _ENTRY,
     "PullRequest": {
         **_ENTRY,

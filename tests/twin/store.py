@@ -6,9 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from .threads import threads
-from .world import Comment, Commit, Entry, Event, Ref, Repository, Review, node_id
+from .world import Comment, Commit, Discussion, Entry, Event, Ref, Repository, Review, node_id
 
-Node = Repository | Entry | Comment | Event
+Node = Repository | Entry | Comment | Event | Discussion
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,9 @@ class World:
             index.nodes[repository_node_id(repository)] = repository
             for entry in list(repository.entries.values()):
                 _register(index, entry)
+            for discussion in list(repository.discussions.values()):
+                index.nodes[discussion.node_id] = discussion
+                index.nodes.update((comment.node_id, comment) for comment in discussion.comments)
         if version == self._version:
             self._cached = index
         return index

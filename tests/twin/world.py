@@ -235,9 +235,57 @@ class Entry:
             yield from review.comments
 
 
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category of discussions."""
+
+    name: str
+    slug: str
+    is_answerable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscussionComment(Comment):
+    """A comment on a discussion, or a reply to one; `minimized` is why it was hidden."""
+
+    reply_to: int | None = None
+    minimized: str | None = None
+    deleted_at: str | None = None
+    edited_at: str | None = None
+    upvotes: int = 1
+    reactions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discussion:
+    """A discussion with its comments and their replies, in order of time."""
+
+    home: Ref
+    id: int
+    node_id: str
+    title: str
+    body: str
+    author: Account | None
+    association: str
+    created_at: str
+    updated_at: str
+    category: Category
+    edited_at: str | None = None
+    closed_at: str | None = None
+    state_reason: str | None = None
+    locked: bool = False
+    labels: tuple[Label, ...] = ()
+    upvotes: int = 1
+    reactions: int = 0
+    answer: int | None = None
+    answer_chosen_at: str | None = None
+    answer_chosen_by: Account | None = None
+    comments: tuple[DiscussionComment, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """A repository; `entries` by number is the one part that edits change in place."""
+    """A repository; edits change `entries` and `discussions`, both by number, in place."""
 
     owner: str
     name: str
@@ -258,6 +306,8 @@ class Repository:
     deleted: frozenset[int] = frozenset()
     moved: Mapping[int, Ref] = field(default_factory=dict)
     unlisted_files: frozenset[int] = frozenset()
+    has_discussions: bool = False
+    discussions: dict[int, Discussion] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:

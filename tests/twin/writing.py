@@ -93,7 +93,9 @@ class Writer:
     ) -> int:
         """Open an issue; return its number."""
         now, identity = self.tick(at), self._new_id()
-        used = {*self.repository.entries, *self.repository.deleted, *self.repository.moved}
+        repository = self.repository
+        used = {*repository.entries, *repository.deleted, *repository.moved}
+        used |= repository.discussions.keys()
         number = max(used, default=0) + 1
         home = Ref(self.repo, number)
         self.world.put(

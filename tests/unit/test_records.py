@@ -25,6 +25,8 @@ def test_every_table_is_listed_once() -> None:
         "repositories",
         "entries",
         "comments",
+        "discussions",
+        "discussion_comments",
         "commits",
         "files",
         "references",

@@ -51,6 +51,7 @@ _CHOICES: dict[AnswerChoice, str] = {
     "all": "each reply of another person that is no mere note, a row each",
     "reviewed": "the reply that the review `question-answer` names as the answer",
 }
+_ACCEPTED = "the comment or reply that the asker or a maintainer accepted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class DatasetRequest:
     """Card and provenance say how well the rows agree with these."""
     since: Path | None = None
     """An older version; the card says what changed since then."""
+    sources: Sequence[str] = ("issues",)
+    """Where the questions of `qa` were asked: issues, discussions, or both."""
     limit: int | None = None
     """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
     processes: int = 1
@@ -148,7 +151,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
     if limit is not None and limit < 1:
         raise UsageError(f"The limit is {limit} rows", "Give at least 1")
     older = None if request.since is None else content_digest(read_provenance(request.since))
-    required = recipe.required
+    required, subjects = recipe.required, _subjects(request)
     if answer is not None:
         if answer == "reviewed" and qa.REVIEW not in request.reviews:
             raise UsageError(
@@ -175,6 +178,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
             VERIFIED in request.reviews,
             answer == "reviewed",
             scratch.absolute(),
+            subjects,
         )
         where = (request.processes, reporter, request.engine, request.address)
         built = make_rows(rows_request, repos, *where)
@@ -212,6 +216,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
                 **({"since": older} if older else {}),
                 **({"answer": answer} if answer else {}),
                 **({} if limit is None else {"limit": limit}),
+                **({"sources": sorted(request.sources)} if "discussion" in subjects else {}),
             },
             versions={package: version(package) for package in _PACKAGES},
             counts=dropped,
@@ -221,11 +226,11 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
         written = write_dataset(
             workspace,
             request.directory,
-            recipe.family,
+            recipe.family_of(subjects),
             read_rows(built, places),
             plan,
             provenance,
-            _card(request, chosen, funnel, reviews),
+            _card(request, subjects, chosen, funnel, reviews),
             golds=request.golds,
             since=request.since,
         )
@@ -242,14 +247,36 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
     )
 
 
+def _subjects(request: DatasetRequest) -> tuple[Subject, ...]:
+    """Return what rows are made of; raises `UsageError` for options that do not go together."""
+    if request.recipe.discussed is None:
+        return (request.recipe.subject,)
+    subjects = qa.subjects_of(request.sources)
+    if "discussion" in subjects and request.reviews:
+        raise UsageError(
+            "Reviews read issues alone, and --require would drop every discussion",
+            "Leave out --require or --source discussions",
+        )
+    if subjects == ("discussion",) and request.answer is not None:
+        raise UsageError(
+            "--answer chooses among the replies to issues: discussions have accepted answers",
+            "Leave out --answer, or add --source issues",
+        )
+    return subjects
+
+
 def _card(
-    request: DatasetRequest, profile: Profile, funnel: Funnel, reviews: Iterable[str]
+    request: DatasetRequest,
+    subjects: Sequence[Subject],
+    profile: Profile,
+    funnel: Funnel,
+    reviews: Iterable[str],
 ) -> CardInputs:
     """Return what the card tells of the rows' making."""
     recipe = request.recipe
     return CardInputs(
         languages=profile.settings["language"].languages,
-        subjects=PLURAL[recipe.subject],
+        subjects=" and ".join(PLURAL[subject] for subject in subjects),
         considered=funnel.rows,
         funnel=tuple(
             FunnelStep(
@@ -262,14 +289,19 @@ def _card(
             for step in funnel.steps
             if step.left is not None
         ),
-        answer_choice=_CHOICES[request.answer or profile.settings["answer"].choice]
-        if recipe.family is QA
-        else "",
+        answer_choice=_answer_choice(request, subjects, profile) if recipe.family is QA else "",
         explained={
             **_explained(recipe, reviews),
             _NOT_DRAWN: f"{request.limit} rows were drawn by the seed, and they are not among them",
         },
     )
+
+
+def _answer_choice(request: DatasetRequest, subjects: Sequence[Subject], profile: Profile) -> str:
+    choice = _CHOICES[request.answer or profile.settings["answer"].choice]
+    if "discussion" not in subjects:
+        return choice
+    return f"{choice}, and of a discussion {_ACCEPTED}" if "issue" in subjects else _ACCEPTED
 
 
 def _explained(recipe: Recipe, reviews: Iterable[str]) -> dict[str, str]:

@@ -36,6 +36,8 @@ class BuildContext:
     """The reply that a required review names as the answer, by issue."""
     by_review: bool = False
     """Whether that reply is the answer; otherwise it has to be the one that the rules choose."""
+    of_discussions: bool = False
+    """Whether the subjects are discussions."""
 
     def keep(self, verdicts: pa.Table, subject: Subject, required: Sequence[str]) -> None:
         """Make the table `kept` out of verdicts: subjects that every deciding criterion keeps.

@@ -35,6 +35,10 @@ def empty_dataset(
     if fuller:
         given = " or ".join(f"--profile {name} ({rows:,} rows)" for name, rows in fuller)
         return DatasetError(problem, f"Give {given}")
+    if not funnel.rows and funnel.subject == "discussion":
+        return DatasetError(
+            problem, "Run goldpan mine with --include discussions, then goldpan filter"
+        )
     if others:
         problem += f"; by {' and '.join(sorted(others))} it would be empty, too"
     rules = "".join({f" --rules {item.rules}" for item in basis if item.rules})
@@ -50,7 +54,7 @@ def _why(
     dropped: Counter[str],
     explained: Mapping[str, str],
 ) -> str:
-    subjects = PLURAL[recipe.subject]
+    subjects = PLURAL[funnel.subject]
     if not funnel.rows:
         return f"there are no {subjects}"
     if not funnel.kept:

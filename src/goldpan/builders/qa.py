@@ -1,18 +1,20 @@
-"""Question answering out of issues (FAUN-Eval, sections 3.4.1 and 4.2, Figure 2a).
+"""Question answering out of issues (FAUN-Eval, sections 3.4.1 and 4.2, Figure 2a) and discussions.
 
-The issue's title and body are the question. The reference answer is one reply, chosen as the
-criterion `answer` of the profile says; the whole dialogue is kept beside it.
+The title and the body are the question. The reference answer is one reply: of an issue chosen as
+the criterion `answer` of the profile says, of a discussion the one that was accepted. The whole
+dialogue is kept beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from goldpan.builders.context import BuildContext
 from goldpan.filters.answers import Answer, Question, Reply, choose, rated_answers
+from goldpan.filters.criterion import Subject
 from goldpan.filters.issues.answer import Settings, discussion_of
 
 REVIEW = "question-answer"
@@ -24,6 +26,9 @@ EXPLAINED: dict[str, str] = {
     "no-answer": "no reply is taken as the answer",
     "another-reply": "the review names another reply as the answer than the rules do",
     "no-reply-named": "the review confirms an answer and does not name the reply",
+    "accepted": (
+        "no answer to the discussion was accepted, or it was deleted, minimized or is a bot's"
+    ),
 }
 
 _DIALOGUES = """
@@ -35,16 +40,53 @@ LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robo
 ORDER BY i.number, t.created_at, t.comment_id
 """
 
+_DISCUSSIONS = """
+WITH maintainers AS (
+  SELECT DISTINCT author FROM (
+    SELECT author, author_association FROM entries
+    UNION ALL SELECT author, author_association FROM comments
+  ) WHERE author_association IN ('owner', 'member', 'collaborator')
+)
+SELECT i.number, i.title, i.body, i.author AS asker, i.author_association AS question_role,
+       i.created_at, i.updated_at, i.closed_at, i.labels, NULL AS closed_by,
+       t.comment_id, t.author, t.author_association AS role, t.created_at AS said_at, t.text,
+       d.answer_id, d.category, d.answer_chosen_at, d.answer_chosen_by,
+       m.author IS NOT NULL AS by_maintainer
+FROM kept k JOIN issues i ON i.number = k.issue JOIN discussions d USING (number)
+LEFT JOIN maintainers m ON m.author = d.answer_chosen_by
+LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robot
+ORDER BY i.number, t.created_at, t.comment_id
+"""
+_SUBJECTS: dict[str, Subject] = {"issues": "issue", "discussions": "discussion"}
+
+
+def subjects_of(sources: Sequence[str]) -> tuple[Subject, ...]:
+    """Return the subjects of sources: issues where none is named."""
+    return tuple(_SUBJECTS[source] for source in sorted(set(sources), reverse=True)) or ("issue",)
+
+
+def accepted_by(asker: str | None, chooser: str | None, *, is_maintainer: bool) -> str:
+    """Return who accepted an answer; of a deleted account nobody knows."""
+    if chooser is not None and chooser == asker:
+        return "asker"
+    return "maintainer" if is_maintainer else "other"
+
 
 def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
-    """Yield an example for each kept issue with a reply that answers."""
+    """Yield an example for each kept issue or discussion with a reply that answers."""
     shared = stock.repository()
     settings: Settings = stock.profile.settings["answer"]
-    for _, group in groupby(stock.rows(_DIALOGUES), itemgetter("number")):
+    query = _DISCUSSIONS if stock.of_discussions else _DIALOGUES
+    for _, group in groupby(stock.rows(query), itemgetter("number")):
         comments = list(group)
         issue = comments[0]
         number, question, replies = discussion_of(comments)
-        answers, reason = _answers(stock, settings, number, question, replies)
+        accepted: dict[str, Any] = {"source": "issues", **dict.fromkeys(_ACCEPTED)}
+        if stock.of_discussions:
+            accepted = _accepted(issue)
+            answers, reason = _accepted_answer(issue, replies), "accepted"
+        else:
+            answers, reason = _answers(stock, settings, number, question, replies)
         if not answers:
             stock.dropped[reason] += 1
             continue
@@ -53,11 +95,13 @@ def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
         for reply in replies:
             text = stock.text(reply.text)
             dialogue.append(_turn(reply.role, text, reply.created_at, reply.comment_id))
+        of_all = settings.choice == "all" and not stock.of_discussions
         for answer in answers:
             name = f"qa:{shared['repo']}#{number}"
             yield {
                 **shared,
-                "id": f"{name}:{answer.reply.comment_id}" if settings.choice == "all" else name,
+                "id": f"{name}:{answer.reply.comment_id}" if of_all else name,
+                **accepted,
                 "issue": number,
                 "title": title,
                 "body": body,
@@ -97,6 +141,26 @@ def _answers(
     if named is None or not chosen:
         return chosen, "no-answer"
     return [answer for answer in chosen if answer.reply.comment_id == named], "another-reply"
+
+
+_ACCEPTED = ("category", "answer_accepted_by", "answer_chosen_at")
+
+
+def _accepted(discussion: Mapping[str, Any]) -> dict[str, Any]:
+    chooser, by_maintainer = discussion["answer_chosen_by"], discussion["by_maintainer"]
+    return {
+        "source": "discussions",
+        "category": discussion["category"],
+        "answer_accepted_by": accepted_by(
+            discussion["asker"], chooser, is_maintainer=by_maintainer
+        ),
+        "answer_chosen_at": discussion["answer_chosen_at"],
+    }
+
+
+def _accepted_answer(discussion: Mapping[str, Any], replies: Sequence[Reply]) -> Sequence[Answer]:
+    answer_id = discussion["answer_id"]
+    return [Answer(reply, None, ()) for reply in replies if reply.comment_id == answer_id]
 
 
 def _turn(role: str | None, content: str, at: object, comment_id: int | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.builders.build import VERIFIED, required_reviews
+from goldpan.builders.qa import subjects_of
 from goldpan.builders.recipes import find_recipe
 from goldpan.builders.repository_rows import RowsRequest, read_rows, write_rows
 from goldpan.core.parquet import read_table
@@ -67,6 +68,7 @@ def rebuild_row(
         VERIFIED in settings["reviews"],
         answer == "reviewed",
         scratch,
+        subjects_of(settings["sources"]) if "sources" in settings else (),
     )
     for batch in read_rows([write_rows(request, repo)]):
         rows = pa.Table.from_batches([batch])

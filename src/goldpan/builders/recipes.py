@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -11,7 +11,13 @@ from goldpan.builders.context import BuildContext
 from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
 from goldpan.core.suggest import choices
-from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
+from goldpan.datasets.examples import (
+    CODE_EDIT,
+    FAULT_LOCALIZATION,
+    ISSUE_RESOLUTION,
+    QA,
+    QA_WITH_DISCUSSIONS,
+)
 from goldpan.datasets.family import Family
 from goldpan.filters.criterion import Subject
 
@@ -31,6 +37,12 @@ class Recipe:
     """Why a subject that passed the filters may give no row, by reason."""
     required: tuple[str, ...] = ()
     """Criteria that every row has to pass, whether or not the profile lets them decide."""
+    discussed: Family | None = None
+    """The family of its rows where discussions are among the subjects; null where they cannot."""
+
+    def family_of(self, subjects: Sequence[Subject]) -> Family:
+        """Return the family of rows that are made of these subjects."""
+        return self.discussed if self.discussed and "discussion" in subjects else self.family
 
     def __post_init__(self) -> None:
         name, subjects = self.family.name, get_args(Subject)
@@ -49,7 +61,14 @@ class Recipe:
 RECIPES = {
     recipe.family.name: recipe
     for recipe in (
-        Recipe(QA, "issue", qa.rows, qa.EXPLAINED, required=("answered", "answer")),
+        Recipe(
+            QA,
+            "issue",
+            qa.rows,
+            qa.EXPLAINED,
+            required=("answered", "answer", "accepted"),
+            discussed=QA_WITH_DISCUSSIONS,
+        ),
         Recipe(FAULT_LOCALIZATION, "pair", fault_localization.rows, fault_localization.EXPLAINED),
         Recipe(CODE_EDIT, "pair", code_edit.rows, code_edit.EXPLAINED),
         Recipe(ISSUE_RESOLUTION, "pair", issue_resolution.rows, issue_resolution.EXPLAINED),

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
-from goldpan.builders.recipes import Recipe, find_recipe
+from goldpan.builders.recipes import find_recipe
 from goldpan.builders.row_origins import cloned_source, mined_source
 from goldpan.core.archive import Archive
 from goldpan.core.engine import EngineName, open_engine
@@ -27,14 +27,14 @@ from goldpan.core.resources import named
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import ISSUE_RESOLUTION
-from goldpan.datasets.family import GROUP
+from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.provenance import MinedSource
 from goldpan.datasets.splits import sample_by_hash
 from goldpan.execution.records import records_digest
 from goldpan.filters.answers import named_comment
 from goldpan.filters.clusters import duplicates_path, workspace_duplicates
 from goldpan.filters.criterion import Subject
-from goldpan.filters.funnel import Funnel, count_funnel
+from goldpan.filters.funnel import Funnel, count_funnel, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import open_material
 from goldpan.filters.stored import current_verdicts
@@ -61,6 +61,8 @@ class RowsRequest:
     by_review: bool
     """Whether the answer is the reply that the review names."""
     scratch: Path
+    subjects: tuple[Subject, ...] = ()
+    """What rows are made of; empty for the recipe's own subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,32 +113,48 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
     """Write the rows of one repository to a file of its own."""
     workspace, profile = request.workspace, request.profile
     recipe = find_recipe(request.family)
+    subjects = request.subjects or (recipe.subject,)
     verdicts = current_verdicts(workspace, repo, profile)
-    funnel = count_funnel(verdicts, recipe.subject, profile.decide)
+    funnels = [count_funnel(verdicts, subject, profile.decide) for subject in subjects]
     if request.reviews:
         verdicts = _reviewed(request, repo, verdicts)
     archive = Archive(workspace.raw(repo))
     duplicates = _duplicates_of(request, repo)
     clusters = _clusters(duplicates)
     unfinished = request.scratch / uuid4().hex
-    with open_material(workspace, repo, profile.settings["bots"], duplicates, 1) as view:
-        context = BuildContext(
-            view,
-            request.chosen,
-            sources_in(archive.records),
-            only_verified=request.verified,
-            named=_named(verdicts) if qa.REVIEW in request.reviews else None,
-            by_review=request.by_review,
-        )
-        context.keep(verdicts, recipe.subject, (*request.required, *request.reviews))
-        with blamed("dataset", request.family):
-            count = _write(unfinished, recipe, _grouped(recipe.rows(context), clusters))
+    raw, dropped, redacted = sources_in(archive.records), Counter[str](), Counter[str]()
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for subject in subjects:
+            kind: Literal["issue", "discussion"] = (
+                "discussion" if subject == "discussion" else "issue"
+            )
+            bots = profile.settings["bots"]
+            with open_material(workspace, repo, bots, duplicates, 1, kind) as view:
+                context = BuildContext(
+                    view,
+                    request.chosen,
+                    raw,
+                    dropped,
+                    redacted,
+                    only_verified=request.verified,
+                    named=_named(verdicts) if qa.REVIEW in request.reviews else None,
+                    by_review=request.by_review,
+                    of_discussions=subject == "discussion",
+                )
+                context.keep(verdicts, subject, (*request.required, *request.reviews))
+                yield from recipe.rows(context)
+
+    with blamed("dataset", request.family):
+        family = recipe.family_of(subjects)
+        count = _write(unfinished, family, _grouped(rows(), clusters))
     path = request.scratch / f"{repo.lower().replace('/', '+')}.arrow"
     unfinished.replace(path)
     source = judged_source(request, repo, mined_source(workspace, repo, archive))
     if recipe.subject == "pair":
         source = cloned_source(workspace, repo, source)
-    return RepositoryRows(path, funnel, source, count, context.dropped, context.redacted)
+    funnel = sum_funnels(funnels, profile.decide)
+    return RepositoryRows(path, funnel, source, count, dropped, redacted)
 
 
 def judged_source(request: RowsRequest, repo: str, source: MinedSource) -> MinedSource:
@@ -256,12 +274,12 @@ def _grouped(
         yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
 
 
-def _write(path: Path, recipe: Recipe, rows: Iterable[dict[str, Any]]) -> int:
+def _write(path: Path, family: Family, rows: Iterable[dict[str, Any]]) -> int:
     """Write rows to a file and return how many there are."""
-    schema = recipe.family.schema.append(pa.field(GROUP, pa.string()))
+    schema = family.schema.append(pa.field(GROUP, pa.string()))
     count = 0
     with named(path), pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as sink:
-        for batch in recipe.family.batches(rows):
+        for batch in family.batches(rows):
             sink.write_batch(batch)
             count += len(batch)
     return count

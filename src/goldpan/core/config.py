@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from goldpan.core.errors import UsageError
@@ -22,6 +22,7 @@ from goldpan.core.settings_file import Source, read_toml, unknown_key
 from goldpan.core.trust import Trust, trust_of
 
 Via = Literal["auto", "graphql", "rest"]
+Included = Literal["discussions"]
 
 CONFIG_FILE = "goldpan.toml"
 DEFAULT_WORKSPACE = Path("goldpan-workspace")
@@ -55,6 +56,8 @@ class Settings:
     """Which API to mine through; ``auto`` is GraphQL with a token and REST without."""
     since: datetime | None = None
     """Only entries updated at or after this time."""
+    include: tuple[Included, ...] = ()
+    """What to mine beside issues and pull requests: ``discussions``, which GraphQL alone offers."""
     token_command: str = field(default="", repr=False)
     """A command that prints a token, asked at the start and when GitHub refuses the old one."""
     concurrency: int = 4
@@ -100,6 +103,7 @@ FILE_SETTINGS = (
     "api_url",
     "via",
     "since",
+    "include",
     "concurrency",
     "at_once",
     "retries",
@@ -145,6 +149,8 @@ def load_settings(
         return f"{source.place(name)}: {name} = {value!r}"
 
     values["since"] = _time(values.get("since"), said)
+    if "include" in values:
+        values["include"] = _included(values["include"], said)
     if "patience" in values:
         values["patience"] = _duration(values["patience"], said)
     if not of_file:  # another server is asked, by the user's own word
@@ -274,6 +280,15 @@ def _time(value: object, said: Callable[[str], str]) -> datetime | None:
     if moment is not None and moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return moment
+
+
+def _included(value: object, said: Callable[[str], str]) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple)) or any(
+        name not in get_args(Included) for name in names
+    ):
+        raise UsageError(f"{said('include')} is unknown", "Choose discussions, or leave it out")
+    return tuple(dict.fromkeys(names))
 
 
 def _duration(value: object, said: Callable[[str], str]) -> float:

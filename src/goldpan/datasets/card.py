@@ -195,7 +195,14 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         hidden_origins=max(0, len(written.origins) - _MOST_ORIGINS),
         limits=(*family.limits, *card.limits),
         mined_sources=[source for source in provenance.sources if source.via],
-        mined_kinds=["issues", "pulls", "comments", "reviews", "review comments", "commits"],
+        mined_kinds=[
+            *("issues", "pulls", "comments", "reviews", "review comments", "commits"),
+            *(
+                ["discussions"]
+                if any("discussions" in s.stored for s in provenance.sources)
+                else ()
+            ),
+        ],
         pairing=sorted(provenance.pairing.items()),
         reviews=sorted(provenance.reviews.items()),
         corrections=sorted(provenance.corrections.items()),

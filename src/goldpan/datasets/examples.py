@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 
 from goldpan.core.plugins import find, names_of
@@ -212,6 +214,43 @@ QA = Family(
         *MINED_LIMITS,
     ),
 )
+
+
+def _of_both(column: Column) -> Column:
+    """Return a column of `QA` described for discussions, too."""
+    text = column.description.replace("the issue", "the issue or discussion")
+    text = text.replace("where the first counts", "where the first counts or one was accepted")
+    return replace(column, description=text)
+
+
+QA_WITH_DISCUSSIONS = replace(
+    QA,
+    task=(
+        "Given the title and the body of an issue or a discussion, answer it. The reference is one "
+        "reply that answers; the whole dialogue is also a column."
+    ),
+    columns=(
+        *map(_of_both, QA.columns[:-1]),
+        Column("source", TEXT, "Where the question was asked: issues or discussions."),
+        Column("category", TEXT, "The category of the discussion; null for an issue."),
+        Column(
+            "answer_accepted_by",
+            TEXT,
+            "Who accepted the answer: the asker, a maintainer (owner, member or collaborator of "
+            "the repository) or other; null for an issue.",
+        ),
+        Column("answer_chosen_at", TIME, "When the answer was accepted; null for an issue."),
+        RAW,
+    ),
+    tags=("github-issues", "github-discussions"),
+    limits=(
+        "The reference is one human reply, of a discussion the accepted one, of an issue one "
+        "chosen by rule; other answers may be as good.",
+        *MINED_LIMITS,
+    ),
+)
+"""Question answering where discussions are a source, too."""
+
 FAULT_LOCALIZATION = Family(
     name="fault-localization",
     title="Fault localization",

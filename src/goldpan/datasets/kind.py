@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 import pyarrow as pa
 
-from goldpan.datasets.examples import find_family
+from goldpan.datasets.examples import QA, QA_WITH_DISCUSSIONS, find_family
 from goldpan.datasets.family import Column, Family
 
 COLUMNS = "columns"
@@ -48,6 +48,8 @@ def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
     the provenance describes.
     """
     name = str(provenance.get("family", ""))
+    if name == QA.name and schema == QA_WITH_DISCUSSIONS.schema:
+        return QA_WITH_DISCUSSIONS
     if family := find_family(name):
         return family
     described = provenance.get(COLUMNS)

@@ -147,7 +147,7 @@ CREATE TEMP VIEW issues AS
   FROM entries e LEFT JOIN robot_accounts a
     ON a.author = e.author AND a.author_type IS NOT DISTINCT FROM e.author_type
   LEFT JOIN robot_texts t ON t.number = e.number AND t.comment_id = 0
-  WHERE e.kind = 'issue';
+  WHERE e.kind = '{kind}';
 CREATE TEMP VIEW pulls AS
   SELECT e.*, a.sign IS NOT NULL AS robot, a.sign AS robot_sign
   FROM entries e LEFT JOIN robot_accounts a
@@ -156,9 +156,14 @@ CREATE TEMP VIEW pulls AS
 """
 
 
-def mark_bots(connection: duckdb.DuckDBPyConnection, bots: Bots) -> None:
+def mark_bots(
+    connection: duckdb.DuckDBPyConnection,
+    bots: Bots,
+    kind: Literal["issue", "discussion"] = "issue",
+) -> None:
     """Turn `said` and `entries` into the views `texts`, `issues` and `pulls`, with `robot`.
 
+    The `issues` are the entries of that kind.
     The last two also tell by which sign a bot was known, as `robot_sign`: type, login,
     catalogue, response or repeated.
     """
@@ -192,6 +197,6 @@ def mark_bots(connection: duckdb.DuckDBPyConnection, bots: Bots) -> None:
             },
         ).to_arrow_table(),
     )
-    connection.execute(_VIEWS)
+    connection.execute(_VIEWS.format(kind=kind))
     connection.unregister("found_accounts")
     connection.unregister("found_texts")

@@ -1,4 +1,4 @@
-"""Finds the criteria: each module in `issues/` and `pairs/` holds one, called `CRITERION`.
+"""Finds the criteria: each module in `issues/`, `discussions/` and `pairs/` has one `CRITERION`.
 
 Plugins register others.
 """
@@ -10,15 +10,15 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from goldpan.core.registry import Registry
-from goldpan.filters import issues, pairs
-from goldpan.filters.criterion import AnyCriterion
+from goldpan.filters import discussions, issues, pairs
+from goldpan.filters.criterion import KEYS, AnyCriterion
 
 
 @cache
 def _shipped() -> dict[str, AnyCriterion]:
     criteria = [
         import_module(f"{package.__name__}.{module.name}").CRITERION
-        for package in (issues, pairs)
+        for package in (issues, discussions, pairs)
         for module in iter_modules(package.__path__)
     ]
     return {criterion.name: criterion for criterion in criteria}
@@ -28,7 +28,7 @@ CRITERIA = Registry(
     "criterion",
     _shipped,
     "criterion",
-    order=lambda item: item[1].subject,
+    order=lambda item: list(KEYS).index(item[1].subject),
     remedy="Run goldpan filter --list to see all criteria",
 )
 """Those that judge issues come first."""

@@ -9,17 +9,22 @@ from typing import Any, Generic, Literal, TypeVar
 import pyarrow as pa
 
 from goldpan.core.plugins import Kind
+from goldpan.core.suggest import choices
 from goldpan.filters.repo_view import RepoView
 
 S = TypeVar("S")
 
-Subject = Literal["issue", "pair"]
+Subject = Literal["issue", "discussion", "pair"]
 
 KEYS: dict[Subject, tuple[str, ...]] = {
     "issue": ("issue",),
+    "discussion": ("issue",),
     "pair": ("issue", "pull_repo", "pull"),
 }
-"""The columns that name a subject in a judge's answer."""
+"""The columns that name a subject in a judge's answer, by subject in the order of their funnels.
+
+`issue` is also the number of a discussion: they share one space.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +51,19 @@ class Criterion(Generic[S]):
     """Raised when the same settings give other verdicts than before."""
     reusable: bool = True
     """Whether its verdicts hold as long as the repository's own tables are the same."""
+    discussions: bool = False
+    """Whether one that judges issues judges discussions alike, through a view of these."""
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """What it judges."""
+        return (self.subject, "discussion") if self.discussions else (self.subject,)
 
     def __post_init__(self) -> None:
         if self.definition.count(".") != 1:
             raise ValueError(f"{self.name}: the definition is one sentence")
         if self.subject not in KEYS:
-            raise ValueError(f"{self.name}: the subject is {self.subject!r}, not issue or pair")
+            raise ValueError(f"{self.name}: the subject is {self.subject!r}, not {choices(KEYS)}")
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""
@@ -79,6 +91,11 @@ class StoredCriterion:
     reusable: bool
     plugins: Mapping[str, str]
     """The SHA-256 of the plugin's file, by its name."""
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """What it judged."""
+        return (self.subject,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,11 @@ from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import profile_verdicts, read_verdicts
 
-PLURAL: Mapping[Subject, str] = {"issue": "issues", "pair": "fix pairs"}
+PLURAL: Mapping[Subject, str] = {
+    "issue": "issues",
+    "discussion": "discussions",
+    "pair": "fix pairs",
+}
 _BAR = 24
 _COLUMNS = ("criterion", "out", "undecided", "only", "left", "share", "most frequent reason")
 
@@ -66,23 +70,30 @@ class Funnel:
 
 @dataclass(frozen=True, slots=True)
 class Funnels(Result):
-    """The funnels of issues and of fix pairs."""
+    """The funnels of issues, of discussions where there are any, and of fix pairs."""
 
     issues: Funnel
+    discussions: Funnel
     pairs: Funnel
     basis: tuple[Basis, ...]
     """Which pairing rules and which profile stand behind each repository."""
 
+    @property
+    def shown(self) -> tuple[Funnel, ...]:
+        """Return the funnels that people see."""
+        discussions = (self.discussions,) if self.discussions.rows else ()
+        return (self.issues, *discussions, self.pairs)
+
     def plain(self) -> list[dict[str, Any]]:
         """Return each funnel with what stands behind it."""
         basis = [asdict(item) for item in self.basis]
-        return [{**asdict(funnel), "basis": basis} for funnel in (self.issues, self.pairs)]
+        return [{**asdict(funnel), "basis": basis} for funnel in self.shown]
 
     def blocks(self) -> Iterator[Block]:
         """Yield what stands behind the funnels, then each."""
         yield from basis_blocks(self.basis)
-        yield from self.issues.blocks()
-        yield from self.pairs.blocks()
+        for funnel in self.shown:
+            yield from funnel.blocks()
 
 
 def _counts(step: Step) -> tuple[object, ...]:
@@ -118,7 +129,7 @@ SELECT first, count(*), count(*) FILTER (drops = 1) FROM subjects GROUP BY first
 
 
 def sum_funnels(funnels: Sequence[Funnel], decide: Sequence[str]) -> Funnel:
-    """Return the funnel over all that funnels of the same kind of subject count, one at least."""
+    """Return the funnel over all that funnels count, one at least; its subject is the first's."""
     names = {step.criterion for funnel in funnels for step in funnel.steps}
     ordered = [name for name in decide if name in names]
     steps = tuple(
@@ -214,6 +225,7 @@ def read_funnels(workspace: Workspace, repos: Sequence[str], profile: Profile) -
     verdicts = pa.concat_tables([profile_verdicts(workspace, repo, profile) for repo in repos])
     return Funnels(
         count_funnel(verdicts, "issue", profile.decide),
+        count_funnel(verdicts, "discussion", profile.decide),
         count_funnel(verdicts, "pair", profile.decide),
         tuple(find_basis(workspace, repos, profile.name)),
     )

@@ -1,4 +1,4 @@
-"""Deals out the issues of many repositories in portions that one process reads."""
+"""Deals out the issues and discussions of many repositories in portions that one process reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENTRIES = 50_000
 """Entries of a portion, as far as one group of rows allows."""
 _TEXTS = """
 SELECT repo, number, created_at, coalesce(title, '') || chr(10) || coalesce(body, '') AS text
-FROM entries WHERE kind = 'issue' AND number >= $low AND number < $high
+FROM entries WHERE kind IN ('issue', 'discussion') AND number >= $low AND number < $high
 """
 _FIRST, _LAST = -(2**63), 2**63 - 1
 

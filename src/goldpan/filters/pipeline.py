@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ _STAGE = "filter"
 _WORTH_PROCESSES = 10_000  # entries; starting processes takes as long as judging some thousands
 _SUBJECTS: dict[Subject, str] = {
     "issue": "SELECT number AS issue FROM issues",
+    "discussion": "SELECT number AS issue FROM issues",
     "pair": "SELECT issue, pull_repo, pull FROM pairs",
 }
 
@@ -56,6 +57,7 @@ class FilterResult(Result):
     repo: str
     profile: str
     issues: Funnel
+    discussions: Funnel
     pairs: Funnel
     judged: tuple[str, ...]
     """The criteria that were run."""
@@ -70,8 +72,8 @@ class FilterResult(Result):
     """Settings over those of the profile that it is built on: ``CRITERION.KEY=VALUE``."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what was judged, and the funnels of issues and of fix pairs."""
-        rows = self.issues.rows + self.pairs.rows
+        """Yield what was judged, and the funnels of each kind of subject."""
+        rows = self.issues.rows + self.discussions.rows + self.pairs.rows
         yield Title(
             self.repo,
             f" by profile {self.profile}: {rows:,} subjects in {self.seconds:.1f} s, "
@@ -79,6 +81,8 @@ class FilterResult(Result):
         )
         yield from basis_blocks([self.basis])
         yield from self.issues.blocks()
+        if self.discussions.rows:
+            yield from self.discussions.blocks()
         yield from self.pairs.blocks()
         if self.pairs.rows and not self.cloned:
             yield Line(
@@ -203,63 +207,93 @@ def _filter(
     inputs = inputs_digest(workspace, repo)
     names = (profile.name, *profile.extends[:1])
     earlier = _Earlier([workspace.verdicts(repo, name) for name in names], inputs)
-    judged: list[str] = []
-    reused: list[str] = []
+    run = _Run(profile, earlier, reporter)
     bots = profile.settings["bots"]
     with open_material(workspace, repo, bots, duplicates, workers) as view:
-        tables = []
-        available = profile.criteria()
-        with reporter.task(f"{view.repo} filters", len(available)) as task:
-            for criterion in available.values():
-                rows = earlier.rows(criterion, profile)
+        name = view.repo
+        tables = list(run.verdicts(view, ("issue", "pair")))
+    if _has_discussions(workspace, repo):
+        with open_material(workspace, repo, bots, duplicates, workers, "discussion") as view:
+            tables += run.verdicts(view, ("discussion",))
+    verdicts = VERDICTS.ordered(pa.concat_tables(tables))
+    applied = stored_profile(profile, sorted({*run.judged, *run.reused}))
+    metadata = {INPUTS_KEY: inputs.encode(), PROFILE_KEY: applied}
+    path = workspace.verdicts(repo, profile.name)
+    replace_tables(workspace, {path: (VERDICTS, verdicts)}, name, metadata)
+    return FilterResult(
+        name,
+        profile.name,
+        count_funnel(verdicts, "issue", profile.decide),
+        count_funnel(verdicts, "discussion", profile.decide),
+        count_funnel(verdicts, "pair", profile.decide),
+        tuple(run.judged),
+        tuple(run.reused),
+        workspace.clone(repo).exists(),
+        find_basis(workspace, [name], profile.name)[0],
+        time.monotonic() - started,
+        tuple(setting_texts(profile.changed)),
+    )
+
+
+def _has_discussions(workspace: Workspace, repo: str) -> bool:
+    table = workspace.table(repo, "discussions")
+    return table.exists() and count_rows(table) > 0
+
+
+@dataclass(slots=True)
+class _Run:
+    """Judges the subjects of a repository, or takes what was said of them before."""
+
+    profile: Profile
+    earlier: _Earlier
+    reporter: Reporter
+    judged: dict[str, None] = field(default_factory=dict)
+    """By name, in order."""
+    reused: dict[str, None] = field(default_factory=dict)
+
+    def verdicts(self, view: RepoView, subjects: Sequence[Subject]) -> Iterator[pa.Table]:
+        """Yield the verdicts on the subjects that a view shows, a criterion each."""
+        asked = [
+            (criterion, subject)
+            for criterion in self.profile.criteria().values()
+            for subject in criterion.subjects
+            if subject in subjects
+        ]
+        with self.reporter.task(f"{view.repo} filters", len(asked)) as task:
+            for criterion, subject in asked:
+                rows = self.earlier.rows(criterion, subject, self.profile)
                 if rows is None and isinstance(criterion, StoredCriterion):
-                    _refuse_unloaded(criterion, repo, profile)
+                    _refuse_unloaded(criterion, view.repo, self.profile)
                     continue  # what it said before holds no more, and nothing rests on it
-                (judged if rows is None else reused).append(criterion.name)
+                (self.judged if rows is None else self.reused)[criterion.name] = None
                 if rows is None and isinstance(criterion, Criterion):
                     with blamed("criterion", criterion.name):
-                        rows = _judge(view, criterion, profile.settings[criterion.name])
-                rows = _complete(rows, view.repo, criterion, profile)
-                tables.append(rows)
-                if criterion.subject == "issue":
+                        settings = self.profile.settings[criterion.name]
+                        rows = _judge(view, criterion, subject, settings)
+                rows = _complete(rows, view.repo, criterion, subject, self.profile)
+                yield rows
+                if subject == "issue":
                     _show_to_pairs(view, rows)
                 task.advance()
-        verdicts = VERDICTS.ordered(pa.concat_tables(tables))
-        applied = stored_profile(profile, sorted([*judged, *reused]))
-        metadata = {INPUTS_KEY: inputs.encode(), PROFILE_KEY: applied}
-        path = workspace.verdicts(repo, profile.name)
-        replace_tables(workspace, {path: (VERDICTS, verdicts)}, view.repo, metadata)
-        return FilterResult(
-            view.repo,
-            profile.name,
-            count_funnel(verdicts, "issue", profile.decide),
-            count_funnel(verdicts, "pair", profile.decide),
-            tuple(judged),
-            tuple(reused),
-            workspace.clone(repo).exists(),
-            find_basis(workspace, [view.repo], profile.name)[0],
-            time.monotonic() - started,
-            tuple(setting_texts(profile.changed)),
-        )
 
 
-def _judge(view: RepoView, criterion: AnyCriterion, settings: object) -> pa.Table:
+def _judge(view: RepoView, criterion: AnyCriterion, subject: Subject, settings: object) -> pa.Table:
     """Return a criterion's answer, having checked that it judged each subject once."""
     answer: object = criterion.judge(view, settings)
     if not isinstance(answer, pa.Table):
         raise TypeError(f"it returned a {type(answer).__name__}, not an Arrow table")
-    keys = KEYS[criterion.subject]
+    keys = KEYS[subject]
     if missing := {*keys, "keep", "reason"} - set(answer.column_names):
         raise ValueError(
             f"its table lacks the column {', '.join(sorted(missing))}; "
             f"it has {', '.join(answer.column_names)}"
         )
-    subjects = view.sql(_SUBJECTS[criterion.subject])
+    subjects = view.sql(_SUBJECTS[subject])
     matched = answer.select(keys).join(subjects, list(keys), join_type="inner")
     if not len(answer) == len(subjects) == len(matched):
         raise ValueError(
             f"{criterion.name} returned {len(answer):,} rows, {len(matched):,} of them for "
-            f"{criterion.subject}s that exist; each of the {len(subjects):,} needs exactly one"
+            f"{subject}s that exist; each of the {len(subjects):,} needs exactly one"
         )
     dropped = answer.filter(pc.invert(pc.fill_null(answer["keep"], False)))
     if dropped["reason"].null_count:
@@ -279,12 +313,16 @@ def _refuse_unloaded(criterion: StoredCriterion, repo: str, profile: Profile) ->
 
 
 def _complete(
-    rows: pa.Table, repo: str, criterion: AnyCriterion | StoredCriterion, profile: Profile
+    rows: pa.Table,
+    repo: str,
+    criterion: AnyCriterion | StoredCriterion,
+    subject: Subject,
+    profile: Profile,
 ) -> pa.Table:
     """Return verdicts in the columns of the table."""
     arguments: dict[str, object] = {
         "repo": repo,
-        "subject": criterion.subject,
+        "subject": subject,
         "stage": _STAGE,
         "criterion": criterion.name,
         "decides": criterion.name in profile.decide,
@@ -292,13 +330,13 @@ def _complete(
         "settings": profile.digest(criterion.name),
     }
     columns = []
-    for field in VERDICTS.schema:
-        if field.name in arguments:
-            columns.append(pa.repeat(pa.scalar(arguments[field.name], field.type), len(rows)))
-        elif field.name in rows.column_names:
-            columns.append(rows[field.name].cast(field.type))
+    for column in VERDICTS.schema:
+        if column.name in arguments:
+            columns.append(pa.repeat(pa.scalar(arguments[column.name], column.type), len(rows)))
+        elif column.name in rows.column_names:
+            columns.append(rows[column.name].cast(column.type))
         else:
-            columns.append(pa.nulls(len(rows), field.type))
+            columns.append(pa.nulls(len(rows), column.type))
     return pa.table(columns, schema=VERDICTS.schema)
 
 
@@ -322,7 +360,9 @@ class _Earlier:
                 self._profile = read_stored_profile(path)
                 break
 
-    def rows(self, criterion: AnyCriterion | StoredCriterion, profile: Profile) -> pa.Table | None:
+    def rows(
+        self, criterion: AnyCriterion | StoredCriterion, subject: Subject, profile: Profile
+    ) -> pa.Table | None:
         """Return what the criterion said with the same settings, if it did."""
         if self._verdicts is None or not criterion.reusable:
             return None
@@ -336,5 +376,6 @@ class _Earlier:
             pc.equal(self._verdicts["criterion"], criterion.name),
             pc.equal(self._verdicts["settings"], profile.digest(criterion.name)),
         )
+        same = pc.and_(same, pc.equal(self._verdicts["subject"], subject))
         rows = self._verdicts.filter(same)
         return rows if len(rows) else None

@@ -29,7 +29,7 @@ from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.registry import Registry, files_in
 from goldpan.core.settings_file import Source, read_toml
 from goldpan.filters.catalogue import CRITERIA, criteria
-from goldpan.filters.criterion import AnyCriterion, StoredCriterion
+from goldpan.filters.criterion import KEYS, AnyCriterion, StoredCriterion
 
 _PAGE = "docs/filtering.md"
 _KEYS = ("extends", "description", "decide")
@@ -215,7 +215,7 @@ def _option(given: str, changed: Mapping[str, Any]) -> str:
 def _in_order(
     by_name: Mapping[str, AnyCriterion | StoredCriterion],
 ) -> dict[str, AnyCriterion | StoredCriterion]:
-    return dict(sorted(by_name.items(), key=lambda item: item[1].subject))
+    return dict(sorted(by_name.items(), key=lambda item: list(KEYS).index(item[1].subject)))
 
 
 def profile_of(plain: Mapping[str, Any]) -> Profile:

@@ -12,9 +12,14 @@
 `repositories`   the repository
 `refs`           the table `references`
 `closings`       who closed each issue last, and when
+`discussions`    what discussions have beside their entries (empty where none were mined)
+`discussion_comments`  the same of their comments
 `duplicates`     the clusters of near duplicates that touch this repository
 `issue_verdicts` what the criteria said of issues, for criteria that judge pairs
 ===============  =================================================================================
+
+In a view of discussions `issues` are these, and `texts` what readers see of them: no comments that
+were deleted or minimized.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 import duckdb
 import pyarrow as pa
@@ -30,6 +36,8 @@ from goldpan.core.lineage import check_inputs
 from goldpan.core.query import open_tables
 from goldpan.core.schemas import (
     CHANGES,
+    DISCUSSION_COMMENTS,
+    DISCUSSIONS,
     DUPLICATES,
     EVENTS,
     FILES,
@@ -44,22 +52,25 @@ from goldpan.git.objects import Objects
 from goldpan.git.refs import verify_clone
 
 _TABLES = ("repositories", "entries", "comments", "references")
-_OPTIONAL = (EVENTS, FILES, PAIRS, CHANGES, REVISIONS)
+_OPTIONAL = (EVENTS, FILES, PAIRS, CHANGES, REVISIONS, DISCUSSIONS, DISCUSSION_COMMENTS)
 
 _TEXTS = """
 CREATE TABLE said AS
 SELECT number, 'title' AS source, NULL::BIGINT AS comment_id, author, author_type,
        author_association, created_at, coalesce(title, '') AS text
-FROM entries WHERE kind = 'issue'
+FROM entries WHERE kind = $kind
 UNION ALL
 SELECT number, 'body', NULL, author, author_type, author_association, created_at,
        coalesce(body, '')
-FROM entries WHERE kind = 'issue'
+FROM entries WHERE kind = $kind
 UNION ALL
 SELECT c.number, 'comment', c.comment_id, c.author, c.author_type, c.author_association,
        c.created_at, coalesce(c.body, '')
 FROM comments c JOIN entries e USING (number)
-WHERE e.kind = 'issue' AND c.kind = 'comment'
+WHERE e.kind = $kind AND c.kind = $comments
+  AND (number, comment_id) NOT IN (
+    SELECT number, comment_id FROM discussion_comments WHERE minimized OR deleted_at IS NOT NULL
+  )
 """
 
 _CLOSINGS = """
@@ -117,9 +128,14 @@ class RepoView:
 
 @contextmanager
 def open_material(
-    workspace: Workspace, repo: str, bots: Bots, duplicates: pa.Table, workers: int
+    workspace: Workspace,
+    repo: str,
+    bots: Bots,
+    duplicates: pa.Table,
+    workers: int,
+    kind: Literal["issue", "discussion"] = "issue",
 ) -> Iterator[RepoView]:
-    """Open a repository's tables for the criteria.
+    """Open a repository's tables for the criteria, as a view of issues or of discussions.
 
     Raises `WorkspaceError` where the repository was not mined, or paired of other tables or not
     by the workspace's rules.
@@ -139,8 +155,9 @@ def open_material(
             ).fetchall()[0][0]
         )
         connection.execute(_CLOSINGS)
-        connection.execute(_TEXTS)
-        mark_bots(connection, bots)
+        comments = "comment" if kind == "issue" else "discussion_comment"
+        connection.execute(_TEXTS, {"kind": kind, "comments": comments})
+        mark_bots(connection, bots, kind)
         connection.register("all_duplicates", duplicates)
         connection.execute(f"CREATE TEMP TABLE {DUPLICATES.name} AS FROM all_duplicates")
         yield RepoView(name, workspace, connection, workers)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from goldpan import __version__
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.parquet import read_metadata, read_table, reading
+from goldpan.core.parquet import count_rows, read_metadata, read_table, reading
 from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.sealed import file_digest, verify_parquet
 from goldpan.core.workspace import DEFAULT_RULES, Workspace
@@ -45,6 +45,8 @@ _INPUTS = (
     "revisions",
     "changes",
 )
+_OF_DISCUSSIONS = ("discussions", "discussion_comments")
+"""Tables that count where they have rows: most repositories are mined without."""
 
 
 def find_profile(
@@ -220,4 +222,8 @@ def inputs_digest(workspace: Workspace, repo: str) -> str:
         whole.update(name.encode())
         if path.exists():
             whole.update(bytes.fromhex(file_digest(verify_parquet(path))))
+    for name in _OF_DISCUSSIONS:
+        path = workspace.table(repo, name)
+        if path.exists() and count_rows(path):
+            whole.update(name.encode() + bytes.fromhex(file_digest(verify_parquet(path))))
     return whole.hexdigest()

@@ -35,15 +35,26 @@ class Announced:
 
 
 def chosen_path(settings: Settings) -> Path:
-    """Return the path that the settings lead to; raises `UsageError` where it needs a token."""
+    """Return the path that the settings lead to.
+
+    Raises `UsageError` where it needs a token, and where REST is asked for discussions.
+    """
     if settings.via == "graphql" and not settings.tokens:
         raise UsageError(
             "GitHub's GraphQL API cannot be used without a token",
             f"{settings.withheld or 'Put one in GITHUB_TOKEN'}, or mine with --via rest",
         )
-    if settings.via == "auto":
-        return "graphql" if settings.tokens else "rest"
-    return settings.via
+    path: Path = settings.via if settings.via != "auto" else "rest"
+    if settings.via == "auto" and settings.tokens:
+        path = "graphql"
+    if path == "rest" and settings.include:
+        remedy = "mine with --via graphql, or leave out --include"
+        if not settings.tokens:
+            remedy = f"{settings.withheld or 'Put a token in GITHUB_TOKEN'}, then {remedy}"
+        raise UsageError(
+            "GitHub's REST API does not offer discussions", remedy[0].upper() + remedy[1:]
+        )
+    return path
 
 
 async def announce(github: GitHub, settings: Settings, repo: str) -> Announced:
@@ -70,6 +81,10 @@ async def announce(github: GitHub, settings: Settings, repo: str) -> Announced:
 
 async def _announced_by_graphql(github: GitHub, settings: Settings, repo: str) -> Announced:
     dialect = await _dialect(github, settings)
+    if settings.include and ("Repository", "discussions") in dialect.lacks:
+        raise UsageError(
+            f"GraphQL at {settings.web_host} does not offer discussions", "Leave out --include"
+        )
     owner, name = repo.split("/")
     variables = {"owner": owner, "name": name}
     document = queries.repository_document(dialect)

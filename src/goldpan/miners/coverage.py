@@ -22,6 +22,8 @@ _WELL = pa.array(("complete", "unseen"))
 """What the ledger says of what is not missing."""
 _COUNTED = ("comments", "reviews", "review_comments", "commits", "files")
 _ENTRIES = ("issues", "pulls")
+_DISCUSSED = ("discussions", "replies")
+"""Counted where discussions were mined."""
 _MOST_GAPS = 20
 
 
@@ -166,15 +168,19 @@ def _counts(ledger: pa.Table) -> list[Count]:
     of_repository = pc.is_null(ledger["number"])
     lists = ledger.filter(of_repository).select(["part", "announced", "stored"]).to_pylist()
     sums = {
-        row["part"]: (row["announced"], row["stored"]) for row in lists if row["part"] in _ENTRIES
+        row["part"]: (row["announced"], row["stored"])
+        for row in lists
+        if row["part"] in (*_ENTRIES, "discussions")
     }
-    for part in _COUNTED:
+    for part in (*_COUNTED, "replies"):
         rows = ledger.filter(pc.and_(pc.invert(of_repository), pc.equal(ledger["part"], part)))
         if len(rows):
             announced = pc.sum(rows["announced"], skip_nulls=False).as_py()
             sums[part] = (announced, pc.sum(rows["stored"]).as_py())
+    discussed = _DISCUSSED if "discussions" in sums else ()
     return [
-        Count(part.replace("_", " "), *sums.get(part, (None, 0))) for part in (*_ENTRIES, *_COUNTED)
+        Count(part.replace("_", " "), *sums.get(part, (None, 0)))
+        for part in (*_ENTRIES, *_COUNTED, *discussed)
     ]
 
 
@@ -194,7 +200,8 @@ def _without_tables(records: list[Record]) -> tuple[list[Count], list[Gap]]:
     gaps.append(Gap(None, "tables", "pending", NOT_YET))
     gaps.sort(key=lambda gap: (gap.number or 0, gap.part))
     announced = {} if live.is_limited else live.announced
-    counts = [Count(part, announced.get(part), live.stored.get(part, 0)) for part in _ENTRIES]
+    parts = (*_ENTRIES, *live.further_lists)
+    counts = [Count(part, announced.get(part), live.stored.get(part, 0)) for part in parts]
     return counts, gaps
 
 

@@ -15,7 +15,15 @@ from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import Resource
 from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.github.rest_feeds import FEEDS
-from goldpan.miners.github.sample import PAGE, Sample, graphql_requests, sample, sweep_requests
+from goldpan.miners.github.sample import (
+    PAGE,
+    Sample,
+    count_discussions,
+    discussion_requests,
+    graphql_requests,
+    sample,
+    sweep_requests,
+)
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import links_of
 
@@ -87,7 +95,7 @@ class Miner(Protocol):
 
     @property
     def fresh(self) -> Sequence[int]:
-        """The entries that are to be fetched, known after the survey."""
+        """The issues and pull requests that are to be fetched, known after the survey."""
         ...
 
     def remaining(self, sampled: Sample) -> int:
@@ -139,15 +147,19 @@ async def price_first(github: GitHub, settings: Settings, announced: Announced) 
         sweep = sweep_requests(issues, pulls)
     if path == "graphql":
         remaining = sweep + graphql_requests(issues, pulls, sampled)
+        if settings.include:
+            lengths = await count_discussions(github, announced.repo)
+            # A real run asks for the list itself instead of its newest hundred.
+            remaining += ceil(len(lengths) / PAGE) - bool(lengths) + discussion_requests(lengths)
     else:
         entries = issues + pulls
-        lengths = RestCounts(
+        counted = RestCounts(
             entries,
             pulls,
             counts.get("comments", round(entries * sampled.mean("comments"))),
             counts.get("review_comments", round(pulls * sampled.mean("reviewThreads"))),
         )
-        remaining = sweep + lengths.requests(sampled)
+        remaining = sweep + counted.requests(sampled)
     pace = pace_of(github, RESOURCES[path])
     # A real run samples what it found, too, so what was asked here counts as it is.
     points = github.points + (remaining if path == "graphql" else sweep)

@@ -16,7 +16,8 @@ former         ``names``: the repository's former names, each with the one it ha
 sample         how long the lists of some entries are: ``issues``, ``pulls``
 dialect        ``lacks``: what the server's GraphQL schema does not have
 forbidden      ``what`` the token may not see, ``reason``, ``remedy``
-sweep          ``kind``, ``items`` [[node id, number, fingerprint]], ``announced``, ``next``
+sweep          ``kind``, ``items`` [[node id, number, fingerprint]], ``announced``, ``next``;
+               ``off`` where discussions are turned off
 entries        ``kind``, ``nodes`` [[index, number, owner]], ``more``; ``lists`` where not all
 more           ``nodes`` [[index, number, owner, parent, connection]], ``more``
 issues, ...    REST lists; ``number`` where they belong to one entry, ``next`` page's address

@@ -289,6 +289,7 @@ def _plan(settings: Settings, repo: str) -> Mapping[str, object]:
         "repo": repo,
         "host": settings.web_host,
         "since": stamp(settings.since),
+        **({"include": list(settings.include)} if settings.include else {}),
     }
 
 
@@ -306,8 +307,16 @@ def _miner(
     if path == "graphql":
         owner, name = repo.split("/")
         github.probe_with_query(queries.PROBE, {"owner": owner, "name": name})
+        kinds = queries.KINDS if settings.include else queries.KINDS[:2]
         return GraphQLMiner(
-            github, journal, reporter, sweep, dialect=dialect, workers=workers, pace=pace
+            github,
+            journal,
+            reporter,
+            sweep,
+            dialect=dialect,
+            workers=workers,
+            pace=pace,
+            kinds=kinds,
         )
     github.probe_with(f"/repos/{repo}/issues?state=all&per_page=1")
     swept = sweep if settings.tokens else None

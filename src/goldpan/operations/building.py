@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Answer = Literal["best", "first", "all", "reviewed"]
 F = TypeVar("F", bound=Callable[..., Any])
+Source = Literal["issues", "discussions"]
 
 
 class RowOptions(TypedDict, total=False):
@@ -125,17 +126,27 @@ class Build(AddedToBuild, Group):
 
     @_spelled_out
     def qa(
-        self, *repos: str, answer: Answer | None = None, **options: Unpack[RowOptions]
+        self,
+        *repos: str,
+        source: Source | Sequence[Source] = "issues",
+        answer: Answer | None = None,
+        **options: Unpack[RowOptions],
     ) -> Dataset:
-        """Build questions and their answers from the issues that a filter profile keeps.
+        """Build questions and their answers from issues or discussions that a profile keeps.
 
         Args:
+            source: Where the questions were asked; may be given several times. Of a discussion
+                the answer is the accepted one.
             answer: The best, the first or all replies, or the reply that the required review
                 question-answer names. (default: as the profile says)
         """
         if answer not in (None, *get_args(Answer)):
             raise unknown_name("choice of an answer", answer, get_args(Answer))
-        return self._build("qa", repos, options, answer)
+        sources = several(source)
+        for name in sources:
+            if name not in get_args(Source):
+                raise unknown_name("source of questions", name, get_args(Source))
+        return self._build("qa", repos, options, answer=answer, sources=sources)
 
     @_spelled_out
     def fault_localization(self, *repos: str, **options: Unpack[RowOptions]) -> Dataset:
@@ -153,7 +164,7 @@ class Build(AddedToBuild, Group):
         return self._build("issue-resolution", repos, options)
 
     def _build(
-        self, family: str, repos: Sequence[str], options: RowOptions, answer: Answer | None = None
+        self, family: str, repos: Sequence[str], options: RowOptions, **of_questions: Any
     ) -> Dataset:
         from goldpan.builders.build import DatasetRequest, build
         from goldpan.builders.recipes import find_recipe
@@ -173,13 +184,13 @@ class Build(AddedToBuild, Group):
             plan,
             Path(output) if output else lab.layout.dataset(family),
             reviews=several(options["require"]),
-            answer=answer,
             golds=[read_gold(path) for path in file_paths(options["gold"])],
             since=None if since is None else find_dataset(lab, since).path,
             limit=options["limit"],
             processes=execution.workers or lab.settings.processes,
             engine=execution.engine,
             address=execution.address,
+            **of_questions,
         )
         with lab.reporting() as reporter:
             built = build(layout, request, reporter)

@@ -99,15 +99,16 @@ def funnel(
     if output is not None:
         from goldpan.report.funnel_plot import plot_funnel
 
-        plot_funnel([funnels.issues, funnels.pairs], Path(output))
+        plot_funnel(list(funnels.shown), Path(output))
     return funnels
 
 
 def why(self: Workspace, subject: str, *, rules: str = "default") -> Explanation:
-    """Explain one issue or pull request: references, signals, pairs, verdicts, raw replies.
+    """Explain an issue, pull request or discussion: references, pairs, verdicts, raw replies.
 
     Args:
-        subject (OWNER/NAME#NUMBER): The issue or pull request, or its address on GitHub.
+        subject (OWNER/NAME#NUMBER): The issue, pull request or discussion, or its address on
+            GitHub.
         rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, or a
             plugin's.
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Mine(Group):
     """Mine repositories, or the events of all public ones from GH Archive."""
 
-    @opens_with("api_url", "via", "since", "concurrency", "at_once", "patience")
+    @opens_with("api_url", "via", "since", "include", "concurrency", "at_once", "patience")
     def __call__(
         self,
         *repos: str,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from goldpan.core.config import Settings, Via, load_settings
+from goldpan.core.config import Included, Settings, Via, load_settings
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
@@ -51,6 +52,7 @@ class Workspace:
         api_url: str | None = None,
         via: Via | None = None,
         since: str | datetime | None = None,
+        include: Included | Sequence[Included] = (),
         concurrency: int | None = None,
         at_once: int | None = None,
         patience: str | float | None = None,
@@ -68,6 +70,7 @@ class Workspace:
             api_url (URL): GitHub Enterprise Server: https://HOST/api/v3.
             via: Which API to mine through; auto is GraphQL with a token and REST without.
             since (DATE): Only entries updated since this date, such as 2024-08-01.
+            include: What to mine beside issues and pull requests; may be given several times.
             concurrency: How many requests to send at once. (default: 4)
             at_once: How many repositories to mine at once; they share the rate limit. (default: 8,
                 fewer if memory is short)
@@ -80,6 +83,7 @@ class Workspace:
             "api_url": api_url,
             "via": via,
             "since": since,
+            "include": include or None,
             "concurrency": concurrency,
             "at_once": at_once,
             "patience": patience,

@@ -43,7 +43,8 @@ class MineStep(Step):
         """Return how GitHub is asked, and what license is stated."""
         lab = self.context.lab.settings
         stated = {"via": lab.via, "since": lab.since, "license": self.license}
-        return {"api_url": lab.api_url, **stated}
+        included = {"include": list(lab.include)} if lab.include else {}
+        return {"api_url": lab.api_url, **stated, **included}
 
     def inputs(self) -> Mapping[str, str]:
         """Return nothing: what it reads lies at GitHub."""

@@ -91,8 +91,9 @@ def write_report(
     """
     check_folder(output)
     funnels = [read_funnels(workspace, [repo], profile) for repo in repos]
-    issues = sum_funnels([own.issues for own in funnels], profile.decide)
-    whole = issues, sum_funnels([own.pairs for own in funnels], profile.decide)
+    kinds = zip(*((own.issues, own.discussions, own.pairs) for own in funnels), strict=True)
+    sums = [sum_funnels(of_kind, profile.decide) for of_kind in kinds]
+    whole = [funnel for funnel in sums if funnel.rows or funnel.subject != "discussion"]
     basis = tuple(item for own in funnels for item in own.basis)
     with open_repositories(workspace, repos, profile.name) as connection:
         repositories = overview(connection)

@@ -42,7 +42,7 @@ class ReviewItem:
 class SubjectKind:
     """A kind of subject that models can review."""
 
-    subject: Subject
+    subject: Literal["issue", "pair"]
     prompt: str
     """The name of its prompt, which is the criterion's name in the verdicts."""
     required: tuple[str, ...]
@@ -158,7 +158,7 @@ _PAIR = SubjectKind("pair", "problem-solution", (), _read_pairs)
 
 KINDS: dict[Subject, SubjectKind] = {kind.subject: kind for kind in (_ISSUE, _PAIR)}
 PROMPTS: dict[ReviewSubject, str] = {
-    **{subject: kind.prompt for subject, kind in KINDS.items()},
+    **{kind.subject: kind.prompt for kind in KINDS.values()},
     "label": "label",
 }
 """The prompt by which each kind of case is judged."""

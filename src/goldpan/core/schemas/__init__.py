@@ -10,6 +10,8 @@ from __future__ import annotations
 from goldpan.core.schemas.mined import (
     COMMENTS,
     COMMITS,
+    DISCUSSION_COMMENTS,
+    DISCUSSIONS,
     ENTRIES,
     EVENTS,
     EVIDENCE,
@@ -41,6 +43,8 @@ __all__ = [
     "COMMENTS",
     "COMMITS",
     "DECISIONS",
+    "DISCUSSIONS",
+    "DISCUSSION_COMMENTS",
     "DUPLICATES",
     "ENTRIES",
     "EVENTS",

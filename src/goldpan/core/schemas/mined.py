@@ -42,14 +42,21 @@ REPOSITORIES = table(
 
 ENTRIES = table(
     "entries",
-    "An issue or a pull request.",
+    "An issue, a pull request or a discussion, which share one space of numbers.",
     ("repo", TEXT),
     ("number", COUNT),
-    ("kind", TEXT, "`issue`, `pull`"),
+    ("kind", TEXT, "`issue`, `pull`, `discussion`"),
     ("title", TEXT),
     ("body", TEXT),
     ("state", TEXT, "`open`, `closed`"),
-    ("state_reason", TEXT, "of issues: `completed`, `not_planned`, `duplicate`, `reopened`"),
+    (
+        "state_reason",
+        TEXT,
+        (
+            "of issues: `completed`, `not_planned`, `duplicate`, `reopened`; of discussions also "
+            "`resolved`, `outdated`"
+        ),
+    ),
     ("author", TEXT, "login; bots end in `[bot]`; null for a deleted account"),
     ("author_id", COUNT, "unchanged when the login changes"),
     ("author_type", TEXT, "`user`, `bot`, `organization`, `mannequin`, ..."),
@@ -95,7 +102,7 @@ ENTRIES = table(
     ("duplicate_of_number", COUNT, "GraphQL only"),
     ("participants", TEXTS, "sorted logins of everyone who wrote the entry, a comment or a review"),
     ("timeline_items", COUNT, "number of timeline items of all kinds"),
-    ("comment_count", COUNT, "as GitHub announced it"),
+    ("comment_count", COUNT, "as GitHub announced it; of a discussion without replies"),
     ("merged", FLAG),
     ("merged_at", TIME),
     ("draft", FLAG),
@@ -115,13 +122,14 @@ ENTRIES = table(
 COMMENTS = table(
     "comments",
     (
-        "A comment, a review or a review comment. A review without text or decision only groups "
-        "its review comments (which carry its `review_id`) and is not a row."
+        "A comment, a review, a review comment or a comment on a discussion. A review without "
+        "text or decision only groups its review comments (which carry its `review_id`) and is "
+        "not a row."
     ),
     ("repo", TEXT),
     ("number", COUNT),
     ("comment_id", COUNT, "GitHub's database id, unique within its kind"),
-    ("kind", TEXT, "`comment`, `review`, `review_comment`"),
+    ("kind", TEXT, "`comment`, `review`, `review_comment`, `discussion_comment`"),
     ("author", TEXT),
     ("author_id", COUNT),
     ("author_type", TEXT),
@@ -131,10 +139,55 @@ COMMENTS = table(
     ("body", TEXT),
     ("path", TEXT, "of a review comment: the file it is on"),
     ("review_id", COUNT, "of a review comment: its review; null from before GitHub had reviews"),
-    ("reply_to", COUNT, "the review comment that this one answers"),
+    ("reply_to", COUNT, "the review comment, or comment on a discussion, that this one answers"),
     ("review_state", TEXT, "`approved`, `changes_requested`, `commented`, `dismissed`, `pending`"),
     order=("number", "created_at", "kind", "comment_id"),
     key=("number", "kind", "comment_id"),
+)
+
+DISCUSSIONS = table(
+    "discussions",
+    "What a discussion has beside its row in `entries`; mined with `--include discussions`.",
+    ("repo", TEXT),
+    ("number", COUNT),
+    ("category_id", TEXT, "GitHub's node id"),
+    ("category", TEXT, "its name"),
+    ("category_slug", TEXT),
+    ("is_answerable", FLAG, "whether the category lets people accept an answer"),
+    ("is_answered", FLAG, "as GitHub says; null where the category takes no answers"),
+    (
+        "answer_id",
+        COUNT,
+        (
+            "the accepted comment or reply, as `comments.comment_id`; null beside an "
+            "`answer_chosen_at` where it was deleted"
+        ),
+    ),
+    ("answer_chosen_at", TIME),
+    ("answer_chosen_by", TEXT, "login of who accepted it; null for a deleted account"),
+    ("answer_chosen_by_type", TEXT, "as `entries.author_type`"),
+    ("upvotes", COUNT),
+    ("reactions", COUNT, "of all kinds"),
+    ("edited_at", TIME, "when its text was last edited"),
+    order=("number",),
+    key=("number",),
+)
+
+DISCUSSION_COMMENTS = table(
+    "discussion_comments",
+    "What a comment on a discussion has beside its row in `comments`.",
+    ("repo", TEXT),
+    ("number", COUNT),
+    ("comment_id", COUNT),
+    ("is_answer", FLAG, "whether it is the accepted answer"),
+    ("minimized", FLAG, "whether it is hidden from readers"),
+    ("minimized_reason", TEXT, "`abuse`, `off-topic`, `outdated`, `resolved`, `duplicate`, `spam`"),
+    ("deleted_at", TIME, "of a comment that was deleted and keeps its place for its replies"),
+    ("upvotes", COUNT),
+    ("reactions", COUNT, "of all kinds"),
+    ("edited_at", TIME, "when its text was last edited"),
+    order=("number", "comment_id"),
+    key=("number", "comment_id"),
 )
 
 COMMITS = table(
@@ -213,8 +266,9 @@ REFERENCES = table(
         "evidence",
         EVIDENCE,
         (
-            "`where` (title, body, comment, review, review_comment, commit, timeline, links, "
-            "entry, sub_issues, blocked_by, blocking), `source_id` (comment id or commit SHA), "
+            "`where` (title, body, comment, review, review_comment, discussion_comment, commit, "
+            "timeline, links, entry, sub_issues, blocked_by, blocking), `source_id` (comment id or "
+            "commit SHA), "
             "`start` (code points from the start of the text; of a keyword, of its rendered "
             "block), `line` (from 1), `excerpt`"
         ),
@@ -286,8 +340,9 @@ LEDGER = table(
         TEXT,
         (
             "`entry`, `comments`, `labels`, `timeline`, `links`, of issues `relations`, of pull "
-            "requests `files`, `reviews`, `review_comments`, `commits`; of the repository: "
-            "`issues`, `pulls`, `comments`, `review_comments`, and `backup` where entries of a "
+            "requests `files`, `reviews`, `review_comments`, `commits`, of discussions `replies`; "
+            "of the repository: `issues`, `pulls`, `comments`, `review_comments`, `discussions` "
+            "where they were asked for, and `backup` where entries of a "
             "backup cannot be read, `replies` where replies were lost to damage"
         ),
     ),
@@ -309,7 +364,7 @@ LEDGER = table(
             "(the API that was used does not show it)"
         ),
     ),
-    ("reason", TEXT, "null where complete"),
+    ("reason", TEXT, "null where complete, but of discussions that are turned off"),
     order=("number", "part"),
     key=("number", "part"),
 )
@@ -330,6 +385,8 @@ MINED = (
     REPOSITORIES,
     ENTRIES,
     COMMENTS,
+    DISCUSSIONS,
+    DISCUSSION_COMMENTS,
     COMMITS,
     FILES,
     REFERENCES,

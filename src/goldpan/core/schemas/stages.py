@@ -108,12 +108,12 @@ CHANGES = table(
 VERDICTS = table(
     "verdicts",
     (
-        "A criterion's verdict on an issue or a fix pair; made by `goldpan filter` as "
-        "`verdicts/OWNER/NAME/RULES/PROFILE.parquet`."
+        "A criterion's verdict on an issue, a discussion or a fix pair; made by `goldpan filter` "
+        "as `verdicts/OWNER/NAME/RULES/PROFILE.parquet`."
     ),
     ("repo", TEXT),
-    ("subject", TEXT, "`issue` or `pair`"),
-    ("issue", COUNT),
+    ("subject", TEXT, "`issue`, `discussion` or `pair`"),
+    ("issue", COUNT, "the number of the issue or discussion"),
     ("pull_repo", TEXT, "of a pair"),
     ("pull", COUNT, "of a pair"),
     ("stage", TEXT, "`filter`; `llm` for a review; `people` for annotation"),
@@ -132,11 +132,11 @@ VERDICTS = table(
 DUPLICATES = table(
     "duplicates",
     (
-        "An issue whose text equals or nearly equals another's in the workspace; made by "
-        "`goldpan filter` as `verdicts/duplicates.parquet`."
+        "An issue or discussion whose text equals or nearly equals another's in the workspace; "
+        "made by `goldpan filter` as `verdicts/duplicates.parquet`."
     ),
     ("repo", TEXT),
-    ("number", COUNT, "the issue"),
+    ("number", COUNT, "the issue or discussion"),
     ("cluster", TEXT, "the cluster's representative, as `owner/name#number`"),
     ("representative_repo", TEXT),
     ("representative_number", COUNT, "the earliest issue of the cluster"),

@@ -34,4 +34,5 @@ CRITERION = Criterion(
     source="FAUN-Eval, section 3.3.1, Robot Detection",
     settings=Bots,
     judge=_judge,
+    discussions=True,
 )

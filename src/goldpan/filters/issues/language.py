@@ -73,5 +73,6 @@ CRITERION = Criterion(
     source="Goldpan: models and people are compared on one language",
     settings=Settings,
     judge=_judge,
+    discussions=True,
     version=2,
 )

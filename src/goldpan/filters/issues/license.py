@@ -80,4 +80,5 @@ CRITERION = Criterion(
     source="Goldpan: a published dataset quotes the repository's code",
     settings=Settings,
     judge=_judge,
+    discussions=True,
 )

@@ -8,15 +8,24 @@ from goldpan.filters.criterion import Criterion
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.repo_view import RepoView
 
+# GitHub makes discussions of issues, which stay behind as copies: of a cluster whose first text is
+# of the other kind, the first of this kind is kept.
 _QUERY = """
-SELECT i.number AS issue, relation IS NULL OR relation = 'sibling' AS keep,
-       CASE relation WHEN 'exact' THEN 'exact-duplicate' WHEN 'near' THEN 'near-duplicate' END
-         AS reason,
+WITH copies AS (
+  SELECT d.*, relation = 'sibling' OR lower(d.representative_repo) = lower($repo)
+           AND d.representative_number NOT IN (SELECT number FROM issues)
+           AND i.number = min_by(i.number, (i.created_at, i.number)) OVER (PARTITION BY d.cluster)
+         AS stays
+  FROM issues i JOIN duplicates d ON d.number = i.number AND lower(d.repo) = lower($repo)
+  WHERE d.relation <> 'representative'
+)
+SELECT i.number AS issue, coalesce(stays, true) AS keep,
+       CASE WHEN stays THEN NULL
+            WHEN relation = 'exact' THEN 'exact-duplicate'
+            WHEN relation = 'near' THEN 'near-duplicate' END AS reason,
        similarity AS value,
        'duplicate of ' || representative_repo || '#' || representative_number AS evidence
-FROM issues i LEFT JOIN (
-  FROM duplicates WHERE lower(repo) = lower($repo) AND relation <> 'representative'
-) USING (number)
+FROM issues i LEFT JOIN copies USING (number)
 """
 
 
@@ -31,6 +40,7 @@ CRITERION = Criterion(
     source="Goldpan: copies weigh double and leak from training into test data",
     settings=DuplicateSettings,
     judge=_judge,
+    discussions=True,
     version=2,
     reusable=False,
 )

@@ -89,4 +89,5 @@ CRITERION = Criterion(
     source="Goldpan: a secret that was published once must not be published again",
     settings=Settings,
     judge=_judge,
+    discussions=True,
 )

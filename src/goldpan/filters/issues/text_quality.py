@@ -100,5 +100,6 @@ CRITERION = Criterion(
     source="Goldpan: a text that nobody wrote for a reader is not a problem statement",
     settings=Settings,
     judge=_judge,
+    discussions=True,
     version=2,
 )

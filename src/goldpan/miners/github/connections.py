@@ -1,4 +1,4 @@
-"""The lists of issues and pull requests that GraphQL pages through, and what is asked of each."""
+"""The lists of issues, pull requests and discussions that GraphQL pages through."""
 
 from __future__ import annotations
 
@@ -101,12 +101,17 @@ class Connection:
     body: str
     parent_fields: str = ""
     """What is asked of the parent together with a page of the list."""
+    most: int = 100
+    """The most items of a page."""
+    per_item: int = 0
+    """How many connections each item asks for, which count as much as the list itself."""
 
     def select(self, first: int, after: str | None = None) -> str:
         """Return the selection of one page, `after` naming the cursor's variable."""
         cursor = f", after: ${after}" if after else ""
         arguments = f", {self.arguments}" if self.arguments else ""
-        page = f"{self.name}(first: {first}{cursor}{arguments}) {{ {self.body} }}"
+        length = min(first, self.most)
+        page = f"{self.name}(first: {length}{cursor}{arguments}) {{ {self.body} }}"
         return f"{self.parent_fields} {page}" if self.parent_fields else page
 
 
@@ -146,6 +151,35 @@ PULL_CONNECTIONS = (
     _list("reviews", "PullRequest", 50, f"{_COMMENT} state submittedAt"),
     _list("reviewThreads", "PullRequest", 100, "id"),
 )
+_SAID = (
+    "id databaseId author { ...actor } authorAssociation createdAt updatedAt lastEditedAt "
+    "deletedAt body isAnswer isMinimized minimizedReason upvoteCount reactions { totalCount }"
+)
+_FIRST_REPLIES = 4
+# Each comment asks for two connections and each reply for one, whether or not they are there.
+DISCUSSION_CONNECTIONS = (
+    Connection(
+        "comments",
+        "Discussion",
+        5,
+        "",
+        f"totalCount {PAGE} nodes {{ {_SAID} "
+        f"replies(first: {_FIRST_REPLIES}) {{ totalCount {PAGE} nodes {{ {_SAID} }} }} }}",
+        "reactions { totalCount }",
+        most=20,
+        per_item=2 + _FIRST_REPLIES,
+    ),
+    _list("labels", "Discussion", 100, "name"),
+)
+REPLIES = Connection(
+    "replies",
+    "DiscussionComment",
+    _FIRST_REPLIES,
+    "",
+    f"totalCount {PAGE} nodes {{ {_SAID} }}",
+    "databaseId",
+    per_item=1,
+)
 LIGHT = {"labels": 100, "assignedActors": 10, "assignees": 10, "comments": 1}
 """The lists that an entry is never read without if it can be helped, and how much of each.
 
@@ -168,7 +202,14 @@ REVIEW_COMMENTS = _list(
 
 CONNECTIONS: dict[tuple[str, str], Connection] = {
     (connection.parent, connection.name): connection
-    for connection in (*ISSUE_CONNECTIONS, *PULL_CONNECTIONS, *RELATIONS, REVIEW_COMMENTS)
+    for connection in (
+        *ISSUE_CONNECTIONS,
+        *PULL_CONNECTIONS,
+        *DISCUSSION_CONNECTIONS,
+        *RELATIONS,
+        REVIEW_COMMENTS,
+        REPLIES,
+    )
 }
 """Every list that there is, by its parent's type and its name."""
 

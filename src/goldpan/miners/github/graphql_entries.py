@@ -21,12 +21,11 @@ from goldpan.miners.github.graphql_lists import (
     read_problems,
 )
 from goldpan.miners.github.graphql_run import GraphQLRun
-from goldpan.miners.github.queries import Kind
+from goldpan.miners.github.queries import KINDS, Kind
 from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.replies import Reply
 
-KINDS: tuple[Kind, ...] = ("issue", "pull")
 _GONE = "NOT_FOUND"
 
 
@@ -66,7 +65,7 @@ class EntryFetcher:
         self._missing: list[Target] = []
 
     async def fetch(self, targets: Mapping[Kind, tuple[Target, ...]]) -> None:
-        """Fetch entries, issues and pull requests at the same time."""
+        """Fetch entries, all kinds at the same time."""
         with self._run.reporter.task("Entries", sum(map(len, targets.values()))) as task:
             await together(*(self._fetch_kind(kind, targets[kind], task) for kind in KINDS))
 
@@ -219,7 +218,7 @@ class EntryFetcher:
 
 
 def by_kind(targets: Iterable[Target]) -> dict[Kind, tuple[Target, ...]]:
-    """Sort entries into issues and pull requests."""
+    """Sort entries by kind."""
     entries = list(targets)
     return {kind: tuple(target for target in entries if target.kind == kind) for kind in KINDS}
 

@@ -20,6 +20,7 @@ Part = Literal[
     "reviews",
     "review_comments",
     "relations",
+    "replies",
 ]
 PART_OF: dict[tuple[str, str], Part] = {
     ("Issue", "closedByPullRequestsReferences"): "links",
@@ -29,8 +30,9 @@ PART_OF: dict[tuple[str, str], Part] = {
     ("PullRequest", "reviews"): "reviews",
     ("PullRequest", "reviewThreads"): "review_comments",
     ("PullRequestReviewThread", "comments"): "review_comments",
-    **{(parent, "comments"): "comments" for parent in ("Issue", "PullRequest")},
-    **{(parent, "labels"): "labels" for parent in ("Issue", "PullRequest")},
+    ("DiscussionComment", "replies"): "replies",
+    **{(parent, "comments"): "comments" for parent in ("Issue", "PullRequest", "Discussion")},
+    **{(parent, "labels"): "labels" for parent in ("Issue", "PullRequest", "Discussion")},
     **{
         (parent, name): "entry"
         for parent in ("Issue", "PullRequest")
@@ -124,7 +126,8 @@ def list_flaw(page: dict[str, Any] | None, cursor: str | None = None, hidden: in
         return "" if hidden else "GitHub answered null"
     if sum(not isinstance(node, dict) for node in nodes) > hidden:
         return "GitHub answered null"
-    if any(node and node.get("fullDatabaseId", 0) is None for node in nodes):
+    ids = ("databaseId" if "isAnswer" in (node or ()) else "fullDatabaseId" for node in nodes)
+    if any(node and node.get(name, 0) is None for node, name in zip(nodes, ids, strict=True)):
         return "GitHub gave no id"
     info = page.get("pageInfo")
     if info and info["hasNextPage"] and info["endCursor"] in (None, cursor):
@@ -165,4 +168,16 @@ def open_lists(
                 if thread:
                     yield More(
                         number, owner, thread["id"], "PullRequestReviewThread", "comments", None
+                    )
+        if parent == "Discussion" and name == "comments":
+            for comment in page["nodes"] or ():
+                info = ((comment or {}).get("replies") or {}).get("pageInfo")
+                if info and info["hasNextPage"] and info["endCursor"]:
+                    yield More(
+                        number,
+                        owner,
+                        comment["id"],
+                        "DiscussionComment",
+                        "replies",
+                        info["endCursor"],
                     )

@@ -8,7 +8,7 @@ else is done, and then recorded as failed: no entry ends a run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,21 +19,26 @@ from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.github.dialect import Dialect
-from goldpan.miners.github.graphql_entries import KINDS, EntryFetcher, by_kind, key_of
+from goldpan.miners.github.graphql_entries import EntryFetcher, by_kind, key_of
 from goldpan.miners.github.graphql_lists import PART_OF, More, list_flaw, open_lists, read_problems
 from goldpan.miners.github.graphql_run import GraphQLRun
 from goldpan.miners.github.limits import Pace, TokenPool
-from goldpan.miners.github.queries import Kind
+from goldpan.miners.github.queries import KINDS, Kind
 from goldpan.miners.github.request import NoAnswerError
-from goldpan.miners.github.sample import Sample, graphql_requests
+from goldpan.miners.github.sample import Sample, discussion_requests, graphql_requests
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply
 
 # Fetches the pages of entries' lists that did not fit into the reply with the entry.
 
-_CONTINUATIONS = 100
+_CONTINUATIONS: Mapping[Kind | None, int] = {None: 100, "discussion": 1}
+"""How many pages a request asks for: those of a discussion cost a point each."""
 _LONGEST_PAGE = 100
+
+
+def _page_kind(more: More) -> Kind | None:
+    return "discussion" if CONNECTIONS[more.parent, more.connection].per_item else None
 
 
 @dataclass(slots=True)
@@ -70,9 +75,14 @@ class PageFetcher:
             and owners.get(more.number) == more.owner
             and not run.journal.find(more.key)
         ]
-        if not missing:
-            return
-        size = BatchSize(_CONTINUATIONS, run.last_batch_size("more", None))
+        for kind, largest in _CONTINUATIONS.items():
+            pages = [more for more in missing if _page_kind(more) == kind]
+            if pages:
+                await self._fetch_pages(kind, pages, largest)
+
+    async def _fetch_pages(self, kind: Kind | None, missing: list[More], largest: int) -> None:
+        run = self._run
+        size = BatchSize(largest, run.last_batch_size("more", kind))
         lengths: dict[More, int] = {}
 
         async def fetch(batch: list[More]) -> list[More]:
@@ -86,7 +96,7 @@ class PageFetcher:
                 raise
             pages = self._sort(batch, reply)
             if pages.good:
-                self._archive(document, variables, reply, pages, size)
+                self._archive(kind, document, variables, reply, pages, size)
             for more, reason in pages.flawed.items():
                 self._fail(more, reason, None, task)
             for more, reason in pages.unseen:
@@ -148,6 +158,7 @@ class PageFetcher:
 
     def _archive(
         self,
+        kind: Kind | None,
         document: str,
         variables: dict[str, object],
         reply: Reply,
@@ -155,6 +166,7 @@ class PageFetcher:
         size: BatchSize,
     ) -> None:
         journal = self._run.journal
+        of_kind: dict[str, Any] = {} if kind is None else {"kind": kind}
         journal.keep(
             "more",
             [more.key for _, more in pages.good if more not in pages.flawed],
@@ -166,6 +178,7 @@ class PageFetcher:
                 for index, more in pages.good
             ],
             more=[more.row for more in pages.following],
+            **of_kind,
         )
 
     def _fail(self, more: More, reason: str, status: int | None, task: Task) -> None:
@@ -249,29 +262,38 @@ class GraphQLMiner:
         dialect: Dialect,
         workers: int,
         pace: Pace,
+        kinds: Sequence[Kind] = ("issue", "pull"),
     ) -> None:
+        self._kinds = kinds
         self._run = GraphQLRun(github, journal, reporter, dialect, workers, pace)
         self._sweep = sweep
         self._entries = EntryFetcher(self._run, sweep)
         self._pages = PageFetcher(self._run)
         self._listed: frozenset[int] = frozenset()
-        self._targets: Mapping[Kind, tuple[Target, ...]] = {"issue": (), "pull": ()}
+        self._targets: Mapping[Kind, tuple[Target, ...]] = dict.fromkeys(KINDS, ())
         self._hidden = Hidden()
 
     @property
     def fresh(self) -> list[int]:
-        """The entries that are to be fetched, known after the survey."""
-        return sorted(target.number for targets in self._targets.values() for target in targets)
+        """The issues and pull requests that are to be fetched, known after the survey."""
+        targets = (*self._targets["issue"], *self._targets["pull"])
+        return sorted(target.number for target in targets)
 
     def remaining(self, sampled: Sample) -> int:
         """Return how many requests the run will still take after the survey."""
-        return graphql_requests(len(self._targets["issue"]), len(self._targets["pull"]), sampled)
+        lengths = [target.length for target in self._targets["discussion"]]
+        return graphql_requests(
+            len(self._targets["issue"]), len(self._targets["pull"]), sampled
+        ) + discussion_requests(lengths)
 
     async def survey(self) -> None:
         """Sweep the repository and find what the journal lacks."""
         run = self._run
         with run.reporter.task("Sweep", 0) as task:
-            listed = await together(*(self._sweep.run(kind, task) for kind in KINDS))
+            swept = await together(*(self._sweep.run(kind, task) for kind in self._kinds))
+        if any(record.meta.get("off") for record in run.journal.of_run("sweep")):
+            run.reporter.note("The repository has discussions turned off: it has none to mine")
+        listed = [*swept, *[()] * (len(KINDS) - len(swept))]
         owners = run.owners()
         self._listed = frozenset(target.number for targets in listed for target in targets)
         self._targets = {
@@ -279,13 +301,14 @@ class GraphQLMiner:
             for kind, targets in zip(KINDS, listed, strict=True)
         }
         by_number = {target.number: target for targets in listed for target in targets}
-        self._hidden = choose_hidden(run.journal, run.github.pool, by_number, set(self.fresh))
+        fresh = {target.number for targets in self._targets.values() for target in targets}
+        self._hidden = choose_hidden(run.journal, run.github.pool, by_number, fresh)
         hidden = by_kind(self._hidden.chosen)
         self._targets = {kind: (*targets, *hidden[kind]) for kind, targets in self._targets.items()}
 
     async def run(self) -> None:
         """Fetch what the survey found, and what failed once more at the end."""
-        count = len(self.fresh)
+        count = sum(map(len, self._targets.values()))
         skipped = len(self._listed) - count
         self._run.reporter.note(
             f"{len(self._listed):,} entries; {count:,} to fetch"

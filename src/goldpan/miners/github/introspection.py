@@ -8,6 +8,7 @@ from typing import Any
 from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.github.dialect import Dialect, needs
 from goldpan.miners.github.queries import (
+    KINDS,
     RATE,
     REPOSITORY,
     continuations_document,
@@ -26,17 +27,14 @@ COLUMNS: dict[tuple[str, str], tuple[str, ...]] = {
     ("Issue", "assignees"): ("entries.assignees",),
     ("Issue", "milestone"): ("entries.milestone",),
     ("PullRequest", "isDraft"): ("entries.draft",),
+    ("Discussion", "stateReason"): ("entries.state_reason",),
 }
 NEEDS = frozenset().union(
     *(
         needs(document)
         for document in (
             REPOSITORY,
-            *(
-                ask(kind)
-                for kind in ("issue", "pull")
-                for ask in (sweep_document, entries_document)
-            ),
+            *(ask(kind) for kind in KINDS for ask in (sweep_document, entries_document)),
             continuations_document(list(CONNECTIONS.values())),
         )
     )

@@ -13,9 +13,11 @@ An entry that is too heavy to be had whole is asked for bare, its lists as conti
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from goldpan.miners.github.connections import (
+    DISCUSSION_CONNECTIONS,
     ISSUE_CONNECTIONS,
     ISSUE_EVENTS,
     LIGHT,
@@ -27,7 +29,8 @@ from goldpan.miners.github.connections import (
 )
 from goldpan.miners.github.dialect import NEWEST, Dialect, adapt
 
-Kind = Literal["issue", "pull"]
+Kind = Literal["issue", "pull", "discussion"]
+KINDS: tuple[Kind, ...] = ("issue", "pull", "discussion")
 
 
 _ENTRY_FIELDS = (
@@ -35,13 +38,20 @@ _ENTRY_FIELDS = (
     "authorAssociation author { ...actor } repository { nameWithOwner } milestone { title }"
 )
 _ISSUE_FIELDS = (
+    f"{_ENTRY_FIELDS} "
     f"stateReason(enableDuplicate: true) issueType {{ name }} parent {{ {LINKED} }} "
     "duplicateOf { ...duplicate } pinnedIssueComment { issueComment { fullDatabaseId } } "
     "subIssuesSummary { total } issueDependenciesSummary { totalBlockedBy totalBlocking }"
 )
 _PULL_FIELDS = (
-    "merged mergedAt isDraft baseRefName baseRefOid headRefName headRefOid "
+    f"{_ENTRY_FIELDS} merged mergedAt isDraft baseRefName baseRefOid headRefName headRefOid "
     "headRepository { nameWithOwner } mergeCommit { oid } additions deletions changedFiles"
+)
+_DISCUSSION_FIELDS = (
+    "__typename id number title body closed stateReason createdAt updatedAt lastEditedAt closedAt "
+    "locked authorAssociation author { ...actor } repository { nameWithOwner } upvoteCount "
+    "category { id name slug isAnswerable } isAnswered answer { databaseId } answerChosenAt "
+    "answerChosenBy { ...actor }"
 )
 
 RATE = "rateLimit { cost limit remaining resetAt nodeCount }"
@@ -62,12 +72,47 @@ query Repository($owner: String!, $name: String!) {{
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """How all entries of a kind are listed, and what each is asked for."""
+
+    field: str
+    order: str
+    parent: str
+    operation: str
+    fields: str
+    connections: tuple[Connection, ...]
+    beside: str = ""
+    """What is asked of the repository beside the list."""
+
+
+_LISTINGS: Mapping[Kind, _Listing] = {
+    "issue": _Listing(
+        "issues", "IssueOrderField", "Issue", "Issues", _ISSUE_FIELDS, ISSUE_CONNECTIONS
+    ),
+    "pull": _Listing(
+        "pullRequests", "IssueOrderField", "PullRequest", "Pulls", _PULL_FIELDS, PULL_CONNECTIONS
+    ),
+    "discussion": _Listing(
+        "discussions",
+        "DiscussionOrderField",
+        "Discussion",
+        "Discussions",
+        _DISCUSSION_FIELDS,
+        DISCUSSION_CONNECTIONS,
+        "hasDiscussionsEnabled",
+    ),
+}
+
+
 def _swept(kind: Kind) -> str:
     """Return the selection that shows what came to an entry whose `updatedAt` did not change.
 
     Cross references never change it, and a review comment not always. The answer to one makes a
     review that the timeline does not show.
     """
+    if kind == "discussion":
+        return "answerChosenAt comments { totalCount }"
     types = (*ISSUE_EVENTS, "ISSUE_COMMENT", *(("PULL_REQUEST_REVIEW",) if kind == "pull" else ()))
     names = ("".join(word.title() for word in name.split("_")) for name in types)
     moments = " ".join(f"... on {name} {{ createdAt }}" for name in names)
@@ -95,20 +140,21 @@ def repository_document(dialect: Dialect = NEWEST) -> str:
     return adapt(REPOSITORY, dialect)
 
 
+_SWEPT_PAGE = "first: $first, after: $after, orderBy: {field: $field, direction: $direction}"
+
+
 def sweep_document(kind: Kind, dialect: Dialect = NEWEST, *, light: bool = False) -> str:
     """Return the document that pages through light fingerprints of all entries of one kind.
 
     A `light` one leaves out the timelines, for pages that cannot be had with them.
     """
-    field, operation = (
-        ("issues", "SweepIssues") if kind == "issue" else ("pullRequests", "SweepPulls")
-    )
+    listing = _LISTINGS[kind]
     timeline = "" if light else _swept(kind)
     document = f"""
-query {operation}($owner: String!, $name: String!, $first: Int!, $after: String,
-                  $field: IssueOrderField!, $direction: OrderDirection!) {{
-  repository(owner: $owner, name: $name) {{
-    {field}(first: $first, after: $after, orderBy: {{field: $field, direction: $direction}}) {{
+query Sweep{listing.operation}($owner: String!, $name: String!, $first: Int!, $after: String,
+                  $field: {listing.order}!, $direction: OrderDirection!) {{
+  repository(owner: $owner, name: $name) {{{listing.beside and f" {listing.beside}"}
+    {listing.field}({_SWEPT_PAGE}) {{
       totalCount {PAGE}
       nodes {{
         id number updatedAt {timeline}
@@ -127,7 +173,7 @@ def first_lists(
     """Return the lists whose first page `entries_document` asks for, given the same arguments."""
     supported = [
         connection
-        for connection in (ISSUE_CONNECTIONS if kind == "issue" else PULL_CONNECTIONS)
+        for connection in _LISTINGS[kind].connections
         if (connection.parent, connection.name) not in dialect.lacks
     ]
     # What was there before anybody but people could be assigned repeats what came after it.
@@ -148,22 +194,18 @@ def entries_document(
     With the first page of every list, or only of those named in `connections`, and there no more
     than `LIGHT` says: none for ``()``.
     """
-    parent, operation, fields = (
-        ("Issue", "Issues", _ISSUE_FIELDS)
-        if kind == "issue"
-        else ("PullRequest", "Pulls", _PULL_FIELDS)
-    )
+    listing = _LISTINGS[kind]
     light = {} if connections is None else LIGHT
     lists = "\n      ".join(
         list_.select(light.get(list_.name, list_.first))
         for list_ in first_lists(kind, dialect, connections)
     )
-    body = f"{_ENTRY_FIELDS} {fields}\n      {lists}"
+    body = f"{listing.fields}\n      {lists}"
     return adapt(
         f"""
-query {operation}($ids: [ID!]!) {{
+query {listing.operation}($ids: [ID!]!) {{
   nodes(ids: $ids) {{
-    ... on {parent} {{
+    ... on {listing.parent} {{
       {body}
     }}
   }}
@@ -178,7 +220,8 @@ def entries_batch(kind: Kind) -> int:
     """Return how many entries of one kind a single point buys."""
     lists = first_lists(kind)
     counts = sum(list_.parent_fields.count("totalCount") for list_ in lists)
-    return 149 // (len(lists) + counts)
+    nested = sum(list_.first * list_.per_item for list_ in lists)
+    return 149 // (len(lists) + counts + nested)
 
 
 def continuations_document(

@@ -38,6 +38,20 @@ fragment sized on IssueOrPullRequest {
 """
 
 
+_DISCUSSED = """
+query Discussed($owner: String!, $name: String!) {
+  repository(owner: $owner, name: $name) {
+    hasDiscussionsEnabled
+    discussions(first: 100, orderBy: {field: CREATED_AT, direction: DESC}) {
+      totalCount
+      nodes { comments { totalCount } }
+    }
+  }
+  rateLimit { cost limit remaining resetAt nodeCount }
+}
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """How long the lists of some entries are: list name to one length an entry, by type."""
@@ -121,6 +135,36 @@ def graphql_requests(issues: int, pulls: int, sampled: Sample) -> int:
     batches = ceil(issues / entries_batch("issue")) + ceil(pulls / entries_batch("pull"))
     further = sampled.further("Issue", issues) + sampled.further("PullRequest", pulls)
     return batches + ceil(further / PAGE)
+
+
+def discussion_requests(lengths: Sequence[int]) -> int:
+    """Return how many requests fetch discussions of so many comments each.
+
+    Replies that a comment's first page lacks come as further requests, which nothing foretells.
+    """
+    comments = CONNECTIONS["Discussion", "comments"]
+    further = sum(ceil(max(0, length - comments.first) / comments.most) for length in lengths)
+    return ceil(len(lengths) / entries_batch("discussion")) + further
+
+
+async def count_discussions(github: GitHub, repo: str) -> list[int]:
+    """Return about how many comments each discussion of a repository has.
+
+    The newest hundred stand for those that are older. None where it has discussions turned off, or
+    where they cannot be had.
+    """
+    owner, name = repo.split("/")
+    try:
+        reply = await github.graphql(_DISCUSSED, {"owner": owner, "name": name})
+    except (NoAnswerError, QueryError):
+        return []
+    node = reply.data["data"].get("repository") or {}
+    page = node.get("discussions") if node.get("hasDiscussionsEnabled") else None
+    if not page:
+        return []
+    lengths = [int(item["comments"]["totalCount"]) for item in page["nodes"] or () if item]
+    count = int(page["totalCount"])
+    return [lengths[at * len(lengths) // count] for at in range(count)] if lengths else []
 
 
 def sweep_requests(issues: int, pulls: int) -> int:

@@ -29,7 +29,11 @@ from goldpan.miners.replies import Reply, errors_of
 
 PAGE = 100
 _RESTARTS = 3
-FIELDS: dict[Kind, str] = {"issue": "issues", "pull": "pullRequests"}
+FIELDS: dict[Kind, str] = {
+    "issue": "issues",
+    "pull": "pullRequests",
+    "discussion": "discussions",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,15 @@ class Target:
         """When GitHub says that the entry was updated last."""
         return self.version.partition("|")[2].partition("|")[0]
 
+    @property
+    def length(self) -> int:
+        """How many comments a discussion had when it was listed."""
+        said = self.version.split("|")[2]
+        return int(said) if said.isdecimal() else 0
+
 
 class Sweep:
-    """Reads a repository's lists of issues and pull requests into the journal."""
+    """Reads a repository's lists of issues, pull requests and discussions into the journal."""
 
     def __init__(
         self,
@@ -141,6 +151,7 @@ class Sweep:
                 announced=page["totalCount"],
                 next=info["endCursor"] if info["hasNextPage"] else None,
                 full=self._since is None,
+                **_facts_of(reply),
             )
             self._take(record, kind, targets, task)
             cursor = record.meta["next"]
@@ -197,6 +208,8 @@ class Sweep:
             raise
         if _is_stale(reply):
             raise _StaleCursorError(reply.problem)
+        if _is_off(reply):
+            return reply
         problem = reply.problem or list_flaw(self._connection(reply, kind))
         if problem:
             raise NoAnswerError("The list", replace(reply, problem=problem))
@@ -205,7 +218,7 @@ class Sweep:
     def _connection(self, reply: Reply, kind: Kind) -> dict[str, Any]:
         repository = reply.data["data"].get("repository")
         connection: dict[str, Any] = (repository or {}).get(FIELDS[kind]) or {}
-        return connection
+        return _NOTHING if _is_off(reply) else connection
 
     def _absent(self, reason: str) -> RepositoryError:
         return RepositoryError(
@@ -214,7 +227,8 @@ class Sweep:
         )
 
 
-FIELDS_OF: dict[Kind, str] = {"issue": "issues", "pull": "pulls"}
+_NOTHING = {"totalCount": 0, "nodes": [], "pageInfo": {"hasNextPage": False, "endCursor": None}}
+FIELDS_OF: dict[Kind, str] = {"issue": "issues", "pull": "pulls", "discussion": "discussions"}
 """What a kind's list is called where a failure names it."""
 
 
@@ -235,7 +249,21 @@ def _is_stale(reply: Reply) -> bool:
     )
 
 
+def _facts_of(reply: Reply) -> dict[str, Any]:
+    return {"off": True} if _is_off(reply) else {}
+
+
+def _is_off(reply: Reply) -> bool:
+    """Tell that a repository has discussions turned off, whatever its list says."""
+    repository = reply.data["data"].get("repository") or {}
+    return repository.get("hasDiscussionsEnabled") is False
+
+
 def _fingerprint(node: dict[str, Any]) -> list[Any]:
+    if "comments" in node:  # a discussion
+        said = (node["comments"] or {}).get("totalCount", "")
+        mark = f"{node['updatedAt']}|{said}|{node.get('answerChosenAt') or ''}|"
+        return [node["id"], node["number"], mark]
     timeline = node.get("timelineItems") or {"filteredCount": "", "nodes": ()}
     last: dict[str, Any] = next((item for item in timeline["nodes"] or () if item), {})
     newest = f"{last.get('__typename', '')} {last.get('createdAt', '')}".strip()

@@ -81,6 +81,12 @@ def integer(value: Any) -> Any:
     return value
 
 
+def nodes(connection: Any) -> Any:
+    """Return the nodes of a list's page; what GitHub left out is told by the miner."""
+    found = inner(connection, "nodes")
+    return [node for node in found if node] if isinstance(found, list) else found
+
+
 def names(values: Any, key: str) -> Any:
     """Return the sorted names of a list's objects; those that have none are lost."""
     if values is None:

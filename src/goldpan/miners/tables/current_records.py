@@ -29,6 +29,7 @@ NOT_YET = "not fetched yet: run the same mine command again"
 LISTS = ("issues", "pulls", "comments", "review_comments")
 """The repository's own lists."""
 
+_OFF = "discussions are turned off in this repository"
 _AT_MOST = 3  # losses that one row's reason names
 
 Numbers = npt.NDArray[np.int64]
@@ -82,6 +83,8 @@ class Live:
     """How many issues and pulls GitHub said that there are."""
     stored: dict[str, int] = field(default_factory=dict)
     """How many issues and pulls there are replies of."""
+    further_lists: dict[str, str | None] = field(default_factory=dict)
+    """The lists that were asked for beside `LISTS`; with why one is empty, if that is known."""
     is_limited: bool = False
     """Whether only entries since a date were asked for."""
 
@@ -106,6 +109,7 @@ class _Scan:
         self.kinds: dict[int, str] = {}
         self.runs: dict[int, int] = {}  # run to its first record
         self.since: str | None = None
+        self.discussions_off: bool | None = None  # null where nobody asked
 
     def lose(self, number: int, kind: str | None, record: Record) -> None:
         """Take note of an entry that vanished, also from the counts announced before that."""
@@ -162,6 +166,8 @@ class _Scan:
             case "sweep":
                 self.sweeps[record.run, meta["kind"]].append(record)
                 self.announced[meta["kind"]] = meta["announced"]
+                if meta["kind"] == "discussion":
+                    self.discussions_off = bool(meta.get("off"))
             case "listed" if meta["of"] == "issues":
                 self.listings.append((meta["begun"], set(meta["numbers"])))
                 if (record.run, "issue") not in self.sweeps:
@@ -197,17 +203,24 @@ def find_live(records: list[Record]) -> Live:
         if walk not in scan.complete and number in scan.floors[part]:
             live.skipped.update(sequences)
     listing = max(
-        filter(None, (_newest_sweep(scan), *scan.listings)), default=None, key=_listing_start
+        filter(None, (_newest_sweep(scan, ("issue", "pull")), *scan.listings)),
+        default=None,
+        key=_listing_start,
     )
     listed: set[int] = listing[1] if listing else set()
     if listing is not None:
         live.listing = listing[0]
-        live.deleted = {n for n, sequence in scan.entry.items() if sequence < listing[0]} - listed
+        live.deleted = _unlisted(scan, listing, of_discussions=False)
+    if discussed := _newest_sweep(scan, ("discussion",)):
+        live.deleted |= _unlisted(scan, discussed, of_discussions=True)
+        listed |= discussed[1]
+    if scan.discussions_off is not None:
+        live.further_lists["discussions"] = _OFF if scan.discussions_off else None
     live.deleted |= {n for n, sequence in scan.deleted.items() if scan.entry.get(n, -1) < sequence}
     live.announced = {f"{kind}s": count for kind, count in scan.announced.items()}
     live.stored = {
         f"{kind}s": sum(scan.kinds[n] == kind for n in live.seen - live.deleted)
-        for kind in ("issue", "pull")
+        for kind in ("issue", "pull", *(("discussion",) if live.further_lists else ()))
     }
     live.open = {
         (number, part): trouble
@@ -231,15 +244,28 @@ def _displayed_part(part: str) -> str:
     return "relations" if part in RELATIONS else part
 
 
-def _newest_sweep(scan: _Scan) -> tuple[int, set[int]] | None:
-    """Return where the newest full sweep of both kinds began, and whom it found."""
+def _unlisted(scan: _Scan, listing: tuple[int, set[int]], *, of_discussions: bool) -> set[int]:
+    """Return the entries that were read before a listing of their kind which lacks them."""
+    begun, listed = listing
+    return {
+        number
+        for number, sequence in scan.entry.items()
+        if sequence < begun
+        and number not in listed
+        and (scan.kinds.get(number) == "discussion") is of_discussions
+    }
+
+
+def _newest_sweep(scan: _Scan, kinds: Sequence[str]) -> tuple[int, set[int]] | None:
+    """Return where the newest full sweep of all these kinds began, and whom it found."""
     for run in sorted({run for run, _ in scan.sweeps}, reverse=True):
-        pages = [scan.sweeps.get((run, kind), []) for kind in ("issue", "pull")]
+        pages = [scan.sweeps.get((run, kind), []) for kind in kinds]
         failed = any(
             n is None and failure[0].run == run for (n, _), failure in scan.failures.items()
         )
         if not failed and all(
-            p and p[0].meta["full"] and p[-1].meta["next"] is None for p in pages
+            p and p[0].meta["full"] and p[-1].meta["next"] is None and not p[0].meta.get("off")
+            for p in pages
         ):
             return min(page[0].sequence for page in pages), _swept(pages, "")
     return None
@@ -257,7 +283,7 @@ def _open(
     troubles: dict[tuple[int | None, str], Open] = {}
     pending = Open("pending", NOT_YET)
     last = max((run for run, _ in scan.sweeps), default=0)
-    pages = [scan.sweeps.get((last, kind), []) for kind in ("issue", "pull")]
+    pages = [scan.sweeps.get((last, kind), []) for kind in ("issue", "pull", "discussion")]
     swept = _swept(pages, scan.since or "")
     for number in (listed | swept) - set(scan.entry):
         troubles[number, "entry"] = pending

@@ -39,12 +39,15 @@ PULL_PARTS = (
     "review_comments",
     "commits",
 )
+DISCUSSION_PARTS = ("entry", "comments", "replies", "labels")
+_PARTS_OF = {"issue": ISSUE_PARTS, "pull": PULL_PARTS, "discussion": DISCUSSION_PARTS}
 MOST_SERVED = {"files": 3_000, "commits": 250}
 """How many items GitHub lists at most."""
 
 _FLOOR_OF = {
     "comments": "timeline",
     "reviews": "timeline",
+    "replies": "timeline",
     "commits": "timeline",
     "length": "timeline",
     "items": "timeline",
@@ -170,12 +173,12 @@ def entry_ledger(
     `troubles` holds what lacks in this range, also of entries that nothing is stored of.
     """
     numbers = entry["number"].to_numpy()
-    is_pull = pc.equal(entry["kind"], "pull").to_numpy(zero_copy_only=False)
     parts = []
-    for part in dict.fromkeys((*ISSUE_PARTS, *PULL_PARTS)):
-        of_part = np.ones(len(numbers), dtype=bool)
-        if part not in ISSUE_PARTS or part not in PULL_PARTS:
-            of_part = is_pull if part in PULL_PARTS else ~is_pull
+    for part in dict.fromkeys((*ISSUE_PARTS, *PULL_PARTS, *DISCUSSION_PARTS)):
+        of_part = np.zeros(len(numbers), dtype=bool)
+        for kind, kind_parts in _PARTS_OF.items():
+            if part in kind_parts:
+                of_part |= pc.equal(entry["kind"], kind).to_numpy(zero_copy_only=False)
         parts.append(_part_rows(part, entry.filter(pa.array(of_part)), of_part, stored, pages))
     return _with_troubles(pa.concat_tables(parts), troubles)
 
@@ -285,7 +288,7 @@ def list_ledger(
     shortfalls = {part: announced[part] - stored[part] for part in announced}
     unnamed = sum(max(0, count) for count in shortfalls.values()) > unstored
     rows = []
-    for part in sorted({*LISTS, *(part for _, part in troubles)}):
+    for part in sorted({*LISTS, *live.further_lists, *(part for _, part in troubles)}):
         trouble = troubles.get((None, part))
         if trouble is None and unnamed and shortfalls.get(part, 0) > 0:
             trouble = Open("short", f"{shortfalls[part]:,} announced and not found")
@@ -296,7 +299,7 @@ def list_ledger(
                 "announced": announced.get(part),
                 "stored": stored.get(part, 0),
                 "state": trouble.state if trouble else "complete",
-                "reason": trouble.reason if trouble else None,
+                "reason": trouble.reason if trouble else live.further_lists.get(part),
             }
         )
     return pa.Table.from_pylist(rows, schema=_SCHEMA)

@@ -114,13 +114,14 @@ class _Sums:
     """How much is stored of the repository's lists."""
 
     def __init__(self) -> None:
-        self.stored = dict.fromkeys(("issues", "pulls", "comments", "review_comments"), 0)
+        lists = ("issues", "pulls", "discussions", "comments", "review_comments")
+        self.stored = dict.fromkeys(lists, 0)
         self.unstored = 0
 
     def add(self, table: Table, rows: pa.Table) -> None:
         """Add the rows of one range."""
         names = {
-            ENTRIES: {"issue": "issues", "pull": "pulls"},
+            ENTRIES: {"issue": "issues", "pull": "pulls", "discussion": "discussions"},
             COMMENTS: {"comment": "comments", "review_comment": "review_comments"},
         }.get(table, {})
         for kind, name in names.items():

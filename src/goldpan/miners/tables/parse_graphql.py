@@ -6,6 +6,8 @@ from typing import Any
 
 from goldpan.miners.github.graphql_lists import PART_OF
 from goldpan.miners.tables.columns import Unreadable, inner, integer, lower, names
+from goldpan.miners.tables.columns import nodes as nodes_of
+from goldpan.miners.tables.parse_discussions import parse_discussion, parse_said
 from goldpan.miners.tables.parse_timeline import (
     End,
     add_link,
@@ -35,14 +37,18 @@ def parse_more(rows: Rows, data: dict[str, Any], nodes: list[list[Any]]) -> None
 
 
 def _numbered_entry(rows: Rows, data: dict[str, Any], index: int, number: int) -> None:
-    _entry(rows, int(number), data["data"]["nodes"][index])
+    node = data["data"]["nodes"][index]
+    parse = parse_discussion if node["__typename"] == "Discussion" else _entry
+    parse(rows, int(number), node)
 
 
 def _further_page(
     rows: Rows, data: dict[str, Any], alias: str, number: int, parent: str, connection: str
 ) -> None:
     node = data["data"][alias]
-    if node:
+    if node and parent in ("Discussion", "DiscussionComment"):
+        parse_said(rows, int(number), parent, connection, node)
+    elif node:
         _list(rows, int(number), parent, connection, node)
 
 
@@ -72,7 +78,7 @@ def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
             node.get("updatedAt"),
             node.get("closedAt"),
             node.get("locked"),
-            names(_nodes(node.get("labels")), "name"),
+            names(nodes_of(node.get("labels")), "name"),
             _assignees(node),
             inner(node.get("milestone"), "title"),
             inner(node.get("issueType"), "name"),
@@ -117,7 +123,7 @@ def _assignees(node: dict[str, Any]) -> Any:
     name = "assignedActors" if "assignedActors" in node else "assignees"
     if name not in node:
         return None
-    people = _nodes(node[name])
+    people = nodes_of(node[name])
     if not isinstance(people, list):
         return people
     logins = [login_of(person) for person in people]
@@ -249,9 +255,3 @@ def _comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pul
         )
     )
     read_text(rows, row, number, kind, str(identity), at, body, of_pull=of_pull)
-
-
-def _nodes(connection: Any) -> Any:
-    """Return the nodes of a list's page; what GitHub left out is told by the miner."""
-    nodes = inner(connection, "nodes")
-    return [node for node in nodes if node] if isinstance(nodes, list) else nodes

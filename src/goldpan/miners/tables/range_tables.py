@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from goldpan.core.schemas import (
     COMMENTS,
     COMMITS,
+    DISCUSSION_COMMENTS,
+    DISCUSSIONS,
     ENTRIES,
     EVENTS,
     FILES,
@@ -127,10 +129,14 @@ class RangeTables:
         )
         commits = newest(self._current("commits", self._floor("timeline")), ["number", "sha"])
         files = newest(self._current("files", self._floor("files")), ["number", "path"])
+        said = self._current("discussion_comments", self._floor("timeline"))
+        said = newest(said, ["number", "comment_id"])
         events = self._current("events", self._floor("timeline")).drop_columns(["_sequence"])
         self._made = {
             ENTRIES: self._entries(entry, comments),
             COMMENTS: sort_rows(comments, COMMENTS.order),
+            DISCUSSIONS: newest(self._current("discussions"), ["number"]).sort_by("number"),
+            DISCUSSION_COMMENTS: sort_rows(said, DISCUSSION_COMMENTS.order),
             COMMITS: sort_rows(commits, COMMITS.order),
             FILES: sort_rows(files, FILES.order),
             EVENTS: distinct(sort_rows(events, (*EVENTS.order, "actor_id", "actor_type"))),
@@ -152,11 +158,15 @@ class RangeTables:
         envelopes = self._current("envelopes", self._floor("timeline"))
         kinds = {
             kind: comments.filter(pc.equal(comments["kind"], kind))
-            for kind in ("comment", "review", "review_comment")
+            for kind in ("comment", "review", "review_comment", "discussion_comment")
         }
+        said = kinds["discussion_comment"]
+        is_reply = pc.is_valid(said["reply_to"])
         lengths = pc.fill_null(pc.list_value_length(entry["labels"]), 0)
         stored = {
-            "comments": count_by(numbers, kinds["comment"]),
+            "comments": count_by(numbers, kinds["comment"])
+            + count_by(numbers, said.filter(pc.invert(is_reply))),
+            "replies": count_by(numbers, said.filter(is_reply)),
             "reviews": count_by(numbers, kinds["review"])
             + count_by(numbers, newest(envelopes, ["number", "comment_id"])),
             "review_comments": count_by(numbers, kinds["review_comment"]),

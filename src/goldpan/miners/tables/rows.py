@@ -15,7 +15,16 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from goldpan.core.schemas import COMMENTS, COMMITS, ENTRIES, EVENTS, FILES, REFERENCES
+from goldpan.core.schemas import (
+    COMMENTS,
+    COMMITS,
+    DISCUSSION_COMMENTS,
+    DISCUSSIONS,
+    ENTRIES,
+    EVENTS,
+    FILES,
+    REFERENCES,
+)
 from goldpan.miners.tables.columns import Needs, Unreadable, make_table
 from goldpan.text.keywords import LARGEST_NUMBER
 
@@ -128,6 +137,10 @@ FACETS: dict[str, pa.Schema] = {
     "pull": _facet(ENTRIES.schema, ("number", *_PULL_COLUMNS)),
     "totals": _facet(ENTRIES.schema, ("number", *_TOTAL_COLUMNS)),
     "comments": _facet(COMMENTS.schema, _without_repo(COMMENTS.schema), text=True),
+    "discussions": _facet(DISCUSSIONS.schema, _without_repo(DISCUSSIONS.schema)),
+    "discussion_comments": _facet(
+        DISCUSSION_COMMENTS.schema, _without_repo(DISCUSSION_COMMENTS.schema)
+    ),
     "commits": _facet(COMMITS.schema, _without_repo(COMMITS.schema), text=True),
     "files": _facet(FILES.schema, _without_repo(FILES.schema)),
     "events": _facet(EVENTS.schema, _without_repo(EVENTS.schema)),
@@ -149,6 +162,8 @@ NEEDS = {
     "pull": Needs(("number",), ("base_ref", "base_sha", "head_ref", "head_sha")),
     "totals": Needs(("number",)),
     "comments": Needs(("number", "comment_id"), ("created_at", "updated_at")),
+    "discussions": Needs(("number",), ("category", "is_answerable")),
+    "discussion_comments": Needs(("number", "comment_id")),
     "commits": Needs(("number", "sha"), ("message", "authored_at", "committed_at")),
     "files": Needs(("number", "path"), ("status", "additions", "deletions")),
     "events": Needs(("number", "event"), ("at",)),
@@ -162,6 +177,8 @@ UNIT = {"links": "observed_on", "mentions": "observed_on"}
 _PARTS = {
     "pull": "entry",
     "totals": "entry",
+    "discussions": "entry",
+    "discussion_comments": "comments",
     "events": "timeline",
     "links": "timeline",
     "envelopes": "reviews",
@@ -170,6 +187,7 @@ PART_OF_KIND = {
     "comment": "comments",
     "review": "reviews",
     "review_comment": "review_comments",
+    "discussion_comment": "comments",
 }
 PART_OF_RECORD = {
     "entries": "entry",

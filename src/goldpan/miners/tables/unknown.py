@@ -21,7 +21,10 @@ _ASSOCIATIONS = (
 _KNOWN: dict[Table, dict[str, tuple[str, ...]]] = {
     ENTRIES: {
         "state": ("open", "closed"),
-        "state_reason": ("completed", "not_planned", "duplicate", "reopened"),
+        "state_reason": (
+            *("completed", "not_planned", "duplicate", "reopened"),
+            *("resolved", "outdated"),  # of discussions
+        ),
         "author_type": _TYPES,
         "author_association": _ASSOCIATIONS,
     },

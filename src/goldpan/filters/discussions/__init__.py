@@ -1,0 +1,1 @@
+"""The criteria that judge discussions alone."""

@@ -1,0 +1,127 @@
+"""The small steps of mining discussions and of building rows out of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from goldpan.builders.qa import accepted_by, subjects_of
+from goldpan.datasets.examples import QA, QA_WITH_DISCUSSIONS
+from goldpan.datasets.kind import described_family, known_family
+from goldpan.miners.github.graphql_lists import open_lists
+from goldpan.miners.github.queries import entries_batch
+from goldpan.miners.github.sample import discussion_requests
+from goldpan.miners.github.sweep import Target
+from goldpan.miners.tables.parse_discussions import parse_discussion
+from goldpan.miners.tables.rows import Rows
+
+
+def said(identity: int, **values: Any) -> dict[str, Any]:
+    text = {"body": f"Text {identity}", "createdAt": "2024-01-02T00:00:00Z"}
+    return {"id": f"DC_{identity}", "databaseId": identity, **text, **values}
+
+
+def page(nodes: list[dict[str, Any]], total: int | None = None) -> dict[str, Any]:
+    more = total is not None and total > len(nodes)
+    info = {"hasNextPage": more, "endCursor": "c" if more else None}
+    return {"totalCount": total or len(nodes), "pageInfo": info, "nodes": nodes}
+
+
+def discussion(**values: Any) -> dict[str, Any]:
+    return {
+        "__typename": "Discussion",
+        "id": "D_1",
+        "number": 7,
+        "title": "How?",
+        "body": "See #3",
+        "closed": False,
+        "createdAt": "2024-01-01T00:00:00Z",
+        "updatedAt": "2024-01-01T00:00:00Z",
+        "category": {"id": "DIC_1", "name": "Q&A", "slug": "q-a", "isAnswerable": True},
+        "comments": page([]),
+        "labels": page([]),
+        **values,
+    }
+
+
+def parsed(node: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    rows = Rows("o/n", ("github.com",))
+    parse_discussion(rows, 7, node)
+    return {name: table.to_pylist() for name, table in rows.tables().items()}
+
+
+def test_replies_stand_below_the_comment_that_lists_them() -> None:
+    replies = page([said(12), said(13)])
+    tables = parsed(discussion(comments=page([said(11, replies=replies), said(14)])))
+    comments = {row["comment_id"]: row["reply_to"] for row in tables["comments"]}
+    assert comments == {11: None, 12: 11, 13: 11, 14: None}
+    assert {row["kind"] for row in tables["comments"]} == {"discussion_comment"}
+    assert [row["comment_id"] for row in tables["discussion_comments"]] == [11, 12, 13, 14]
+    assert [row["target_number"] for row in tables["mentions"]] == [3]
+
+
+@pytest.mark.parametrize(("closed", "state"), [(True, "closed"), (False, "open")])
+def test_a_discussion_is_an_entry(closed: bool, state: str) -> None:
+    (entry,) = parsed(discussion(closed=closed, author=None, stateReason="OUTDATED"))["entry"]
+    assert (entry["kind"], entry["state"], entry["state_reason"]) == (
+        "discussion",
+        state,
+        "outdated",
+    )
+    assert (entry["author"], entry["assignees"], entry["blocked_by"]) == (None, [], None)
+
+
+def test_what_cannot_be_read_is_lost_alone() -> None:
+    node = discussion(comments=page([said(11, isAnswer="yes"), said(12)]), category=None)
+    rows = Rows("o/n", ("github.com",))
+    rows.read(lambda rows, node: parse_discussion(rows, 7, node), node)
+    tables = {name: table.to_pylist() for name, table in rows.tables().items()}
+    assert [row["is_answer"] for row in tables["discussion_comments"]] == [None, None]
+    assert {row["part"] for row in tables["losses"]} == {"entry", "comments"}
+
+
+def test_further_pages_of_comments_and_of_replies_are_asked_for() -> None:
+    long = said(11, replies=page([said(12)], total=9))
+    node = discussion(comments=page([long], total=30))
+    wanted = [(more.parent, more.node) for more in open_lists(7, "v@1", node)]
+    assert wanted == [("Discussion", "D_1"), ("DiscussionComment", "DC_11")]
+
+
+def test_the_cost_follows_from_how_long_discussions_are() -> None:
+    assert entries_batch("discussion") == 4
+    assert discussion_requests([]) == 0
+    assert discussion_requests([5] * 8) == 2
+    assert discussion_requests([6, 25, 26, 45]) == 1 + 1 + 1 + 2 + 2
+
+
+def test_a_fingerprint_tells_how_many_comments_there_were() -> None:
+    assert Target("discussion", "D_1", 7, "D_1|2024-01-01T00:00:00Z|12||").length == 12
+    assert Target("discussion", "D_1", 7, "D_1|2024-01-01T00:00:00Z|||").length == 0
+
+
+@pytest.mark.parametrize(
+    ("asker", "chooser", "is_maintainer", "role"),
+    [
+        ("ann", "ann", False, "asker"),
+        ("ann", "ann", True, "asker"),
+        ("ann", "bob", True, "maintainer"),
+        ("ann", "bob", False, "other"),
+        (None, "bob", True, "maintainer"),
+        (None, None, False, "other"),
+    ],
+)
+def test_who_accepted(
+    asker: str | None, chooser: str | None, is_maintainer: bool, role: str
+) -> None:
+    assert accepted_by(asker, chooser, is_maintainer=is_maintainer) == role
+
+
+def test_sources_are_subjects() -> None:
+    assert subjects_of(()) == subjects_of(["issues"]) == ("issue",)
+    assert subjects_of(["discussions", "issues"]) == ("issue", "discussion")
+
+
+@pytest.mark.parametrize("family", [QA, QA_WITH_DISCUSSIONS])
+def test_a_dataset_is_known_again_by_its_columns(family: Any) -> None:
+    assert known_family(described_family(family), family.schema) is family
