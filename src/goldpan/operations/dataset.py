@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pandas as pd
     import pyarrow as pa
 
+    from goldpan.audit.audit import AuditResult
     from goldpan.datasets.export.result import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
@@ -183,6 +184,13 @@ class Dataset(Result):
         from goldpan.datasets.gold import read_gold, score_labels
 
         return score_labels(self._paths(), read_gold(Path(gold), half))
+
+    def audit(self, finding: str | Sequence[str] = (), limit: int = 5) -> AuditResult:
+        """Look for what makes rows measure nothing, as `Workspace.audit` does in its workspace."""
+        from goldpan.operations.workspace import Workspace
+
+        lab = Workspace() if self.workspace is None else self.workspace
+        return lab.audit(self, finding=finding, limit=limit)
 
     def export(
         self,

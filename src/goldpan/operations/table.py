@@ -86,6 +86,7 @@ OWN: Mapping[str, Command] = MappingProxyType(
             _own("build code-edit", "building:Build.code_edit", "--profile faun-eval"),
             _own("build issue-resolution", "building:Build.issue_resolution", "--profile verified"),
             _own("verify", "verifying:verify", "issue-resolution --workers 2", panel=BUILD),
+            _own("audit", "auditing:audit", "qa --finding solution-in-issue", panel=BUILD),
             _own("tasks", group="tasks:Tasks", panel=BUILD),
             _own("tasks list", "tasks:Tasks.list", "--suite selu"),
             _own("tasks show", "tasks:Tasks.show", "issue_type"),

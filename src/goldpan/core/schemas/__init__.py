@@ -27,6 +27,7 @@ from goldpan.core.schemas.people import (
 from goldpan.core.schemas.stages import (
     CHANGES,
     DUPLICATES,
+    FINDINGS,
     PAIRS,
     REVISIONS,
     VERDICTS,
@@ -46,6 +47,7 @@ __all__ = [
     "EVENTS",
     "EVIDENCE",
     "FILES",
+    "FINDINGS",
     "LEDGER",
     "MINED",
     "PAIRS",
