@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 
-from goldpan.audit.finding import VERDICTS, Finding, FindingName, Verdict
+from goldpan.audit.finding import NAMES, VERDICTS, Finding, FindingName, Verdict
 from goldpan.audit.fixes import Fix, Fixes
 from goldpan.audit.place import find_place
 from goldpan.audit.rows import Row, read_rows
@@ -32,7 +32,6 @@ from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
 FILE = "findings.parquet"
 STAGE = "audit"
-NAMES: tuple[FindingName, ...] = get_args(FindingName)
 _BATCH = 64
 _UNSAFE = re.compile(r"[^\w.-]+")
 _UNEDITED = (

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from goldpan.core.registry import unknown_name
 
 FindingName = Literal["solution-in-issue", "place-in-issue", "measures-nothing"]
 Verdict = Literal["found", "not-found", "cannot-tell"]
+NAMES: tuple[FindingName, ...] = get_args(FindingName)
 VERDICTS: tuple[Verdict, ...] = ("found", "not-found", "cannot-tell")
 LONGEST = 300
 """The most characters of a text that evidence holds."""
@@ -79,3 +83,11 @@ def span_of(text: Text, kind: str, start: int, end: int) -> Span:
     return Span(
         text.source, text.time, kind, start, end, text.text[start : min(end, start + LONGEST)]
     )
+
+
+def chosen_findings(names: Sequence[str]) -> tuple[FindingName, ...]:
+    """Return the findings of these names; raises `UsageError` for one that there is not."""
+    for name in names:
+        if name not in NAMES:
+            raise unknown_name("finding", name, NAMES)
+    return tuple(name for name in NAMES if name in names)

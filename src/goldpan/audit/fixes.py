@@ -178,6 +178,6 @@ def _lines(part: str) -> Iterator[tuple[str, str, int]]:
     for line in part.split("\n"):
         if head := _HUNK.match(line):
             place = int(head[1])
-        elif place >= 0 and line[:1] in ("+", "-", " "):
-            yield line[0], line[1:], place
-            place += line[0] != "+"
+        elif place >= 0 and (mark := line[:1] or " ") in "+- ":  # editors trim blank lines
+            yield mark, line[1:], place
+            place += mark != "+"

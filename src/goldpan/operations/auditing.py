@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from goldpan.core.registry import unknown_name
 from goldpan.operations.repositories import table_path
 from goldpan.operations.values import Count, several
 
@@ -36,18 +35,14 @@ def audit(
         limit: Show at most this many rows with each finding.
     """
     from goldpan.audit.audit import audit_dataset
-    from goldpan.audit.finding import FindingName
+    from goldpan.audit.finding import chosen_findings
 
-    names: tuple[FindingName, ...] = get_args(FindingName)
-    chosen = several(finding)
-    for name in chosen:
-        if name not in names:
-            raise unknown_name("finding", name, names)
+    chosen = chosen_findings(several(finding))
     with self.reporting() as reporter:
         return audit_dataset(
             self.layout,
             table_path(self, dataset),
             reporter,
-            findings=[name for name in names if name in chosen],
+            findings=chosen,
             most=limit,
         )
