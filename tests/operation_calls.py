@@ -75,6 +75,7 @@ CALLS: Mapping[str, str] = {
     "open": "open --workspace demo --no-browser",
     "diff": "diff qa demo/datasets/qa --workspace demo",
     "contamination": "contamination qa --against demo/datasets/code-edit --workspace demo",
+    "audit": "audit code-edit --workspace demo",
     "trace": "trace qa:prospector/sluice#56 --workspace demo",
     "check": "check demo",
     "config show": "config show --workspace demo",

@@ -180,6 +180,7 @@ class Walk(NamedTuple):
 
 
 WALKS: Mapping[str, Walk] = {
+    "docs/audit.md": Walk(_datasets),
     "docs/baselines.md": Walk(_comments),
     "docs/cli.md": Walk(),
     "docs/code-comments.md": Walk(

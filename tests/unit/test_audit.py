@@ -345,7 +345,7 @@ def test_findings_are_kept_with_what_they_were_made_of(tmp_path: Path) -> None:
     assert audit(tmp_path, rows, findings=("solution-in-issue",)) == result
     assert file.read_bytes() == before
     shown = " ".join(getattr(block, "text", "") for block in result.blocks())
-    assert "Of 2 rows, 1 are free of all findings; 0 cannot be told" in shown
+    assert "Of 2 rows, 1 is free of all findings; 0 cannot be told" in shown
 
 
 def test_rows_without_fix_or_answer_have_one_finding(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ class AuditResult(Result):
         """Yield how many rows are free of findings, then each finding with examples."""
         yield Title(self.dataset, f": audited in {self.seconds:.1f} s")
         yield Line(
-            f"Of {self.total:,} rows, {self.free:,} are free of all findings; {self.untold:,} "
+            f"Of {self.total:,} rows, {self.free:,} {'is' if self.free == 1 else 'are'} free of all findings; {self.untold:,} "
             f"cannot be told, and {self.flagged:,} have one"
         )
         yield Table(
