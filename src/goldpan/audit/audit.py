@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,9 @@ class AuditResult(Result):
         """Yield how many rows are free of findings, then each finding with examples."""
         yield Title(self.dataset, f": audited in {self.seconds:.1f} s")
         yield Line(
-            f"Of {self.total:,} rows, {self.free:,} {'is' if self.free == 1 else 'are'} free of all findings; {self.untold:,} "
-            f"cannot be told, and {self.flagged:,} have one"
+            f"Of {self.total:,} rows, {self.free:,} {'is' if self.free == 1 else 'are'} free of all "
+            f"findings; {self.untold:,} cannot be told, and {self.flagged:,} "
+            f"{'has' if self.flagged == 1 else 'have'} one"
         )
         yield Table(
             ("finding", "found", "not found", "cannot tell", "share [95 %]", "cases"),
@@ -117,6 +119,25 @@ class AuditResult(Result):
         yield Line(f"All findings are in {self.file}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """What the rows of a dataset are about."""
+
+    rows: int
+    keys: frozenset[str]
+    has_fix: bool
+    has_answer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A finding on a row, without the row."""
+
+    id: str
+    repo: str
+    finding: Finding
+
+
 def audit_dataset(
     workspace: Workspace,
     dataset: Path,
@@ -131,38 +152,50 @@ def audit_dataset(
     rows can have none of the `findings`, and `DatasetError` for what cannot be read or is empty.
     """
     started = time.monotonic()
-    rows = list(read_rows(dataset))
-    if not rows:
-        raise DatasetError(f"{dataset} holds no rows", "Give a file or a dataset that has some")
-    outcomes = read_outcomes(workspace, rows, _family(dataset))
-    finders = _finders(rows, outcomes)
+    survey = _survey(dataset)
+    outcomes = read_outcomes(workspace, survey.keys, _family(dataset))
+    finders = _finders(survey, outcomes)
     names = [name for name in NAMES if name in finders and (not findings or name in findings)]
     if lacking := [name for name in findings if name not in finders]:
         raise UsageError(
             f"The rows of {dataset} have neither a fix nor an answer, which {lacking[0]} needs",
             f"Choose {', '.join(finders)}",
         )
-    found: list[tuple[Row, Finding]] = []
-    with Fixes(workspace) as fixes, reporter.task("Auditing rows", len(rows)) as task:
-        for start in range(0, len(rows), _BATCH):
-            batch = rows[start : start + _BATCH]
+    found: list[_Found] = []
+    left = read_rows(dataset)
+    with Fixes(workspace) as fixes, reporter.task("Auditing rows", survey.rows) as task:
+        while batch := list(islice(left, _BATCH)):
             for row, fix in zip(batch, fixes.of(batch), strict=True):
-                found += ((row, finders[name](row, fix)) for name in names)
+                found += (_Found(row.id, row.repo, finders[name](row, fix)) for name in names)
                 task.advance()
         histories = fixes.read()
     inputs = {**_digests(dataset), **outcomes.inputs, **histories}
     path = _write(workspace, dataset, found, inputs)
-    return _result(dataset, len(rows), names, found, most, path, time.monotonic() - started)
+    return _result(dataset, survey.rows, names, found, most, path, time.monotonic() - started)
+
+
+def _survey(dataset: Path) -> _Survey:
+    """Read a dataset through without keeping it: a row may hold whole files."""
+    keys: set[str] = set()
+    rows, has_fix, has_answer = 0, False, False
+    for row in read_rows(dataset):
+        rows += 1
+        keys.add(row.key)
+        has_fix = has_fix or row.has_fix
+        has_answer = has_answer or bool(row.column("answer"))
+    if not rows:
+        raise DatasetError(f"{dataset} holds no rows", "Give a file or a dataset that has some")
+    return _Survey(rows, frozenset(keys), has_fix, has_answer)
 
 
 def _finders(
-    rows: Sequence[Row], outcomes: Outcomes
+    survey: _Survey, outcomes: Outcomes
 ) -> dict[FindingName, Callable[[Row, Fix | None], Finding]]:
     """Return which findings these rows can have."""
     finders: dict[FindingName, Callable[[Row, Fix | None], Finding]] = {}
-    if any(row.has_fix or row.column("answer") for row in rows):
+    if survey.has_fix or survey.has_answer:
         finders["solution-in-issue"] = find_solution
-    if any(row.has_fix for row in rows):
+    if survey.has_fix:
         finders["place-in-issue"] = find_place
     finders["measures-nothing"] = lambda row, _: find_measure(row, outcomes)
     return finders
@@ -182,12 +215,12 @@ def _digests(dataset: Path) -> dict[str, str]:
 def _write(
     workspace: Workspace,
     dataset: Path,
-    found: Sequence[tuple[Row, Finding]],
+    found: Sequence[_Found],
     inputs: Mapping[str, str],
 ) -> Path:
     directory = audit_directory(workspace, dataset)
     make_directory(directory)
-    plain = [{"id": row.id, "repo": row.repo or None, **found.plain()} for row, found in found]
+    plain = [{"id": row.id, "repo": row.repo or None, **row.finding.plain()} for row in found]
     table = pa.Table.from_pylist(plain, schema=FINDINGS.schema)
     table = table.sort_by([(name, "ascending") for name in FINDINGS.order])
     with workspace.scratch() as scratch:
@@ -209,19 +242,23 @@ def _result(
     dataset: Path,
     rows: int,
     names: Sequence[FindingName],
-    found: Sequence[tuple[Row, Finding]],
+    found: Sequence[_Found],
     most: int,
     path: Path,
     seconds: float,
 ) -> AuditResult:
-    counts = [_count(name, [other for _, other in found if other.name == name]) for name in names]
-    verdicts = [finding.verdict for _, finding in found]
+    findings = [row.finding for row in found]
+    counts = [_count(name, [other for other in findings if other.name == name]) for name in names]
+    verdicts = [finding.verdict for finding in findings]
     width = len(names)
     of_rows = [verdicts[start : start + width] for start in range(0, len(verdicts), width)]
     flagged = sum("found" in row for row in of_rows)
     free = sum(set(row) == {"not-found"} for row in of_rows)
+    having = [row for row in found if row.finding.verdict == "found"]
     examples = [
-        Example(row.id, finding) for name in names for row, finding in _first(found, name, most)
+        Example(row.id, row.finding)
+        for name in names
+        for row in [row for row in having if row.finding.name == name][:most]
     ]
     notes = (_UNEDITED,) if "solution-in-issue" in names else ()
     untold = rows - flagged - free
@@ -237,13 +274,6 @@ def _result(
         str(path),
         seconds,
     )
-
-
-def _first(
-    found: Sequence[tuple[Row, Finding]], name: FindingName, most: int
-) -> list[tuple[Row, Finding]]:
-    having = [pair for pair in found if pair[1].name == name and pair[1].verdict == "found"]
-    return having[:most]
 
 
 def _count(name: FindingName, findings: Sequence[Finding]) -> FindingCount:

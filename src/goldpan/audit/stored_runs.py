@@ -7,7 +7,7 @@ the two halves of the models, ranked by the other rows, with Newcombe's interval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import hypot
 from statistics import fmean
@@ -52,8 +52,8 @@ class Outcomes:
     """Runs on these rows whose answers are neither right nor wrong by themselves."""
 
 
-def read_outcomes(workspace: Workspace, rows: Sequence[Row], family: str) -> Outcomes:
-    """Return what stored runs solve of these rows.
+def read_outcomes(workspace: Workspace, keys: frozenset[str], family: str) -> Outcomes:
+    """Return what stored runs solve of the rows of these keys.
 
     Runs that lack a part of the input do not count, nor those on another split than most.
     """
@@ -70,7 +70,6 @@ def read_outcomes(workspace: Workspace, rows: Sequence[Row], family: str) -> Out
         remedy += f", then {_RESOLVED}"
     if not any((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         return Outcomes({}, {}, remedy)
-    keys = frozenset(row.key for row in rows)
     runs = [
         run
         for run in read_runs(workspace)
