@@ -90,10 +90,11 @@ class AuditResult(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield how many rows are free of findings, then each finding with examples."""
         yield Title(self.dataset, f": audited in {self.seconds:.1f} s")
+        are = "is" if self.free == 1 else "are"
+        have = "has" if self.flagged == 1 else "have"
         yield Line(
-            f"Of {self.total:,} rows, {self.free:,} {'is' if self.free == 1 else 'are'} free of all "
-            f"findings; {self.untold:,} cannot be told, and {self.flagged:,} "
-            f"{'has' if self.flagged == 1 else 'have'} one"
+            f"Of {self.total:,} rows, {self.free:,} {are} free of all findings; {self.untold:,} "
+            f"cannot be told, and {self.flagged:,} {have} one"
         )
         yield Table(
             ("finding", "found", "not found", "cannot tell", "share [95 %]", "cases"),

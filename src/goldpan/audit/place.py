@@ -16,6 +16,7 @@ from goldpan.audit.finding import Finding, FindingName, Span, Text, span_of
 from goldpan.audit.fixes import Fix
 from goldpan.audit.rows import Row
 from goldpan.code.languages import language_of
+from goldpan.code.substance import LARGEST
 from goldpan.code.symbols import Symbol, symbols_around
 from goldpan.core.errors import UsageError
 from goldpan.text.lines import Kind, classify
@@ -85,7 +86,9 @@ def _places(row: Row, fix: Fix | None) -> tuple[list[_Place], str]:
     for file in fix.files:
         language, before = language_of(file.path), fix.before.get(file.path)
         symbols: tuple[Symbol, ...] = ()
-        if before and language and language.grammar:
+        if before and len(before) > LARGEST:
+            untold = "classes and functions of a large file cannot be told"
+        elif before and language and language.grammar:
             try:
                 symbols = symbols_around(before.encode(), language.grammar, file.places)
             except UsageError as error:
