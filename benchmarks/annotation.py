@@ -24,7 +24,7 @@ import httpx
 from benchmarks.scale import scratch
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import load
-from goldpan.annotation.studio.forms import Form, Task, find_form, make_task
+from goldpan.annotation.studio.forms import Form, StudioTask, find_form, make_task
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
@@ -52,7 +52,7 @@ class Figure:
         return TASKS / min(self.seconds)
 
 
-def make_tasks(form: Form) -> list[Task]:
+def make_tasks(form: Form) -> list[StudioTask]:
     """Return fix pairs of a usual size, 4.6 KB each on the wire."""
     lines = "".join(f" line {n} of a file that is much like others\n" for n in range(6))
     diff = f"--- a/pan.py\n+++ b/pan.py\n@@ -1,7 +1,7 @@\n{lines}-    times = 3\n+    times = 4\n"
@@ -61,7 +61,7 @@ def make_tasks(form: Form) -> list[Task]:
     return [make_task(form, {**row, "issue": n, "pull": TASKS + n}) for n in range(1, TASKS + 1)]
 
 
-def answered(tasks: Sequence[Task], people: Sequence[int]) -> list[dict[str, Any]]:
+def answered(tasks: Sequence[StudioTask], people: Sequence[int]) -> list[dict[str, Any]]:
     """Return tasks with two people's answers, which the server takes in with them."""
     choice = {"from_name": "verdict", "to_name": "issue", "type": "choices"}
     result = [{**choice, "value": {"choices": ["fixes"]}}]
@@ -131,7 +131,7 @@ class Bench:
     python: Path
     """Of the server's environment, which may have the SDK."""
     form: Form
-    tasks: list[Task]
+    tasks: list[StudioTask]
 
     @property
     def xml(self) -> str:

@@ -12,11 +12,16 @@ from itertools import product
 import numpy as np
 
 from benchmarks.null_models import Drawn
-from goldpan.evaluation.statistics.calibrated import answer_on_new_rows, answer_on_new_tasks
+from goldpan.evaluation.statistics.calibrated import (
+    Criteria,
+    answer_on_new_rows,
+    answer_on_new_tasks,
+)
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.drift import degradation
-from goldpan.evaluation.statistics.paired import holm, mcnemar
+from goldpan.evaluation.statistics.frequentist import holm, sign_test
 from goldpan.evaluation.statistics.randomization import mean_of, randomization_test
+from goldpan.evaluation.statistics.resampling import contributions
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
 
 ALPHA = 0.05
@@ -28,15 +33,16 @@ Decide = Callable[[Drawn, int], Mapping[tuple[int, int], str]]
 
 def calibrated_rows(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
     """Decide by the hierarchical resampling of rows."""
-    verdicts = answer_on_new_rows(
-        drawn.evidence, drawn.models, alpha=ALPHA, seed=seed, rounds=_ROUNDS
-    )
+    criteria = Criteria(ALPHA, seed=seed, rounds=_ROUNDS)
+    parts = contributions(drawn.evidence, drawn.models)
+    verdicts = answer_on_new_rows(drawn.evidence, parts, criteria)
     return {pair: verdict.decision for pair, verdict in verdicts.of.items()}
 
 
 def calibrated_tasks(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
     """Decide for new tasks."""
-    verdicts = answer_on_new_tasks(drawn.evidence, drawn.models, alpha=ALPHA, seed=seed)
+    parts = contributions(drawn.evidence, drawn.models)
+    verdicts = answer_on_new_tasks(drawn.evidence, parts, Criteria(ALPHA, seed=seed))
     return {pair: verdict.decision for pair, verdict in verdicts.of.items()}
 
 
@@ -76,7 +82,7 @@ def mcnemar_rows(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
     del seed
     right = drawn.right[0][:, 0]
     pairs = _pairs(len(right))
-    ps = [mcnemar(right[i], right[j]) for i, j in pairs]
+    ps = [sign_test(right[i], right[j]) for i, j in pairs]
     return _significant(pairs, ps, [float((right[i] - right[j]).sum()) for i, j in pairs])
 
 

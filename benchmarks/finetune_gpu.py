@@ -26,12 +26,11 @@ import pyarrow as pa
 
 from goldpan.core.progress import Reporter
 from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_rows import task_family
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.job import Job
+from goldpan.datasets.task import task_family
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import load_model, pick_device, quiet
-from goldpan.evaluation.finetune.settings import Settings
+from goldpan.evaluation.finetune.settings import TrainingJob, TrainingSettings
+from goldpan.evaluation.model import load
 
 PEAKS = {"A100": 312e12, "H100": 989e12, "H200": 989e12, "L4": 121e12, "A10": 125e12}
 """FLOP a second in bfloat16, dense, by the name of the GPU, as their makers tell."""
@@ -119,7 +118,7 @@ def write_weights(size: Size, directory: Path) -> Path:
     return directory
 
 
-def job_of(size: Size, weights: Path, directory: Path) -> Job:
+def job_of(size: Size, weights: Path, directory: Path) -> TrainingJob:
     """Return one epoch over synthetic texts with three labels."""
     task = find_task("issue_type")
     names = task.label_names
@@ -128,13 +127,13 @@ def job_of(size: Size, weights: Path, directory: Path) -> Job:
         {**dict.fromkeys(schema.names), "id": f"{at:06d}", "text": text, "label": names[at % 3]}
         for at, text in enumerate(synthetic(size.rows))
     ]
-    settings = Settings(epochs=1, evaluations=1, batch=size.batch, learning_rate=1e-5)
+    settings = TrainingSettings(epochs=1, evaluations=1, batch=size.batch, learning_rate=1e-5)
     table = pa.Table.from_pylist(rows, schema=schema)
     directory.mkdir()
-    return Job(task, table, None, settings, 0, weights, directory)
+    return TrainingJob(task, table, None, settings, 0, weights, directory)
 
 
-def by_goldpan(size: Size, job: Job) -> Measured:
+def by_goldpan(size: Size, job: TrainingJob) -> Measured:
     """Train as `goldpan evaluate finetune` does, and read what it tells of itself."""
     facts = run_job(job, Reporter(quiet=True))
     loaded = load_model(job, load("torch").device("cpu"))
@@ -154,7 +153,7 @@ def by_goldpan(size: Size, job: Job) -> Measured:
     )
 
 
-def by_hand(size: Size, job: Job, device_batch: int) -> Measured:
+def by_hand(size: Size, job: TrainingJob, device_batch: int) -> Measured:
     """Train by a loop as one would write it; as many rows at once as Goldpan could take."""
     torch = load("torch")
     torch.manual_seed(0)

@@ -26,8 +26,8 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task_data import TaskData, read_task_data
-from goldpan.evaluation.extras import load
 from goldpan.evaluation.label_errors import find_label_errors
+from goldpan.evaluation.model import load
 from goldpan.evaluation.models.features import Features
 from goldpan.papers.nlbse.nlbse23 import BASELINE
 

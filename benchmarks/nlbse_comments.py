@@ -23,13 +23,14 @@ from pathlib import Path
 
 import orjson
 import pyarrow.compute as pc
+from pydantic import TypeAdapter
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data
-from goldpan.evaluation.metrics.confusion import BinaryConfusion
-from goldpan.evaluation.metrics.result import scores_of
+from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.statistics.curves import BinaryConfusion
 from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, baseline_f1, comment_score
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nlbse23-comments"
@@ -101,6 +102,9 @@ class Measured:
         return comment_score({task: self.value(task, "f1") for task in BASELINE})
 
 
+parsed = TypeAdapter(Scores).validate_python
+
+
 def goldpan(workspace: Path, *arguments: str) -> bytes:
     """Run a command, and return what it prints."""
     program = Path(sys.executable).with_name("goldpan")
@@ -124,7 +128,7 @@ def measure(workspace: Path, entry: Entry) -> Measured:
     counts = {task: [0, 0, 0, 0] for task in BASELINE}
     for result in results:
         confusions = {
-            counted.label: counted for counted in scores_of(result["scores"]).label_confusions
+            counted.label: counted for counted in parsed(result["scores"]).label_confusions
         }
         confusion = confusions[positive[result["task"]]]
         for index, count in enumerate((confusion.tp, confusion.fp, confusion.tn, confusion.fn)):

@@ -18,9 +18,8 @@ from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Task
+from goldpan.datasets.task import Task, target_column, task_family
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.datasets.task_rows import target_column, task_family
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run

@@ -17,8 +17,16 @@ from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Label, Task, TaskPrompt, TaskSource, TaskType
-from goldpan.datasets.task_rows import input_column, target_column, task_family
+from goldpan.datasets.task import (
+    Label,
+    Task,
+    TaskPrompt,
+    TaskSource,
+    TaskType,
+    input_column,
+    target_column,
+    task_family,
+)
 from goldpan.papers.crosscodebench.importing import split_by_group
 
 LABELS: dict[str, tuple[Label, ...]] = {

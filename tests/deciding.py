@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from goldpan.annotation.studio.annotations import Annotation, table
 from goldpan.annotation.studio.decisions import write_decisions
-from goldpan.annotation.studio.forms import Form, Task
-from goldpan.annotation.studio.project import Facts, begin_project
+from goldpan.annotation.studio.forms import Form, StudioTask
+from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.workspace import Workspace
@@ -20,11 +20,11 @@ def two_people_say(
     workspace: Workspace,
     name: str,
     form: Form,
-    tasks: Iterable[Task],
+    tasks: Iterable[StudioTask],
     by_item: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]],
 ) -> None:
     """Write a project in which two people answered the tasks that `said` names by subject."""
-    facts = Facts("http://127.0.0.1:1", "k", form.name, annotators=2, blind=True)
+    facts = ProjectFacts("http://127.0.0.1:1", "k", form.name, annotators=2, blind=True)
     project = begin_project(workspace, name, form.configuration, facts)
     answers = [
         Annotation(

@@ -9,9 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import Task
+from goldpan.datasets.task import Task, input_column, target_column, task_family
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.datasets.task_rows import input_column, target_column, task_family
 
 _WORDS = {
     "functional": ("shall", "compute", "display", "store", "notify"),

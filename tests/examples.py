@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.files import write_dataset
-from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
-from goldpan.datasets.provenance import Provenance, Source
+from goldpan.datasets.provenance import MinedSource, Provenance
 from goldpan.datasets.splits import SplitPlan
 
 PROVENANCE = Provenance(
     sources=(
-        Source(
+        MinedSource(
             "o/n",
             datetime(2024, 5, 1, tzinfo=UTC),
             datetime(2024, 5, 2, tzinfo=UTC),

@@ -25,7 +25,7 @@ _ID = r"(?P<id>[^/]+/[^/]+)"
 State = dict[str, Any]
 """Of a repository: private, head, commits (the files of each), tags, messages."""
 Owners = set[str] | None
-"""For whom the asker may write; None without a token."""
+"""For whom the predictor may write; None without a token."""
 
 
 class Seen(NamedTuple):

@@ -105,11 +105,9 @@ def _requirements(folder: Path) -> None:
     write_requirements(folder, 60)
 
 
-def _hours(folder: Path) -> None:
+def _archive(folder: Path) -> None:
+    """Have files of GH Archive, and hours of it that are read already."""
     write_day(folder / "hours", [utc(2022, 1, 1, hour) for hour in range(5, 9)], 20)
-
-
-def _closings(folder: Path) -> None:
     write_hours(folder / LAB, made_up_hours(1, 40))
 
 
@@ -181,8 +179,6 @@ class Walk(NamedTuple):
 
 WALKS: Mapping[str, Walk] = {
     "docs/audit.md": Walk(_datasets),
-    "docs/baselines.md": Walk(_comments),
-    "docs/cli.md": Walk(),
     "docs/code-comments.md": Walk(
         _official,
         here={
@@ -200,11 +196,13 @@ WALKS: Mapping[str, Walk] = {
         here={"--set model=MODEL": "--set model=MODEL --set base_url=$MODEL_URL"},
         served=partial(_model, lambda _: Said("bug")),
     ),
-    "docs/datasets.md": Walk(_datasets),
+    "docs/datasets.md": Walk(),
     "docs/evaluation.md": Walk(_requirements, here={" --model embeddings": ""}),
-    "docs/exports.md": Walk(),
-    "docs/gharchive.md": Walk(_hours, here={"/data/hours": "hours"}),
-    "docs/issue-types.md": Walk(_closings, ("mine.toml",)),
+    "docs/exports.md": Walk(_datasets),
+    "docs/index.md": Walk(
+        here={"demo-workspace": LAB, "goldpan open": "goldpan open --no-browser"}
+    ),
+    "docs/issue-types.md": Walk(_archive, ("mine.toml",), here={"/data/hours": "hours"}),
     "docs/labels.md": Walk(
         _gold,
         here={
@@ -215,18 +213,16 @@ WALKS: Mapping[str, Walk] = {
     ),
     "docs/metrics.md": Walk(),
     "docs/mining.md": Walk(),
-    "docs/papers.md": Walk(_papers, ("toys.toml",)),
+    "docs/models.md": Walk(_comments),
+    "docs/papers.md": Walk(_papers),
     "docs/plugins.md": Walk(_plugins, ("pyproject.toml", "with_code.toml")),
     "docs/reliability.md": Walk(),
     "docs/reports.md": Walk(_reports),
     "docs/security.md": Walk(here={"trust lab": f"trust {LAB}"}),
     "docs/statistics.md": Walk(),
-    "docs/tasks.md": Walk(
-        _tasks,
-        (f"{LAB}/tasks/urgent_report.toml", "duplicate_report.toml"),
-    ),
+    "docs/tasks.md": Walk(_tasks, (f"{LAB}/tasks/urgent_report.toml",)),
     "docs/verification.md": Walk(files=("recipe.toml", "another.toml")),
-    "docs/workspaces.md": Walk(_plan, here={"lab-bucket": "lab"}, served=_store),
+    "docs/workspaces.md": Walk(_plan, ("gpus.toml",), here={"lab-bucket": "lab"}, served=_store),
 }
 """The pages that are followed here."""
 

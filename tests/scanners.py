@@ -21,10 +21,15 @@ from goldpan.code.paths import is_test_file, unquote_path
 from goldpan.code.unified_diff import side_by_side
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_prompt, line, visible, without_tokens
-from goldpan.datasets.bibtex import bibtex_problem
+from goldpan.datasets.licenses import bibtex_problem
 from goldpan.datasets.wording import wording_of
-from goldpan.evaluation.metrics.generation import extract_path, mentions_path, rouge_l, rouge_tokens
-from goldpan.evaluation.metrics.text_scores import tokenize
+from goldpan.evaluation.metrics.generation import (
+    extract_path,
+    mentions_path,
+    rouge_l,
+    rouge_tokens,
+    tokenize,
+)
 from goldpan.evaluation.prompting.inputs import PromptRow
 from goldpan.evaluation.prompting.reading import read_answer
 from goldpan.filters import answers

@@ -19,10 +19,10 @@ from typing import Any
 import httpx
 import pytest
 
-from goldpan.annotation.studio.client import StudioError
-from goldpan.annotation.studio.forms import Task, find_form, make_task
-from goldpan.annotation.studio.project import Journal, open_project
+from goldpan.annotation.studio.forms import StudioTask, find_form, make_task
+from goldpan.annotation.studio.project import TaskJournal, open_project
 from goldpan.annotation.studio.serve import Account, Running, prepare, running
+from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from tests.console import run
@@ -98,7 +98,7 @@ def part(name: str, kind: str, values: list[str]) -> dict[str, Any]:
     return {"from_name": name, "to_name": "issue", "type": stored, "value": {kind: values}}
 
 
-def fix_pairs(count: int, start: int = 1, body: str = "It leaks.") -> list[Task]:
+def fix_pairs(count: int, start: int = 1, body: str = "It leaks.") -> list[StudioTask]:
     """Return tasks of fix pairs whose issues count up from `start`."""
     form = find_form("fix-pair")
     return [
@@ -122,7 +122,7 @@ def fix_pairs(count: int, start: int = 1, body: str = "It leaks.") -> list[Task]
 
 def task_numbers(lab: Workspace, name: str) -> dict[int, int]:
     """Return the server's task numbers by issue."""
-    journal = Journal(open_project(lab, name).path("tasks.jsonl"))
+    journal = TaskJournal(open_project(lab, name).path("tasks.jsonl"))
     return {
         int(subject.partition("#")[2].partition("+")[0]): number
         for number, subject in sorted(journal.subjects.items(), reverse=True)

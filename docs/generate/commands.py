@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from keyword import iskeyword
 
 from docs.generate.markdown import page, prose, table
-from goldpan.operations.help import JSON_HELP, opening_parameters, returns_result
+from goldpan.operations.help import (
+    JSON_HELP,
+    opening_parameters,
+    returns_result,
+    with_what_is_registered,
+)
 from goldpan.operations.program import program as global_options
 from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
 from goldpan.operations.table import (
@@ -15,14 +19,15 @@ from goldpan.operations.table import (
     first_words,
     function_of,
     is_group,
+    python_names,
     summary_of,
 )
 
 _INTRODUCTION = """\
 Every command and option, in the order of the pipeline; `goldpan COMMAND -h` prints the same. Each
 command is a method of `goldpan.Workspace` or `goldpan.Dataset`, or a function of `goldpan`, whose
-parameters have the names of the options. [The program](../cli.md) explains results, errors and exit
-codes."""
+parameters have the names of the options. [The program](../guide.md#the-program) explains errors
+and exit codes."""
 
 
 def commands() -> str:
@@ -59,14 +64,14 @@ def _described(name: str) -> Iterator[str]:
 def python_name(name: str) -> str:
     """Return the method or function that a command is."""
     operation = read_operation(function_of(name))
-    words = [f"{word}_" if iskeyword(word) else word for word in name.replace("-", "_").split()]
+    words = python_names(name)
     if operation.owner == "Dataset":
         return f"Dataset.{words[-1]}"
     return ".".join(["Workspace" if operation.owner else "goldpan", *words])
 
 
 def _rows(operation: Operation) -> Iterator[tuple[str, str, str]]:
-    for parameter in operation.parameters:
+    for parameter in with_what_is_registered(operation.parameters):
         inner = fields_of(parameter.type) if parameter.kind == "group" else (parameter,)
         yield from map(_row, inner)
     for parameter, _ in opening_parameters(operation):

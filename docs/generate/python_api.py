@@ -13,10 +13,12 @@ from typing import Any
 from pydantic import BaseModel
 
 import goldpan
+from docs.generate.commands import python_name
 from docs.generate.markdown import attribute_docs, page, prose, table
 from goldpan import plugins
 from goldpan.core.result import Result
 from goldpan.operations.group import every_group
+from goldpan.operations.table import first_words, function_of, operations
 
 _INTRODUCTION = """\
 All public names of `goldpan` and `goldpan.plugins`. [Goldpan from Python](../python.md) shows them
@@ -28,7 +30,24 @@ _OF_RESULTS = frozenset(name for name in vars(Result) if not name.startswith("_"
 def python() -> str:
     """Return the page."""
     parts = [part for module in (goldpan, plugins) for part in _module(module)]
-    return page("Python API", _INTRODUCTION, *parts)
+    return page("Python API", _INTRODUCTION, *_commands(), *parts)
+
+
+def _commands() -> Iterator[str]:
+    """Yield the method and the result of every command, in the order of the pipeline."""
+    yield "## Commands and their methods"
+    yield "`lab` is a `goldpan.Workspace`, and `data` a `goldpan.Dataset`."
+    rows = [
+        (
+            f"`goldpan {words}`",
+            f"`{python_name(words).replace('Workspace.', 'lab.').replace('Dataset.', 'data.')}`",
+            f"`{inspect.get_annotations(function_of(words))['return']}`".replace(" | ", "` or `"),
+        )
+        for command in first_words()
+        for words in operations()
+        if words.split()[0] == command
+    ]
+    yield table(("command", "operation", "returns"), rows)
 
 
 def _module(module: ModuleType) -> Iterator[str]:

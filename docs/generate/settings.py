@@ -24,8 +24,7 @@ The TOML file of `goldpan review --settings-file FILE`; options override it. The
 million tokens cost."""
 _MODELS = """\
 The models that `goldpan evaluate run --model NAME` knows, and the protocols of `--protocol`. Each
-model's settings: [Baselines](../baselines.md), [Fine-tuning](../finetuning.md),
-[Prompting](../prompting.md)."""
+model's settings: [Models](../models.md), [Prompting](../prompting.md)."""
 
 
 def settings_page() -> str:

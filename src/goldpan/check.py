@@ -27,10 +27,9 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.run_file import Flaw
 from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
 from goldpan.core.workspace import UNPAIRED, Workspace
-from goldpan.datasets.dependents import Dependents, tested_repository
-from goldpan.datasets.provenance import PROVENANCE, read_provenance
-from goldpan.evaluation.resolved_files import RESOLVED_FILE
-from goldpan.evaluation.stored import RESULT
+from goldpan.datasets.provenance import PROVENANCE, Dependents, read_provenance, tested_repository
+from goldpan.evaluation.resolved import RESOLVED_FILE
+from goldpan.evaluation.runs import RESULT
 from goldpan.execution.packages import is_open, package_caches, package_flaws
 from goldpan.execution.records import RECORD, changed_files
 from goldpan.execution.resolve import ANSWER

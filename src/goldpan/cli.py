@@ -11,7 +11,6 @@ from goldpan.core.arrow import spare_pandas
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.plugins import culprit
 from goldpan.core.remote import push_opened
-from goldpan.core.resources import explain
 from goldpan.core.secrets import mask, register_environment
 
 
@@ -54,6 +53,8 @@ def _exit_code(work: Callable[[], int | None]) -> str | int | None:
         _complain(StoppedError("Stopped", "Run the same command again to resume"))
         return StoppedError.exit_code
     except Exception as error:  # noqa: BLE001 - the last resort: people get a sentence, not a trace
+        from goldpan.core.resources import explain
+
         explained = explain(error) or culprit(error)
         if explained is None:
             _defect(error)

@@ -191,11 +191,20 @@ def _rows(
     connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, object]
 ) -> list[dict[str, Any]]:
     table: pa.Table = connection.sql(query, params=dict(values)).to_arrow_table()
-    return [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
+    return [plain_row(row) for row in table.to_pylist()]
+
+
+def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row whose moments are texts, as JSON has them."""
+    return {name: _plain(value) for name, value in row.items()}
 
 
 def _plain(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return plain_row(value) if isinstance(value, dict) else value
 
 
 def _reference(row: Mapping[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from goldpan.datasets.provenance import (
     read_provenance,
     shard_paths,
 )
-from goldpan.explain import Explanation, evidence_blocks, explain
+from goldpan.explain import Explanation, evidence_blocks, explain, plain_row
 from goldpan.git.objects import Objects
 
 _OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after", "commit", "blob")
@@ -178,7 +177,7 @@ def trace(
         example_id,
         str(directory),
         split,
-        {name: _plain(value) for name, value in example.items()},
+        plain_row(example),
         tuple(_replies(workspace, repo, example.get("raw") or ()) if repo is not None else ()),
         tuple(_objects(workspace.clone(repo), example) if repo is not None else ()),
         _entries(workspace, directory, repo, numbers),
@@ -257,13 +256,3 @@ def _objects(clone: Path, example: dict[str, Any]) -> list[GitObject]:
         GitObject(column, sha, info.kind if info else None, info.size if info else None)
         for (column, sha), info in zip(named, infos, strict=True)
     ]
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    return value

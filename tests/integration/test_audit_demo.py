@@ -13,8 +13,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table
 from goldpan.core.progress import Reporter
 from goldpan.core.proportions import wilson
-from goldpan.evaluation.resolved import PatchScore, ResolvedResult
-from goldpan.evaluation.resolved_files import write_resolved
+from goldpan.evaluation.resolved import PatchScore, ResolvedResult, write_resolved
 from goldpan.evaluation.runs import read_runs
 from tests.demo_workspace import TASK, make_demo
 from tests.invoking import invoke

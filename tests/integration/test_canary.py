@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.studio.configuration import load
-from goldpan.annotation.studio.project import Facts, begin_project
+from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.cli import main
 from goldpan.core import secrets
 from goldpan.core.workspace import Workspace
@@ -120,7 +120,7 @@ def lab(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub-cache"))
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "no-login"))
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("goldpan.annotation.studio.client.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("goldpan.annotation.studio.transport.time.sleep", lambda seconds: None)
     (tmp_path / "temporary").mkdir()
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "goldpan.toml").write_text("retries = 1\npatience = 0\n")
@@ -213,7 +213,7 @@ def _annotate(lab: Place, url: str) -> list[Arguments]:
     directory = lab.root / "made"
     if not directory.exists():
         write(lab.root / "datasets", QA, examples(QA, 5), "none").directory.rename(directory)
-    facts = Facts(url, "", "question-answer", 2, True, number=1)
+    facts = ProjectFacts(url, "", "question-answer", 2, True, number=1)
     name = f"known-{len(list(lab.workspace.glob('annotations/*')))}"
     begin_project(Workspace(lab.workspace), name, load("question-answer"), facts)
     arguments: Arguments = ["--workspace", lab.workspace, "--url", url]

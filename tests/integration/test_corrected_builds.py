@@ -8,8 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from goldpan.annotation.studio.forms import find_form, read_tasks
-from goldpan.annotation.studio.task_forms import task_form
+from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.papers.nlbse.comments.build import Annotations

@@ -44,7 +44,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     assert "Nothing is missing." in printed
     assert "issues: 68 in, 18 kept" in printed
     assert "fix pairs: 32 in, 9 kept" in printed
-    assert "0 requests sent, 25 answered from the archive" in printed
+    assert "0 requests sent, 27 answered from the archive" in printed
     for built in ("qa: 5", "fault-localization: 8", "code-edit: 9"):
         assert f"{built} examples" in printed
     assert "issue-resolution: 9 examples" in printed

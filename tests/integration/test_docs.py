@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from inspect import get_annotations
 from pathlib import Path
 
 import pytest
 
-from docs.generate.commands import python_name
 from docs.generate.pages import FOLDER, PAGES
+from docs.generate.site import on_page_content
 from goldpan.datasets.registry import read_path, read_task
 from goldpan.datasets.task_checks import check_task
 from goldpan.miners.pairing import RULES, SIGNALS
-from goldpan.operations.table import first_words, function_of, operations
 from tests import pages
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
@@ -27,6 +25,9 @@ from tests.twin.history import history_world
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OFFLINE = re.compile(r"^(make|export)\b")
+MENU = 20
+WORDS_OF_A_PAGE = 1_500
+WORDS = 35_000
 
 
 def blocks(language: str, text: str = README) -> list[str]:
@@ -84,7 +85,7 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
             assert done.code == 0, f"{line}\n{done.err}"
             output = " ".join(done.out.split())
     (example,) = blocks("python", page("tutorial.md"))
-    assert "14 rows: id, repo" in script(example, tmp_path, **environment)
+    assert "5 rows: id, repo" in script(example, tmp_path, **environment)
 
 
 def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:
@@ -112,20 +113,6 @@ def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
     printed = run_python(pages.blocks("docs/python.md"), tmp_path)
     assert "Did you mean prospector/sluice" in printed[-1]
-
-
-def test_the_table_of_commands_is_that_of_the_operations() -> None:
-    rows = re.findall(r"^\| `goldpan ([^`]+)` \| `(.+)` \| `(.+)` \|$", page("python.md"), re.M)
-    assert rows == [
-        (
-            words,
-            python_name(words).replace("Workspace.", "lab.").replace("Dataset.", "data."),
-            get_annotations(function_of(words))["return"].replace(" | ", "` or `"),
-        )
-        for command in first_words()
-        for words in operations()
-        if words.split()[0] == command
-    ]
 
 
 def test_examples_of_plugins_are_those_that_tests_run() -> None:
@@ -157,11 +144,61 @@ def test_reference_pages_are_what_the_code_says(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name]()
 
 
-def test_every_reference_page_is_generated_and_in_the_menu() -> None:
-    assert {path.name for path in FOLDER.iterdir()} == {*PAGES, "json.md"}
-    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
-    assert sorted(re.findall(r"\S+\.md", menu)) == sorted(pages)
+def test_every_reference_page_is_generated_and_in_its_index() -> None:
+    by_hand = {"index.md", "json.md"}
+    assert {path.name for path in FOLDER.iterdir()} == {*PAGES, *by_hand}
+    linked = set(re.findall(r"\]\((\w+\.md)\)", (FOLDER / "index.md").read_text("utf-8")))
+    assert linked == {*PAGES, "json.md"}
+
+
+def test_the_menu_is_short_and_leads_to_every_page() -> None:
+    """What is not in the menu is linked from a page that is."""
+    docs = ROOT / "docs"
+    settings = (ROOT / "mkdocs.yml").read_text("utf-8")
+    shown = re.findall(r": (\S+\.md)$", settings.partition("\nnav:")[2], re.M)
+    assert len(shown) == len(set(shown)) <= MENU
+    linked = {
+        os.path.normpath(Path(name).parent / target)
+        for name in shown
+        for target in re.findall(r"\]\(([\w./-]+\.md)", (docs / name).read_text("utf-8"))
+    }
+    pages = {str(path.relative_to(docs)) for path in docs.rglob("*.md")}
+    assert pages <= linked | set(shown)
+
+
+def test_the_site_has_the_colours_and_type_of_the_report() -> None:
+    report = ROOT / "src" / "goldpan" / "report" / "templates" / "report.css"
+    site = ROOT / "docs" / "stylesheets" / "report.css"
+    light, dark, *_ = (dict(_VARIABLE.findall(part)) for part in _schemes(report))
+    ours_light, ours_dark, *_ = (dict(_VARIABLE.findall(part)) for part in _schemes(site))
+    assert ours_light.keys() == ours_dark.keys() >= {"paper", "ink", "gold", "link"}
+    assert ours_light.items() <= light.items()
+    assert ours_dark.items() <= dark.items()
+    fonts = dict(_VARIABLE.findall(site.read_text(encoding="utf-8")))
+    assert all(fonts[name] == light[name] for name in ("serif", "sans", "mono"))
+
+
+_VARIABLE = re.compile(r"--([\w-]+):\s*([^;]+);")
+
+
+def _schemes(css: Path) -> list[str]:
+    """Return the blocks that set variables, the light ones first."""
+    blocks = re.findall(r"\{([^{}]*)\}", css.read_text(encoding="utf-8"))
+    return [block for block in blocks if "--paper:" in block]
+
+
+def test_options_in_code_are_not_broken_at_their_hyphens() -> None:
+    html = "<p><code>run --hold-out repo:each</code> a-b</p><pre><code>run --json</code></pre>"
+    marked = html.replace("--hold-out", '<span class="word">--hold-out</span>')
+    assert on_page_content(html) == marked
+
+
+def test_pages_are_short() -> None:
+    """Counted as by `wc -w`; pages that are generated are not read from end to end."""
+    by_hand = [*(ROOT / "docs").glob("*.md"), FOLDER / "index.md"]
+    words = {path: len(path.read_text(encoding="utf-8").split()) for path in by_hand}
+    assert max(words.values()) <= WORDS_OF_A_PAGE, words
+    assert sum(words.values()) <= WORDS, sum(words.values())
 
 
 def test_what_one_path_alone_sees_is_documented() -> None:

@@ -35,7 +35,7 @@ from goldpan.papers.crosscodebench.kinds import kind_of_task, task_settings
 from goldpan.papers.crosscodebench.splits import load_splits
 from goldpan.papers.nlbse.issues.profile import load_profile as load_issue_profile
 from goldpan.plan.file import load_plan
-from goldpan.reproduce.catalogue import read_recipe
+from goldpan.reproduce.recipe import read_recipe
 from tests.demo_workspace import make_demo
 from tests.invoking import check_typed
 from tests.openai_server import OpenAIServer
@@ -58,13 +58,9 @@ OFFLINE = {
 ELSEWHERE = {
     "README.md": "tests/integration/test_docs.py",
     "docs/annotation.md": "Label Studio: tests/servers/test_studio_pages.py",
-    "docs/clusters.md": "a Ray cluster: tests/servers/test_ray.py",
-    "docs/finetuning.md": "weights: tests/integration/test_finetune_command.py",
     "docs/guide.md": "tests/integration/test_docs.py",
-    "docs/performance.md": "benchmarks",
     "docs/plans.md": "test_the_plan_that_is_printed_runs",
     "docs/python.md": "tests/integration/test_docs.py",
-    "docs/scale.md": "benchmarks",
     "docs/tutorial.md": "tests/integration/test_docs.py",
 }
 """Where a page is followed that is not walked here, and what it needs."""
@@ -154,15 +150,10 @@ def _options(command: str) -> set[str]:
 FOREIGN = {
     "--exclude-newer": "uv",
     "--fewest": "benchmarks.calibration",
-    "--include_path": "lm_eval",
     "--most": "benchmarks.calibration",
     "--part": "benchmarks.calibration",
     "--seeds": "benchmarks.label_errors",
-    "--share": "benchmarks.calibration",
     "--smoke": "benchmarks.finetune_gpu",
-    "--histories": "benchmarks.faun_scale",
-    "--tables": "benchmarks.calibration",
-    "--userns": "podman",
 }
 """Options that pages name by themselves and that are not Goldpan's, with their program."""
 
@@ -199,13 +190,19 @@ def _splits(folder: Path, text: str) -> None:
 
 
 def _crosscode_settings(folder: Path, text: str) -> None:
-    task = read_task("duplicate_report.toml", toml("docs/tasks.md")[1] + text)
+    task = read_task("urgent_report.toml", toml("docs/tasks.md")[0] + text)
     assert task_settings(task).input_language
     assert kind_of_task(task).names == ["Generation", "Code-to-Text"]
 
 
 def _task(folder: Path, text: str) -> None:
-    assert not check_task(read_task("some_report.toml", text))
+    assert not check_task(read_task("urgent_report.toml", text))
+
+
+def _prompt(folder: Path, text: str) -> None:
+    task = read_task("urgent_report.toml", toml("docs/tasks.md")[0] + text)
+    assert not check_task(task)
+    assert len(task.prompt.examples) == 2
 
 
 def _recipe(folder: Path, text: str) -> None:
@@ -217,24 +214,23 @@ def _entry_points(folder: Path, text: str) -> None:
 
 
 READERS: Mapping[str, tuple[Callable[[Path, str], object], ...]] = {
-    "docs/clusters.md": (_plan_part,),
     "docs/crosscode.md": (_crosscode_settings, _splits),
     "docs/filtering.md": (
         lambda folder, text: load_profile(str(write(folder, "mine.toml", text))),
         lambda folder, text: load_profile(str(write(folder, "mine.toml", text))),
+        lambda folder, text: load_review_settings(write(folder, "review.toml", text), {}),
     ),
     "docs/issue-types.md": (
         lambda folder, text: load_issue_profile(str(write(folder, "mine.toml", text))),
     ),
-    "docs/papers.md": (lambda folder, text: read_recipe(write(folder, "toys.toml", text)),),
     "docs/plans.md": (),  # test_the_plan_that_is_printed_runs
     "docs/plugins.md": (_entry_points,),  # with_code.toml is used by the page's own commands
     "docs/prompting.md": (lambda folder, text: load_prices(write(folder, "prices.toml", text)),),
-    "docs/review.md": (
-        lambda folder, text: load_review_settings(write(folder, "review.toml", text), {}),
-    ),
-    "docs/tasks.md": (_task, _task),
+    "docs/recipes.md": (lambda folder, text: read_recipe(write(folder, "toys.toml", text)),),
+    "docs/task-files.md": (_prompt,),
+    "docs/tasks.md": (_task,),
     "docs/verification.md": (_recipe, _recipe),
+    "docs/workspaces.md": (_plan_part,),
 }
 """What reads each TOML block of a page, in its order."""
 

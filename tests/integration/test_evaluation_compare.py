@@ -15,26 +15,30 @@ from goldpan.core.progress import Reporter
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.answers import projects
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import ComparisonResult, Question, mean_score
-from goldpan.evaluation.comparison_units import complete
-from goldpan.evaluation.higher_is_better import ranking_score
-from goldpan.evaluation.metrics.result import Interval, Metric, Scores
+from goldpan.evaluation.comparison.evidence import projects
+from goldpan.evaluation.comparison.question import (
+    ComparisonQuestion,
+    ComparisonResult,
+    complete,
+    mean_score,
+)
+from goldpan.evaluation.comparison.stored_runs import compare_runs
+from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run as execute
 from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.scores import StatisticsError
 from tests.comparing import SIX, add_run, independent, six_tasks, split_rows, two_labels
 
 pytest.importorskip("scipy")
 
 
-def compared(workspace: Workspace, question: Question | None = None) -> ComparisonResult:
+def compared(workspace: Workspace, question: ComparisonQuestion | None = None) -> ComparisonResult:
     runs = read_runs(workspace)
-    return compare_runs(runs, runs, load_tasks(), question or Question())
+    return compare_runs(runs, runs, load_tasks(), question or ComparisonQuestion())
 
 
 def comparison(result: ComparisonResult) -> Comparison:
@@ -75,12 +79,12 @@ def test_models_are_ranked_over_tasks(workspace: Workspace) -> None:
 
 def test_a_frequentist_comparison_is_there_to_choose(workspace: Workspace) -> None:
     six_tasks(workspace)
-    ranking = comparison(compared(workspace, Question("frequentist")))
+    ranking = comparison(compared(workspace, ComparisonQuestion("frequentist")))
     assert ranking.test.approach == "frequentist"
     assert ranking.decision("good", "bad") == "better"
-    named = comparison(compared(workspace, Question("bayesian")))
+    named = comparison(compared(workspace, ComparisonQuestion("bayesian")))
     assert named.test.name == "bayesian signed rank"
-    assert compared(workspace, Question("bayesian")).new_tasks is None
+    assert compared(workspace, ComparisonQuestion("bayesian")).new_tasks is None
 
 
 def test_one_task_is_compared_by_the_answers_to_it(workspace: Workspace) -> None:
@@ -102,7 +106,7 @@ def test_one_task_is_compared_by_the_answers_to_it(workspace: Workspace) -> None
     assert result.new_tasks is not None
     assert result.new_tasks.test.name == "none"
     assert "needs at least 3" in result.new_tasks.test.why
-    named = comparison(compared(workspace, Question("bayesian")))
+    named = comparison(compared(workspace, ComparisonQuestion("bayesian")))
     assert named.test.name == "randomization"
 
 
@@ -178,7 +182,7 @@ def test_gaps_leave_the_ranking_and_are_named(workspace: Workspace) -> None:
     assert result.block.left_out == ("late: no score on 5 of 6 tasks",)
     assert result.ranked[-1].name == "late"
     runs = read_runs(workspace, models=["good", "late"])
-    named = compare_runs(runs, runs, load_tasks(), Question(), keep_models=True)
+    named = compare_runs(runs, runs, load_tasks(), ComparisonQuestion(), keep_models=True)
     assert named.block.models == ("good", "late")
     assert named.block.tasks == ("bug_issue",)
 
@@ -276,7 +280,7 @@ def test_alpha_is_checked_on_one_task_too(workspace: Workspace, alpha: float) ->
     for name in ("a", "b"):
         add_run(workspace, two_labels(), name, 0.8)
     with pytest.raises(StatisticsError, match="alpha"):
-        compared(workspace, Question(alpha=alpha))
+        compared(workspace, ComparisonQuestion(alpha=alpha))
 
 
 def test_projects_are_swapped_whole_only_where_that_can_decide() -> None:

@@ -13,7 +13,7 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.dates import find_dates
+from goldpan.evaluation.leaks import find_dates
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.runs import read_runs
 from tests.comparing import two_labels, write_rows

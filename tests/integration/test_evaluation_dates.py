@@ -16,7 +16,6 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
@@ -57,7 +56,7 @@ def _run(root: Path, data: TaskData, model: str, **settings: Any) -> RunResult:
 
 
 def _value(result: RunResult) -> float:
-    return scores_of(result.result["scores"]).value("macro_f1") or 0.0
+    return result.record.scores.value("macro_f1") or 0.0
 
 
 def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models import fasttext
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.fasttext import TRAINER, Trainer, in_quotes, one_line
@@ -39,7 +38,7 @@ def _run(root: Path, data: TaskData, protocol: str = "default", **settings: Any)
 
 
 def _value(ran: RunResult, name: str) -> float:
-    return scores_of(ran.result["scores"]).value(name) or 0.0
+    return ran.record.scores.value(name) or 0.0
 
 
 def test_learns_every_type_it_answers(

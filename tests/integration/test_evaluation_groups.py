@@ -13,15 +13,14 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import Question
+from goldpan.evaluation.comparison.question import ComparisonQuestion
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.leaks import COLUMN
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
-from goldpan.evaluation.runs import read_runs
-from goldpan.evaluation.stored import rescore
+from goldpan.evaluation.runs import read_runs, rescore
 from goldpan.report.comparison.make import make_report
 from tests.comparing import QUIET, add_run, two_labels, write_rows
 from tests.invoking import invoke
@@ -125,7 +124,9 @@ def test_the_report_begins_with_the_leaks(tmp_path: Path) -> None:
         add_run(Workspace(tmp_path), data, name, share)
     runs = read_runs(Workspace(tmp_path))
     report = make_report(
-        Workspace(tmp_path), compare_runs(runs, runs, load_tasks(), Question()), load_tasks()
+        Workspace(tmp_path),
+        compare_runs(runs, runs, load_tasks(), ComparisonQuestion()),
+        load_tasks(),
     )
     assert report.summary[0].startswith("WARNING: 30 of 60 test rows of requirement_type")
     assert "without them macro_f1 of good is" in report.summary[0]
@@ -219,6 +220,8 @@ def test_a_model_without_an_error_is_reported(tmp_path: Path) -> None:
     add_run(Workspace(tmp_path), data, "perfect", 1.0)
     runs = read_runs(Workspace(tmp_path))
     report = make_report(
-        Workspace(tmp_path), compare_runs(runs, runs, load_tasks(), Question()), load_tasks()
+        Workspace(tmp_path),
+        compare_runs(runs, runs, load_tasks(), ComparisonQuestion()),
+        load_tasks(),
     )
     assert "errors" in [section.key for section in report.sections]

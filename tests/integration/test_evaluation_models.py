@@ -16,10 +16,10 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.metrics.result import Scores, scores_of
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.models.catalogue import catalogue, find_model
-from goldpan.evaluation.models.surrounding_text import Documents
-from goldpan.evaluation.models.thresholds import best_threshold
+from goldpan.evaluation.models.features import Documents
+from goldpan.evaluation.models.linear import best_threshold
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from tests.evaluating import labelled, requirements, rows
@@ -33,7 +33,7 @@ CLASSICAL = ("tfidf-svm", "tfidf-lr", "tfidf-xgboost")
 def scores(root: Path, data: TaskData, name: str, **settings: Any) -> Scores:
     protocol = find_protocol("default")
     done = run(Workspace(root), data, find_model(name, settings), protocol, 0, QUIET)
-    return scores_of(done.result["scores"])
+    return done.record.scores
 
 
 def _of(name: str, pairs: list[tuple[Any, Any]], cut: int) -> TaskData:
@@ -94,15 +94,14 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
         ("tfidf-lr", "5 folds inside train", 200),
         ("tfidf-xgboost", "a part of train", 20),
     ):
-        result = run(
+        record = run(
             Workspace(tmp_path), data, find_model(name, {}), find_protocol("default"), 0, QUIET
-        ).result
-        learned = scores_of(result["train_scores"]).value("macro_f1")
-        validated = scores_of(result["validation_scores"])
-        assert (result["learning"]["chosen_on"], validated.examples) == (by, size)
-        assert result["learning"]["candidates"] > 1
-        assert result["learning"]["from_all"] is (size == 200)
-        assert (learned or 0) > 0.8
+        ).record
+        validated = record.validation_scores
+        assert (record.learning.chosen_on, validated.examples) == (by, size)
+        assert record.learning.candidates > 1
+        assert record.learning.from_all is (size == 200)
+        assert (record.train_scores.value("macro_f1") or 0) > 0.8
         assert (validated.value("macro_f1") or 1) < (0.65 if size == 200 else 0.8)
 
 
@@ -111,9 +110,9 @@ def test_numbers_are_told_of_rows_left_out(tmp_path: Path) -> None:
     done = run(
         Workspace(tmp_path), data, find_model("tfidf-lr", {}), find_protocol("default"), 0, QUIET
     )
-    validated = scores_of(done.result["validation_scores"])
+    validated = done.record.validation_scores
     assert validated.examples == 120
-    learned = scores_of(done.result["train_scores"]).value("smape")
+    learned = done.record.train_scores.value("smape")
     assert (learned or 0) < (validated.value("smape") or 0) < 0.5
     assert done.result["learning"]["chosen_on"] == "train rows left out one by one"
 
@@ -123,12 +122,12 @@ def test_many_rows_of_words_need_no_memory_for_each_two(
 ) -> None:
     data = _of("story_points", points(), 120)
     near = scores(tmp_path / "one by one", data, "tfidf-lr").value("smape")
-    monkeypatch.setattr("goldpan.evaluation.models.heads._MOST_LEFT_OUT", 50)
+    monkeypatch.setattr("goldpan.evaluation.models.linear._MOST_LEFT_OUT", 50)
     model, protocol = find_model("tfidf-lr", {}), find_protocol("default")
     done = run(Workspace(tmp_path / "folds"), data, model, protocol, 0, QUIET)
     assert done.result["learning"]["chosen_on"] == "5 folds inside train"
     assert done.result["validation_scores"]["examples"] == 120
-    assert scores_of(done.result["scores"]).value("smape") == pytest.approx(near, abs=0.05)
+    assert done.record.scores.value("smape") == pytest.approx(near, abs=0.05)
 
 
 def test_rows_without_documents_have_no_neighbours_and_no_error(tmp_path: Path) -> None:

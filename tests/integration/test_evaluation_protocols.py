@@ -11,8 +11,8 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import Question
+from goldpan.evaluation.comparison.question import ComparisonQuestion
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.models import boosted, fasttext
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol, in_part, settings_for
@@ -100,6 +100,8 @@ def test_what_is_less_is_told_by_the_run_and_the_report(tmp_path: Path) -> None:
     add_run(Workspace(tmp_path), data, "good", 0.9, protocol="selu-paper")
     runs = read_runs(Workspace(tmp_path))
     report = make_report(
-        Workspace(tmp_path), compare_runs(runs, runs, load_tasks(), Question()), load_tasks()
+        Workspace(tmp_path),
+        compare_runs(runs, runs, load_tasks(), ComparisonQuestion()),
+        load_tasks(),
     )
     assert any("selu-paper in part" in warning for warning in report.warnings)

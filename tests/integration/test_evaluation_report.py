@@ -14,10 +14,9 @@ from goldpan.core.proportions import wilson
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import ComparisonResult, Question
-from goldpan.evaluation.resolved import PatchScore, ResolvedResult
-from goldpan.evaluation.resolved_files import read_resolved, write_resolved
+from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
+from goldpan.evaluation.comparison.stored_runs import compare_runs
+from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolved, write_resolved
 from goldpan.evaluation.runs import read_runs
 from goldpan.execution.records import Instance
 from goldpan.execution.resolve import Outcome, Resolution
@@ -26,17 +25,17 @@ from goldpan.report.document import (
     Content,
     Figure,
     Fold,
-    Group,
     Mistake,
+    Remark,
     Report,
+    ReportTable,
     Section,
-    Table,
-    Text,
+    SideBySide,
     cut,
+    formatted,
     listed,
 )
 from goldpan.report.evaluation import EvaluationFiles, evaluation_page, write_evaluation
-from goldpan.report.number_format import formatted
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.integration.test_report import Reader
 from tests.reporting import HOSTILE
@@ -46,7 +45,7 @@ pytest.importorskip("scipy")
 
 def compared(workspace: Workspace) -> ComparisonResult:
     runs = read_runs(workspace)
-    return compare_runs(runs, runs, load_tasks(), Question())
+    return compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
 
 
 def reported(workspace: Workspace) -> Report:
@@ -58,7 +57,7 @@ def parts(content: tuple[Content, ...]) -> list[Content]:
     contents: list[Content] = []
     for part in content:
         contents.append(part)
-        if isinstance(part, Fold | Group):
+        if isinstance(part, Fold | SideBySide):
             contents += parts(part.content)
     return contents
 
@@ -67,14 +66,14 @@ def section(report: Report, key: str) -> Section:
     return next(part for part in report.sections if part.key == key)
 
 
-def tables(report: Report, key: str) -> dict[str, Table]:
+def tables(report: Report, key: str) -> dict[str, ReportTable]:
     contents = parts(section(report, key).content)
-    return {table.title: table for table in contents if isinstance(table, Table)}
+    return {table.title: table for table in contents if isinstance(table, ReportTable)}
 
 
 def texts(report: Report, key: str) -> str:
     return " ".join(
-        block.text for block in parts(section(report, key).content) if isinstance(block, Text)
+        block.text for block in parts(section(report, key).content) if isinstance(block, Remark)
     )
 
 
@@ -351,7 +350,7 @@ def test_secrets_in_texts_are_made_unreadable(tmp_path: Path) -> None:
 
 def test_long_tables_are_cut_and_say_so() -> None:
     rows = tuple((n,) for n in range(500))
-    shown = cut(Table("t", ("n",), rows, strong=frozenset({(3, 0), (450, 0)})))
+    shown = cut(ReportTable("t", ("n",), rows, strong=frozenset({(3, 0), (450, 0)})))
     assert (len(shown.rows), shown.left_out, shown.strong) == (400, 100, frozenset({(3, 0)}))
     assert cut(shown) is shown
 
@@ -384,7 +383,7 @@ def test_many_models_and_tasks_fit_a_page(tmp_path: Path) -> None:
         (copy / "result.json").write_bytes(sealed_json(json.loads(changed)))
     runs = read_runs(workspace)
     assert len(runs) == 45
-    compared_runs = compare_runs(runs, runs, {}, Question())
+    compared_runs = compare_runs(runs, runs, {}, ComparisonQuestion())
     report = make_report(workspace, compared_runs, {})
     page = evaluation_page(report)
     assert len(page) < 1_500_000
@@ -411,7 +410,7 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
         run.directory / "predictions.parquet", ResolvedResult(resolutions, wilson(2, 4), patches)
     )
     (table,) = section(reported(workspace), "resolved").content
-    assert isinstance(table, Table)
+    assert isinstance(table, ReportTable)
     (row,) = table.rows
     cells = dict(zip(table.columns, row, strict=True))
     assert (cells["model"], cells["issues"], cells["resolved"]) == ("a", 4, 0.5)

@@ -10,8 +10,8 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import Question
+from goldpan.evaluation.comparison.question import ComparisonQuestion
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach
@@ -25,8 +25,7 @@ from goldpan.report.comparison.plots import (
     pr_plot,
     roc_plot,
 )
-from goldpan.report.document_page import inline_figure
-from goldpan.report.evaluation import EvaluationFiles, write_evaluation
+from goldpan.report.evaluation import EvaluationFiles, inline_figure, write_evaluation
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.reporting import HOSTILE
@@ -55,7 +54,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_run(workspace, data, "odd", 0.7, note=HOSTILE)
     add_run(workspace, data, "odd", 0.7, note="w" * 300)
     runs = read_runs(workspace)
-    result = compare_runs(runs, runs, load_tasks(), Question())
+    result = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
     output = root / "report.html"
     write_evaluation(workspace, result, load_tasks(), EvaluationFiles(page=output))
     return output

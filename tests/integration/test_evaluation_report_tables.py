@@ -9,8 +9,8 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import ComparisonResult, Question
+from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.runs import read_runs
 from goldpan.report import latex, markdown
 from goldpan.report.comparison.make import make_report, paper_tables
@@ -24,7 +24,7 @@ EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript
 
 def compared(workspace: Workspace) -> ComparisonResult:
     runs = read_runs(workspace)
-    return compare_runs(runs, runs, load_tasks(), Question())
+    return compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,7 @@ from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol, protocols
 from goldpan.evaluation.run import RunResult, run
-from goldpan.evaluation.runs import identity, read_runs
-from goldpan.evaluation.stored import rescore
+from goldpan.evaluation.runs import identity, read_runs, rescore
 from tests.evaluating import requirements
 from tests.program import goldpan
 

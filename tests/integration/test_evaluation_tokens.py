@@ -14,7 +14,6 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.tokens import features_of, shape, with_beginnings
 from goldpan.evaluation.protocol import find_protocol
@@ -54,7 +53,7 @@ def _run(root: Path, data: TaskData, **settings: Any) -> RunResult:
 
 def test_learns_names_by_their_shape_and_place(tmp_path: Path) -> None:
     ran = _run(tmp_path / "a", _posts())
-    assert (scores_of(ran.result["scores"]).value("seqeval_f1") or 0) > 0.9
+    assert (ran.record.scores.value("seqeval_f1") or 0) > 0.9
     again = _run(tmp_path / "b", _posts())
     first, second = (result.directory / "predictions.parquet" for result in (ran, again))
     assert first.read_bytes() == second.read_bytes()

@@ -18,12 +18,11 @@ import yaml  # type: ignore[import-untyped]
 from goldpan import load
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.secrets import register
-from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.export.scoring import apply_blocks, f1, named_path, score
 from goldpan.datasets.family import Family
-from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_rows import task_family
+from goldpan.datasets.task import task_family
 from goldpan.operations.values import ExportName
 from tests.examples import ENVIRONMENT, example, write
 from tests.places import ROOT

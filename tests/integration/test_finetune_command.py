@@ -16,7 +16,7 @@ from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task_rows import task_family
+from goldpan.datasets.task import task_family
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run

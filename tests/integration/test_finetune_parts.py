@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.finetune import launch
-from goldpan.evaluation.finetune.batches import parts_of, steps_of_epoch
-from goldpan.evaluation.finetune.deepspeed_settings import accumulation, deepspeed_config
-from goldpan.evaluation.finetune.job import Job
-from goldpan.evaluation.finetune.sequences import scale_of
-from goldpan.evaluation.finetune.settings import Settings
-from goldpan.evaluation.finetune.tagging import word_spans
+from goldpan.evaluation.finetune.engines import accumulation, deepspeed_config
+from goldpan.evaluation.finetune.heads import parts_of, steps_of_epoch
+from goldpan.evaluation.finetune.settings import TrainingJob, TrainingSettings
+from goldpan.evaluation.finetune.text_heads import scale_of
 from goldpan.evaluation.finetune.tokenizing import covering, windows
+from goldpan.evaluation.finetune.word_heads import word_spans
 from tests.finetuning import example_rows
 from tests.tiny_models import tiny
 
@@ -106,8 +105,8 @@ def test_numbers_below_a_logarithm_stay_as_they_are() -> None:
 
 def test_deepspeed_starts_on_the_gpus_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     task, table = example_rows("issue_type", 4)
-    settings = Settings(launcher="deepspeed", processes=2)
-    job = Job(task, table, None, settings, 0, tiny("bert"), Path())
+    settings = TrainingSettings(launcher="deepspeed", processes=2)
+    job = TrainingJob(task, table, None, settings, 0, tiny("bert"), Path())
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6")
     command = launch._launcher(job)
     assert command[command.index("--include") + 1] == "localhost:4,5"
@@ -125,7 +124,9 @@ def test_the_cause_is_told_and_not_the_launchers_own_error(tmp_path: Path) -> No
 
 
 def test_deepspeed_is_told_what_the_settings_say() -> None:
-    settings = Settings(deepspeed="zero2-offload", processes=8, learning_rate=1e-5, batch=64)
+    settings = TrainingSettings(
+        deepspeed="zero2-offload", processes=8, learning_rate=1e-5, batch=64
+    )
     config = deepspeed_config(settings, device_batch=2, half=True, gpu=True)
     assert config["zero_optimization"]["stage"] == 2
     assert config["zero_optimization"]["offload_optimizer"] == {"device": "cpu", "pin_memory": True}
@@ -134,6 +135,8 @@ def test_deepspeed_is_told_what_the_settings_say() -> None:
     assert config["bf16"]["enabled"] is True
     assert config["gradient_accumulation_steps"] == 4
     assert config["train_micro_batch_size_per_gpu"] * 4 * 8 == 64
-    plain = deepspeed_config(Settings(deepspeed="zero2"), device_batch=2, half=False, gpu=False)
+    plain = deepspeed_config(
+        TrainingSettings(deepspeed="zero2"), device_batch=2, half=False, gpu=False
+    )
     assert "offload_optimizer" not in plain["zero_optimization"]
-    assert accumulation(Settings(batch=64, processes=3), 8) == 3
+    assert accumulation(TrainingSettings(batch=64, processes=3), 8) == 3

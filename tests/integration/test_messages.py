@@ -101,13 +101,12 @@ def test_the_true_cause_is_told_where_a_dataset_cannot_be_written(demo: Path) ->
 
 
 def test_trace_offers_the_whole_id(demo: Path) -> None:
-    done = attempt("trace", "prospector/sluice#56", "--workspace", str(demo / "demo"))
+    done = attempt("trace", "prospector/sluice#63+64", "--workspace", str(demo / "demo"))
     assert done.code == 2
-    offered = "Did you mean qa:prospector/sluice#56 or nlbse23_issue_type:prospector/sluice#56?\n"
-    assert done.err.endswith(offered)
-    done = attempt("trace", "QA:prospector/Sluice#5", "--workspace", str(demo / "demo"))
-    offered = "Did you mean qa:prospector/sluice#56 or nlbse23_issue_type:prospector/sluice#56?\n"
-    assert done.err.endswith(offered)
+    ids = [f"{family}:prospector/sluice#63+64" for family in ("code-edit", "fault-localization")]
+    assert done.err.endswith(f"Did you mean {' or '.join(ids)}?\n")
+    done = attempt("trace", "QA:prospector/Sluice#56", "--workspace", str(demo / "demo"))
+    assert done.err.endswith("Did you mean qa:prospector/sluice#56?\n")
     done = attempt("trace", "prospector/sluice#4567", "--workspace", str(demo / "demo"))
     assert "--dataset DIR" in done.err
 

@@ -11,9 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.code.languages import LANGUAGES
-from goldpan.evaluation.metrics.codebleu import KEYWORDS, CodePair, TreeMatch, codebleu, match_trees
-from goldpan.evaluation.metrics.data_flow import Flow, data_flow
-from goldpan.evaluation.metrics.syntax import read_code, same_code
+from goldpan.evaluation.metrics.codebleu import (
+    CodePair,
+    TreeMatch,
+    codebleu,
+    language_keywords,
+    match_trees,
+)
+from goldpan.evaluation.metrics.syntax import ValueFlow, data_flow, read_code, same_code
 from tests.drawing import examples
 
 ADD = "def f(a):\n    b = a + 1\n    return b"
@@ -113,20 +118,20 @@ def test_the_same_flow_is_seen_in_every_language(path: str, code: str) -> None:
     reading = read_code(path, code)
     assert reading and reading.clean
     flow = data_flow(reading)
-    assert flow[Flow("var_1", "computed", ("var_0",))] == 1
-    assert flow[Flow("var_1", "computed", ("var_1",))] == 1
-    assert flow[Flow("var_1", "comes", ("var_1",))] >= 1
+    assert flow[ValueFlow("var_1", "computed", ("var_0",))] == 1
+    assert flow[ValueFlow("var_1", "computed", ("var_1",))] == 1
+    assert flow[ValueFlow("var_1", "comes", ("var_1",))] >= 1
     assert set(flow) <= {
-        Flow("var_0", "comes", ("var_0",)),
-        Flow("var_1", "computed", ("var_0",)),
-        Flow("var_1", "computed", ("var_1",)),
-        Flow("var_1", "comes", ("var_1",)),
+        ValueFlow("var_0", "comes", ("var_0",)),
+        ValueFlow("var_1", "computed", ("var_0",)),
+        ValueFlow("var_1", "computed", ("var_1",)),
+        ValueFlow("var_1", "comes", ("var_1",)),
     }
 
 
 def test_every_language_with_a_grammar_has_keywords() -> None:
     parsed = {language.name for language in LANGUAGES if language.grammar}
-    assert parsed == set(KEYWORDS)
+    assert parsed == language_keywords().keys()
 
 
 def test_nothing_depends_on_the_hash_seed() -> None:

@@ -10,18 +10,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.metrics.generation import (
+    MOST_CHARACTERS,
+    bleu_counts,
+    bleu_of_counts,
     compare_text,
+    edit_similarity,
     extract_path,
     mentions_path,
     rouge_1,
     rouge_l,
     rouge_tokens,
-)
-from goldpan.evaluation.metrics.text_scores import (
-    MOST_CHARACTERS,
-    bleu_counts,
-    bleu_of_counts,
-    edit_similarity,
     tokenize,
 )
 from goldpan.evaluation.score import score

@@ -9,9 +9,10 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.plan.assess import Assessment
-from goldpan.plan.overview import write_workspace_overview
 from goldpan.plan.record import Change, Recipe, Record
+from goldpan.plan.status import page_addition
 from goldpan.plan.unit import Unit
+from goldpan.report.workspace_page import write_workspace_page
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.demo_workspace import make_demo
 from tests.program import goldpan
@@ -29,7 +30,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Assessment(Unit("mine", REPO), failed, None, (Change(f"the last run failed ({HOSTILE})"),)),
         Assessment(Unit("filter", OTHER), None, None, (), (f"mine/{OTHER}",)),
     ]
-    write_workspace_overview(workspace, root / "page.html", judged)
+    write_workspace_page(workspace, root / "page.html", addition=page_addition(judged))
     return root / "page.html"
 
 
@@ -44,7 +45,7 @@ def test_all_repositories_and_the_units_of_a_plan_are_on_the_page(page: Path) ->
 def test_the_same_workspace_gives_the_same_page(page: Path, tmp_path: Path) -> None:
     workspace = Workspace(page.parent / "ws")
     for name in ("one.html", "two.html"):
-        write_workspace_overview(workspace, tmp_path / name)
+        write_workspace_page(workspace, tmp_path / name)
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 

@@ -16,6 +16,7 @@ import pytest
 from tests.demo_workspace import offline
 from tests.places import ROOT
 from tests.program import MAIN
+from tests.tiny_models import tiny
 
 PACKAGE = ROOT / "examples" / "plugins" / "commit_messages"
 LOGS = ("kettle.log", "lantern.log", "orchard.log")
@@ -37,10 +38,14 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def run(*words: str, **environment: str) -> str:
-    done = subprocess.run(
+def attempt(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         words, env=offline(**environment), capture_output=True, text=True, check=False
     )
+
+
+def run(*words: str, **environment: str) -> str:
+    done = attempt(*words, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -83,3 +88,33 @@ def test_a_paper_of_300_lines_is_installed_and_reproduced(python: Path, tmp_path
         for line in path.read_text(encoding="utf-8").splitlines()
     ]
     assert len(lines) <= 300
+
+
+def test_it_brings_an_order_of_steps_and_a_recipe_of_fine_tuning(
+    python: Path, tmp_path: Path
+) -> None:
+    def goldpan(*words: str) -> str:
+        return run(str(python), "-c", MAIN, *words, GOLDPAN_WORKSPACE=str(tmp_path))
+
+    def refused(*words: str) -> str:
+        done = attempt(str(python), "-c", MAIN, *words, GOLDPAN_WORKSPACE=str(tmp_path))
+        assert done.returncode == 2
+        return " ".join(done.stderr.split())
+
+    imported = ("tasks", "import", "commit_purpose", *(str(PACKAGE / "data" / log) for log in LOGS))
+    goldpan(*imported, "--steps", "addresses-first")
+    provenance = json.loads((tmp_path / "datasets/commit_purpose/provenance.json").read_text())
+    assert provenance["settings"]["steps"] == ["mask_urls", "white_space"]
+    assert "Also here: addresses-first, selu-paper." in " ".join(
+        goldpan("tasks", "import", "--help").split()
+    )
+    assert "did you mean addresses-first?" in refused(*imported, "--steps", "addresses")
+    settings = (
+        "from goldpan.evaluation.models.finetuned import finetuned\n"
+        f"model = finetuned({{'weights': {str(tiny('bert'))!r}, 'recipe': 'short-messages'}})\n"
+        "print(*(model.settings[name] for name in ('epochs', 'max_length', 'patience')))"
+    )
+    assert run(str(python), "-c", settings).split() == ["20", "64", "3"]
+    evaluated = ("evaluate", "run", "--task", "commit_purpose", "--model", "finetuned")
+    asked = ("--set", "weights=here", "--set", "recipe=short-message")
+    assert "did you mean short-messages?" in refused(*evaluated, *asked)

@@ -204,7 +204,7 @@ def test_a_dataset_and_its_task(root: Path) -> None:
     )
     build = ("build", "issue-titles", "--split", "random:0.5,0.5", *common)
     built = json.loads(goldpan("--plugin", str(plugin), *build))
-    assert built["examples"] == 16
+    assert built["examples"] == 18
     directory = root / "datasets" / "issue-titles"
     provenance = json.loads((directory / "provenance.json").read_text())
     assert provenance["plugins"] == digest(plugin)
@@ -312,7 +312,7 @@ def test_the_settings_file_names_plugins_for_every_command(root: Path) -> None:
     assert "issue-titles" not in goldpan("build", "--help")
     goldpan("filter", *common)
     built = json.loads(goldpan("build", "issue-titles", "--json", *common))
-    assert built["examples"] == 16
+    assert built["examples"] == 18
     provenance = json.loads((root / "datasets/issue-titles/provenance.json").read_text())
     assert provenance["plugins"] == digest(PLUGINS / "issue_titles.py")
     shown = json.loads(goldpan("config", "show", "--json", *common))

@@ -16,7 +16,7 @@ from goldpan.datasets.task_data import task_data
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.prompting.asking import archive_of
 from goldpan.evaluation.prompting.inputs import UnansweredError
-from goldpan.evaluation.prompting.settings import ASKING, TELLING, prompt_settings
+from goldpan.evaluation.prompting.settings import REQUEST_SETTINGS, RUN_SETTINGS, prompt_settings
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.runs import read_runs
@@ -337,7 +337,7 @@ def test_models_and_endpoints_keep_archives_of_their_own(tmp_path: Path) -> None
 
 def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
     with OpenAIServer(labels("bug")) as server:
-        settings = {**TELLING, **ASKING, "model": "judge", "base_url": server.url}
+        settings = {**RUN_SETTINGS, **REQUEST_SETTINGS, "model": "judge", "base_url": server.url}
         options = prompt_settings(settings, find_protocol("default"), "binary")
         archive = archive_of(tmp_path / "prompts" / "kinds", options)
         with (
@@ -377,6 +377,6 @@ def test_openai_itself_wants_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_every_setting_is_documented_with_its_default() -> None:
     text = (ROOT / "docs" / "prompting.md").read_text("utf-8")
-    for name, default in {**TELLING, **ASKING}.items():
+    for name, default in {**RUN_SETTINGS, **REQUEST_SETTINGS}.items():
         value = str(default).lower() if isinstance(default, bool) else str(default)
         assert f"| `{name}` | {value} |" in text, name

@@ -19,7 +19,7 @@ from goldpan.code.unified_diff import Line, blocks_as_diff, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import Funnel, Step
-from goldpan.report.charts import percent, share, short
+from goldpan.report.distributions import percent, share, short
 from goldpan.report.examples import draw_around
 from goldpan.report.funnel_plot import plot_funnel
 from goldpan.text.excerpts import excerpt
@@ -246,10 +246,10 @@ def test_a_tree_shows_the_way_to_the_file(paths: list[str], data: st.DataObject)
     branches = draw_around(paths, changed, others=2)
     (at,) = [index for index, branch in enumerate(branches) if branch.changed]
     way = [branches[at].name]
-    depth = len(branches[at].drawn)
+    depth = len(branches[at].lines)
     for branch in reversed(branches[:at]):
-        if len(branch.drawn) < depth:
-            depth = len(branch.drawn)
+        if len(branch.lines) < depth:
+            depth = len(branch.lines)
             way.insert(0, branch.name.rstrip("/"))
     assert "/".join(way) == changed
     assert depth == 4
@@ -260,7 +260,7 @@ def test_a_tree_shows_the_way_to_the_file(paths: list[str], data: st.DataObject)
             if path.startswith(f"{folder}/") or not folder
         }
         depth = 4 * (folder.count("/") + 1 + bool(folder))
-        names = [branch.name for branch in branches if len(branch.drawn) == depth]
+        names = [branch.name for branch in branches if len(branch.lines) == depth]
         more = sum(int(name.split()[1]) for name in names if name.startswith("… "))
         assert len([name for name in names if not name.startswith("… ")]) + more == len(inside)
 

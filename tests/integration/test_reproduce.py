@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.reproduce.catalogue import find_recipe, recipe_names
 from goldpan.reproduce.data import DataFolder, MissingFileError
+from goldpan.reproduce.recipe import find_recipe, recipe_names
 from tests.invoking import invoke
 from tests.reproducing import SCORES, write_data, write_recipe
 

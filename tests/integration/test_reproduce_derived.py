@@ -11,10 +11,9 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.computations.printed import derived
-from goldpan.reproduce.context import Context
+from goldpan.reproduce.cells import Context, Outcome
 from goldpan.reproduce.data import DataFolder
+from goldpan.reproduce.printed import derived
 from goldpan.reproduce.recipe import Recipe
 from tests.invoking import invoke
 

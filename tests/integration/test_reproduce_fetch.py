@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.reproduce.catalogue import find_recipe
 from goldpan.reproduce.data import DataFolder, MissingFileError
+from goldpan.reproduce.recipe import find_recipe
 from tests.reproducing import SCORES, write_recipe
 
 PATH = f"/nobody/toys/{'0123456789' * 4}/out/scores.csv"

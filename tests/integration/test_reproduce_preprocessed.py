@@ -13,8 +13,8 @@ import pytest
 
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
-from goldpan.reproduce.catalogue import find_recipe
 from goldpan.reproduce.prepare import reading_task
+from goldpan.reproduce.recipe import find_recipe
 from tests.invoking import invoke
 from tests.reproducing import ROWS, write_data, write_recipe
 

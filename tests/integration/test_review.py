@@ -12,7 +12,7 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.review import planner
+from goldpan.annotation.review import votes as planner
 from goldpan.annotation.review.request import load_prompt
 from goldpan.annotation.review.run import estimate_review
 from goldpan.core.archive import Archive

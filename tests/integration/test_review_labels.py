@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.review.labels import estimate_labels, label_path, review_labels
+from goldpan.annotation.review.run import estimate_labels, label_path, review_labels
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
@@ -19,7 +19,7 @@ from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task_rows import task_family
+from goldpan.datasets.task import task_family
 from tests.evaluating import rows
 from tests.openai_server import Body, OpenAIServer, Said, answer
 from tests.reviewing import QUIET, settings

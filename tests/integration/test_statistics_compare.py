@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.evaluation.statistics.compare import compare
-from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.statistics.ranking import agreement, open_places, tiers
-from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
+from goldpan.evaluation.statistics.compare import agreement, compare, open_places, tiers
+from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, StatisticsError, score_matrix
 from tests.drawing import examples
 
 pytest.importorskip("scipy")

@@ -9,9 +9,8 @@ import pytest
 
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.curves import Counts, Point, points, pr_curve, roc_curve
-from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.statistics.scores import Score, score_matrix
+from goldpan.evaluation.statistics.curves import BinaryConfusion, Point, points, pr_curve, roc_curve
+from goldpan.evaluation.statistics.scores import Score, StatisticsError, score_matrix
 from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
@@ -50,7 +49,9 @@ def drawings() -> dict[str, str]:
         approach="frequentist",
         choice="nonparametric",
     )
-    shown = points(HOSTILE, {"one": Counts(5, 2, 4, 1), "two": Counts(4, 4, 2, 2)})
+    shown = points(
+        HOSTILE, {"one": BinaryConfusion(5, 2, 4, 1), "two": BinaryConfusion(4, 4, 2, 2)}
+    )
     curve = roc_curve(HOSTILE, "one", [True, False, True], [0.9, 0.5, 0.4])
     return {
         "posterior": posterior_plot(comparison()),
@@ -84,7 +85,9 @@ def test_what_cannot_be_drawn_is_said() -> None:
 
 
 def test_points_know_what_divides_by_zero() -> None:
-    never, other, pooled = points("m", {"a": Counts(0, 0, 9, 1), "b": Counts(3, 1, 5, 1)})
+    never, other, pooled = points(
+        "m", {"a": BinaryConfusion(0, 0, 9, 1), "b": BinaryConfusion(3, 1, 5, 1)}
+    )
     assert never == Point("m", "a", recall=0.0, false_positive_rate=0.0, precision=None)
     assert other.precision == 0.75
     assert (pooled.dataset, pooled.recall) == ("pooled", 0.6)

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from goldpan.evaluation.statistics.curves import Counts, points
+from goldpan.evaluation.statistics.curves import BinaryConfusion, points
 from goldpan.evaluation.statistics.drift import degradation, overfitting
 from goldpan.evaluation.statistics.effects import eta_magnitude, eta_squared, magnitude
 
@@ -75,7 +75,7 @@ TABLE_14 = {
 
 
 def metric(name: str, counts: tuple[int, int, int, int]) -> float:
-    (point,) = points("m", {"d": Counts(*counts)})
+    (point,) = points("m", {"d": BinaryConfusion(*counts)})
     precision, recall = point.precision, point.recall
     assert precision is not None
     assert recall is not None

@@ -10,16 +10,19 @@ import pyarrow as pa
 import pytest
 
 from goldpan.evaluation.score import predictions_schema
-from goldpan.evaluation.statistics.curves import Counts
-from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.statistics.outcomes import answer_counts, label_counts, label_scores
+from goldpan.evaluation.statistics.curves import (
+    BinaryConfusion,
+    answer_counts,
+    label_counts,
+    label_scores,
+)
 from goldpan.evaluation.statistics.randomization import (
     compare_answers,
     macro_f1,
     mean_of,
     randomization_test,
 )
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.scores import Floats, StatisticsError
 
 pytest.importorskip("scipy")
 LABELS = ("bug", "question")
@@ -110,8 +113,8 @@ GIVEN: list[str | None] = ["bug", "question", None, "question"]
 
 def test_predictions_become_counts_and_scores() -> None:
     table = predictions(GIVEN, TRUTH)
-    assert label_counts(table, "bug") == Counts(tp=1, fp=0, tn=2, fn=1)
-    assert label_counts(table, "question") == Counts(tp=1, fp=1, tn=1, fn=1)
+    assert label_counts(table, "bug") == BinaryConfusion(tp=1, fp=0, tn=2, fn=1)
+    assert label_counts(table, "question") == BinaryConfusion(tp=1, fp=1, tn=1, fn=1)
     assert label_scores(table, LABELS, "bug") == (
         [True, True, False, False],
         [0.5, 0.51, 0.52, 0.53],

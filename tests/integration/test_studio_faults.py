@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from goldpan.annotation.studio.client import Server as Address
-from goldpan.annotation.studio.client import Studio, StudioError, StudioFaultError, find_server
+from goldpan.annotation.studio.client import Studio, find_server
+from goldpan.annotation.studio.transport import StudioError, StudioFaultError
 from goldpan.core.errors import UsageError
 from tests.hostile import Answer, Got, Server, break_off, echo_page
 
@@ -41,7 +42,7 @@ CALLS: dict[str, Callable[[Studio], Any]] = {
 
 @pytest.fixture(autouse=True)
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("goldpan.annotation.studio.client.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("goldpan.annotation.studio.transport.time.sleep", lambda seconds: None)
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_an_export_that_lacks_something_is_never_kept(server: Server, lacking: s
         task["annotations"] = [answer]
     server.behavior = says([task])
     with Studio(Address(server.url, TOKEN)) as studio:
-        with pytest.raises(StudioError, match=f"unexpected, KeyError: '{lacking}'"):
+        with pytest.raises(StudioError, match=f"unexpected, ValidationError: .*`{lacking}`"):
             studio.export(1, [1])
         server.behavior = says([TASK])
         assert json.loads(studio.export(1, [1])) == [TASK]

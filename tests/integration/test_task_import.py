@@ -14,7 +14,7 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
-from goldpan.datasets.importing import import_files, import_task
+from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task import Task
 from tests.hub import Hub
@@ -37,7 +37,7 @@ def run(*arguments: object) -> tuple[int, Any]:
 
 def test_a_dataset_comes_out(tmp_path: Path) -> None:
     task = toy(tmp_path)
-    written = import_task(Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET)
+    written = import_files(Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET).written
     assert written.directory == tmp_path / "w" / "datasets" / "toy_issues"
     assert {split.name: split.rows for split in written.splits} == {"train": 2, "test": 2}
     rows = [
@@ -62,7 +62,7 @@ def test_importing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     task, files = toy(tmp_path), own_files(tmp_path)
     contents = []
     for name in ("a", "b"):
-        directory = import_task(Workspace(tmp_path / name), task, files, QUIET).directory
+        directory = import_files(Workspace(tmp_path / name), task, files, QUIET).written.directory
         contents.append(
             {
                 path.relative_to(directory): path.read_bytes()
@@ -76,7 +76,9 @@ def test_importing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_an_imported_dataset_may_be_published(tmp_path: Path) -> None:
     task = toy(tmp_path)
-    directory = import_task(Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET).directory
+    directory = import_files(
+        Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET
+    ).written.directory
     assert check_dataset(directory) == []
     file = next(directory.glob("data/train-*"))
     file.write_bytes(file.read_bytes() + b"x")
@@ -94,14 +96,16 @@ def test_what_may_not_be_shared_is_not_published(
     tmp_path: Path, change: tuple[str, str], message: str
 ) -> None:
     task = toy(tmp_path, change)
-    directory = import_task(Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET).directory
+    directory = import_files(
+        Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET
+    ).written.directory
     assert [message in str(problem) for problem in check_dataset(directory)] == [True]
 
 
 def test_a_secret_in_an_imported_text_is_found(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
     path.write_text(path.read_text().replace("red", "known to ann.roe@roe-mills.de"))
-    directory = import_task(Workspace(tmp_path / "w"), task, [path], QUIET).directory
+    directory = import_files(Workspace(tmp_path / "w"), task, [path], QUIET).written.directory
     assert "has email in its text" in str(check_dataset(directory)[0])
 
 
@@ -130,7 +134,7 @@ def test_equal_texts_lie_on_one_side(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
     lines = [f"same,{number % 3},B\n" for number in range(30)]
     path.write_text("title,body,kind\n" + "".join(lines) + "x,y,W\n", encoding="utf-8")
-    written = import_task(Workspace(tmp_path / "w"), task, [path], QUIET)
+    written = import_files(Workspace(tmp_path / "w"), task, [path], QUIET).written
     texts = [
         set(pq.read_table(next(written.directory.glob(f"data/{split}-*")))["text"].to_pylist())
         for split in ("train", "test")
@@ -168,7 +172,7 @@ def test_without_files_people_are_told_where_they_are(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     for task in load_tasks().values():
         with pytest.raises(UsageError) as error:
-            import_task(workspace, task, [], QUIET)
+            import_files(workspace, task, [], QUIET)
         message = str(error.value)
         if task.source.access == "built":
             assert f"Run goldpan build {task.source.builder}" in message
@@ -181,11 +185,11 @@ def test_without_files_people_are_told_where_they_are(tmp_path: Path) -> None:
 def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
     workspace = Workspace(tmp_path / "w")
-    directory = import_task(workspace, task, [path], QUIET).directory
+    directory = import_files(workspace, task, [path], QUIET).written.directory
     before = (directory / "provenance.json").read_bytes()
     path.write_text(path.read_text() + "x,y,Q\n")
     with pytest.raises(DatasetError, match="'Q' is not a label"):
-        import_task(workspace, task, [path], QUIET)
+        import_files(workspace, task, [path], QUIET)
     assert (directory / "provenance.json").read_bytes() == before
     assert not list((tmp_path / "w" / "tmp").iterdir())
 
@@ -240,7 +244,7 @@ def test_wrong_use_is_told(tmp_path: Path, arguments: tuple[str, ...], message: 
 
 def test_lists_and_tasks_are_shown(tmp_path: Path) -> None:
     own_task(tmp_path / "tasks")
-    import_task(Workspace(tmp_path), toy(tmp_path), own_files(tmp_path), QUIET)
+    import_files(Workspace(tmp_path), toy(tmp_path), own_files(tmp_path), QUIET)
     _, listed = run("list", "--suite", "toy", "--type", "multi-class", "--workspace", tmp_path)
     assert [(task["name"], task["imported"]) for task in listed] == [("toy_issues", True)]
     _, shown = run("show", "toy_issues", "--workspace", tmp_path)

@@ -15,7 +15,7 @@ from goldpan import load
 from goldpan.core.config import CONFIG_FILE
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import sealed_json
-from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import read_provenance
 from goldpan.operations.values import ExportName
 from tests.console import run
@@ -36,7 +36,7 @@ READERS = (
     ("check",),
     ("funnel",),
     ("why", f"{SLUICE}#1"),
-    ("trace", f"qa:{SLUICE}#5"),
+    ("trace", f"qa:{SLUICE}#56"),
     ("report",),
     ("config", "show"),
     ("evaluate", "models"),

@@ -12,13 +12,13 @@ import pytest
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.evaluation.metrics.result import Scores, scores_of
-from goldpan.evaluation.models import embedded, minilm
+from goldpan.evaluation.finetune import weights as minilm
+from goldpan.evaluation.finetune.weights import encoder_weights
+from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.models import embedded
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.embedded import Frozen
-from goldpan.evaluation.models.encoder import load_encoder
-from goldpan.evaluation.models.minilm import encoder_weights
-from goldpan.evaluation.models.vectors import vectors_of
+from goldpan.evaluation.models.encoder import load_encoder, vectors_of
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import labelled, requirements
@@ -40,7 +40,7 @@ def _run(root: Path, data: Any, weights: Path, seed: int = 0, **settings: Any) -
 
 
 def _scores(ran: RunResult) -> Scores:
-    return scores_of(ran.result["scores"])
+    return ran.record.scores
 
 
 def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.finetune.generation import GenerationHead
 from goldpan.evaluation.finetune.heads import NOT_ASKED, out_of_memory, padded
-from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device
-from goldpan.evaluation.finetune.settings import Settings
-from goldpan.evaluation.finetune.tagging import TaggingHead
+from goldpan.evaluation.finetune.settings import TrainingJob, TrainingSettings
+from goldpan.evaluation.finetune.text_heads import GenerationHead
+from goldpan.evaluation.finetune.word_heads import TaggingHead
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.score import score
 from tests.evaluating import rows
@@ -28,7 +27,7 @@ DECODERS = ("gpt2", "llama", "starcoder2")
 
 def _load(kind: str, name: str, **settings: Any) -> Loaded:
     task, table = example_rows(name)
-    job = Job(task, table, None, Settings(**settings), 0, tiny(kind), Path())
+    job = TrainingJob(task, table, None, TrainingSettings(**settings), 0, tiny(kind), Path())
     torch.manual_seed(1)
     return load_model(job, pick_device("cpu"))
 
@@ -97,7 +96,7 @@ def test_padding_changes_no_answer(kind: str) -> None:
     for side in ("auto", "left", "right") if kind in DECODERS else ("auto",):
         loaded = _load(kind, "requirement_type", padding=side)
         for batch in (1, 2):
-            scores.append(loaded.head.answers(loaded.asker(batch), loaded.words, table).scores)
+            scores.append(loaded.head.answers(loaded.predictor(batch), loaded.words, table).scores)
     for other in scores[1:]:
         assert torch.allclose(torch.tensor(scores[0]), torch.tensor(other), atol=1e-5)
 
@@ -131,7 +130,7 @@ def test_an_encoder_decoder_has_one_end_token_in_every_row() -> None:
     assert [list(example.ids).count(end) for example in examples] == [1, 1, 1, 1]
     assert all(example.ids[-1] == end for example in examples)
     assert all(len(example.ids) <= 512 for example in examples)
-    answers = loaded.head.answers(loaded.asker(4), loaded.words, table)
+    answers = loaded.head.answers(loaded.predictor(4), loaded.words, table)
     assert len(answers.values) == 4
     assert answers.notes == {"text_cut": 1}
 
@@ -148,7 +147,7 @@ def test_texts_that_look_like_tokens_or_are_empty_or_long(kind: str) -> None:
         inner = inner[: len(inner) - len(loaded.words.after)]
         assert 1 <= len(inner) <= 512
         assert not special - {loaded.words.tokenizer.unk_token_id} & set(inner)
-    answers = loaded.head.answers(loaded.asker(3), loaded.words, table)
+    answers = loaded.head.answers(loaded.predictor(3), loaded.words, table)
     assert all(scores == scores for scores in answers.scores or ())
 
 
@@ -166,7 +165,7 @@ def test_words_are_aligned_with_their_tokens(kind: str) -> None:
     for word, first, _ in example.words:
         piece = words.decode(example.ids[first : first + 1]).lower()
         assert word == 3 or (piece and tokens[word].lower().startswith(piece))
-    tags = loaded.head.answers(loaded.asker(1), words, table).values[0]
+    tags = loaded.head.answers(loaded.predictor(1), words, table).values[0]
     assert isinstance(tags, list)
     assert len(tags) == 6
     assert tags[2] == "O"
@@ -323,11 +322,11 @@ def test_computes_in_bfloat16_where_told(kind: str, lora: bool, tmp_path: Path) 
 def test_the_weights_own_rules_of_writing_do_not_count(kind: str) -> None:
     loaded = _load(kind, "qa", answer_tokens=8)
     table = example_rows("qa", 4)[1]
-    plain = loaded.head.answers(loaded.asker(2), loaded.words, table)
+    plain = loaded.head.answers(loaded.predictor(2), loaded.words, table)
     rules = loaded.module.generation_config
     rules.min_length, rules.repetition_penalty = 7, 5.0
     rules.suppress_tokens = [loaded.words.tokenizer(text)["input_ids"][0] for text in plain.values]
-    assert loaded.head.answers(loaded.asker(2), loaded.words, table) == plain
+    assert loaded.head.answers(loaded.predictor(2), loaded.words, table) == plain
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
@@ -335,7 +334,7 @@ def test_an_answer_is_never_longer_than_what_was_learned(kind: str) -> None:
     table = rows(example_rows("qa", 1)[0], [("gravel " * 200, "wash")])
     loaded = _load(kind, "qa", answer_tokens=10_000)
     # Beyond its positions GPT-2 would end with an error.
-    assert len(loaded.head.answers(loaded.asker(1), loaded.words, table).values) == 1
+    assert len(loaded.head.answers(loaded.predictor(1), loaded.words, table).values) == 1
     assert loaded.module.generation_config.max_new_tokens == loaded.words.limit // 2
 
 

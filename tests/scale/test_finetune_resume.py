@@ -169,7 +169,7 @@ def test_a_processor_takes_few_long_rows_at_once(
         return forward(self, ids)
 
     monkeypatch.setattr(torch.nn.Embedding, "forward", watched)
-    monkeypatch.setattr("goldpan.evaluation.finetune.batches._CPU_TOKENS", 128)
+    monkeypatch.setattr("goldpan.evaluation.finetune.heads._CPU_TOKENS", 128)
     few = train("few")
     assert all(count == 1 or count * length <= 128 for count, length in sizes)
     assert max(count for count, _ in sizes) > 1

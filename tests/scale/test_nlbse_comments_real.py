@@ -15,12 +15,11 @@ from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.label_errors import find_label_errors
-from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, comment_score
-from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
+from goldpan.papers.nlbse.trunk import places_of, shared_rows
 from tests.comparing import planted
 from tests.papers.nlbse.test_evaluation_stacked import _lesson
 from tests.places import DATA
@@ -57,7 +56,7 @@ def _suite(
         if held_out:
             data, rules = hold_out(data, rules)
         ran = run(lab, data, find_model(model, settings), rules, 0, QUIET)
-        f1[name] = scores_of(ran.result["scores"]).value("f1")
+        f1[name] = ran.record.scores.value("f1")
         seconds += ran.result["costs"]["cpu_seconds"]
     return comment_score(f1), seconds
 

@@ -15,6 +15,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace
 from tests.demo_workspace import make_demo
+from tests.places import ROOT
 from tests.studio import Annotators, Goldpan, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
@@ -292,3 +293,22 @@ def test_a_plan_stops_for_annotators_and_goes_on_with_their_decisions(
     units = {unit["unit"]: unit for unit in went_on["units"]}
     assert units["dataset/checked"]["state"] == "done"
     assert len(pq.read_table(lab.dataset("checked") / "data")) == 8
+
+
+def test_a_form_of_a_plugin_is_pushed_and_pulled(
+    lab: Workspace, goldpan: Goldpan, studio: Annotators
+) -> None:
+    plugin = ("--plugin", ROOT / "examples" / "plugins" / "plain_questions")
+    project = ("--project", "plain")
+    form = ("--form", "plain-question", "--dataset", lab.dataset("qa"))
+    assert "14 subjects added" in goldpan(*plugin, "annotate", "push", *project, *form).out
+    tasks = sorted(task_numbers(lab, "plain").values())
+    for task in tasks:
+        studio.answer(1, task, "plain")
+        studio.answer(2, task, "several" if task == tasks[0] else "plain")
+    pulled = goldpan(*plugin, "annotate", "pull", *project).out
+    assert "agreed: 13" in pulled
+    assert "conflict: 1" in pulled
+    kept = pq.read_table(open_project(lab, "plain").path("verdicts.parquet"))
+    assert set(kept["criterion"].to_pylist()) == {"plain-question"}
+    assert kept["keep"].to_pylist().count(True) == 13

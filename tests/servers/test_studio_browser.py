@@ -11,7 +11,7 @@ import pytest
 from goldpan.annotation.agreement import agree
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.decisions import adjudicate, decide
-from goldpan.annotation.studio.forms import FORMS, Task, find_form, make_task
+from goldpan.annotation.studio.forms import FORMS, StudioTask, find_form, make_task
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
@@ -219,7 +219,7 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
         monospace = "getComputedStyle(document.querySelector('.gp-page :is(td, pre)')).fontFamily"
         assert "monospace" in ann.ask(monospace)
     field = load(name).field(find_form(name).decides)
-    keys = {str(at): label for at, label in enumerate(field.labels, 1)}
+    keys = {str(at): label for at, label in enumerate(field.labels.values(), 1)}
     for key, label in keys.items():
         ann.press(key)
         ann.until(f"{CHECKED}.includes({label!r})")
@@ -246,7 +246,7 @@ def test_what_is_filled_in_is_seen_and_told_apart(
 ) -> None:
     workspace, form = Workspace(tmp_path), find_form("fix-pair")
 
-    def suggest(task: Task) -> Suggestion | None:
+    def suggest(task: StudioTask) -> Suggestion | None:
         values = {"verdict": ("partly",)}
         return None if task.issue == 3 else Suggestion("a language model", values, 0.83, "times=4")
 

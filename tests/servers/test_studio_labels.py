@@ -11,13 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.studio import rows
-from goldpan.annotation.studio.client import StudioError
+from goldpan.annotation.studio import panels as rows
 from goldpan.annotation.studio.forms import find_form, make_task, read_tasks
-from goldpan.annotation.studio.project import open_project
+from goldpan.annotation.studio.project import DatasetLabels, open_project
 from goldpan.annotation.studio.push import push, read_selection
-from goldpan.annotation.studio.reference_labels import GivenLabels
 from goldpan.annotation.studio.suggestions import find_suggestions
+from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import DatasetError
 from goldpan.core.workspace import Workspace
 from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
@@ -282,10 +281,10 @@ def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Anno
     assert len(path.read_bytes().splitlines()) == 1
     with path.open("ab") as file:
         file.write(b'{"comments:0": ["exp')  # a kill cut this line
-    assert GivenLabels(project).labels["comments:1"] == ("ownership", "pointer")
+    assert DatasetLabels(project).labels["comments:1"] == ("ownership", "pointer")
     path.write_bytes(b"[1]\n")
     with pytest.raises(StudioError, match="push the same dataset again"):
-        GivenLabels(project)
+        DatasetLabels(project)
 
 
 def test_the_labels_of_a_dataset_are_suggested_on_request(tmp_path: Path) -> None:

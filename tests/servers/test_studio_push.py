@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.annotation.studio.client import Server, Studio, StudioError
-from goldpan.annotation.studio.forms import Task, find_form
-from goldpan.annotation.studio.project import Journal, open_project
+from goldpan.annotation.studio.client import Server, Studio
+from goldpan.annotation.studio.forms import StudioTask, find_form
+from goldpan.annotation.studio.project import TaskJournal, open_project
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.annotation.studio.suggestions import Suggestion
+from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from tests.studio import QUIET, Annotators, fix_pairs, task_numbers
@@ -61,7 +62,7 @@ def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators, note
     tasks = fix_pairs(3, start=3)
     with Studio(studio.server) as connection:
         if noted:
-            Journal(project.path("tasks.jsonl")).sending([task.subject_id for task in tasks])
+            TaskJournal(project.path("tasks.jsonl")).sending([task.subject_id for task in tasks])
         connection.import_tasks(project.number, [{"data": task.data()} for task in tasks])
     again = send(workspace, studio, "killed", 6)
     assert (again.added, again.known) == (1, 5)
@@ -73,7 +74,7 @@ def test_a_batch_that_never_arrived_is_sent(tmp_path: Path, studio: Annotators) 
     workspace = Workspace(tmp_path)
     send(workspace, studio, "lost", 1)
     journal = open_project(workspace, "lost").path("tasks.jsonl")
-    Journal(journal).sending([task.subject_id for task in fix_pairs(2, start=2)])
+    TaskJournal(journal).sending([task.subject_id for task in fix_pairs(2, start=2)])
     with journal.open("ab") as file:
         file.write(b'{"made": [[7, "pai')  # the kill cut this line
     assert send(workspace, studio, "lost", 3).added == 2
@@ -119,7 +120,7 @@ def test_suggestions_need_a_project_that_is_not_blind(tmp_path: Path, studio: An
     tasks = fix_pairs(2)
     suggestions = {tasks[0].subject_id: Suggestion("tiny", YES, 0.9)}
 
-    def suggest(task: Task) -> Suggestion | None:
+    def suggest(task: StudioTask) -> Suggestion | None:
         return suggestions.get(task.subject_id)
 
     seen = push(workspace, studio.server, "seen", FORM, tasks, QUIET, suggest=suggest)

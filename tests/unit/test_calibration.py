@@ -12,7 +12,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from benchmarks.calibration_methods import NEW_ROWS, NEW_TASKS
 from benchmarks.calibration_runs import LIMIT, above_limit, rates
 from benchmarks.null_models import Cell, draw
-from goldpan.evaluation.statistics.calibrated import answer_questions, new_tasks_by_scores
+from goldpan.evaluation.statistics.calibrated import Criteria, answer_questions, new_tasks_by_scores
 from goldpan.evaluation.statistics.evidence import (
     BINS,
     TaskEvidence,
@@ -21,8 +21,8 @@ from goldpan.evaluation.statistics.evidence import (
     gradients,
     model_evidence,
 )
+from goldpan.evaluation.statistics.frequentist import sign_test
 from goldpan.evaluation.statistics.new_tasks import compare_over_sources, sources_needed
-from goldpan.evaluation.statistics.paired import sign_test
 from goldpan.evaluation.statistics.randomization import macro_f1, mean_of
 from goldpan.evaluation.statistics.resampling import compare_on_rows, contributions
 from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix
@@ -108,7 +108,7 @@ def test_trainings_taken_as_independent_though_they_are_one_fail_the_same_bound(
             replace(task, models={name: replace(m, training="") for name, m in task.models.items()})
             for task in drawn.evidence
         ]
-        answers = answer_questions(alone, drawn.models, rounds=300)
+        answers = answer_questions(alone, drawn.models, Criteria(rounds=300))
         for question, verdicts in (
             ("new rows", answers.new_rows),
             ("new tasks", answers.new_tasks),
@@ -120,7 +120,7 @@ def test_trainings_taken_as_independent_though_they_are_one_fail_the_same_bound(
 
 def test_one_training_of_all_tasks_says_nothing_of_new_ones() -> None:
     drawn = draw(replace(SHARED, seeds=1), np.random.default_rng(0))
-    answers = answer_questions(drawn.evidence, drawn.models, rounds=200)
+    answers = answer_questions(drawn.evidence, drawn.models, Criteria(rounds=200))
     assert answers.new_tasks.of[0, 1].decision == "untested"
     assert "at least 2 trainings" in answers.new_tasks.test.why
     assert answers.new_rows.of[0, 1].decision != "untested"
@@ -159,7 +159,9 @@ def test_accuracy_of_two_models_on_one_task_is_the_exact_sign_test() -> None:
 
 def test_the_same_answers_and_seed_give_the_same_result() -> None:
     drawn = draw(Cell(tasks=2, rows=80, seeds=2, models=3), np.random.default_rng(1))
-    first, second = (answer_questions(drawn.evidence, drawn.models, rounds=200) for _ in range(2))
+    first, second = (
+        answer_questions(drawn.evidence, drawn.models, Criteria(rounds=200)) for _ in range(2)
+    )
     assert first == second
 
 
@@ -206,7 +208,7 @@ def test_what_is_needed_would_decide() -> None:
         for _ in range(20)
         if (
             verdict := answer_questions(
-                (drawn := draw(cell, random)).evidence, drawn.models, rounds=300
+                (drawn := draw(cell, random)).evidence, drawn.models, Criteria(rounds=300)
             ).new_rows.of[0, 1]
         ).needed
     ]
@@ -220,7 +222,7 @@ def test_about_equal_takes_a_rope_and_rows_enough() -> None:
     assert answer_questions([evidence(same)], ["m0", "m1"]).new_rows.of[0, 1].decision == "equal"
     few = answer_questions([evidence(same[:, :50])], ["m0", "m1"]).new_rows.of[0, 1]
     assert few.decision == "undecided"
-    none = answer_questions([evidence(same)], ["m0", "m1"], rope=0.0).new_rows.of[0, 1]
+    none = answer_questions([evidence(same)], ["m0", "m1"], Criteria(rope=0.0)).new_rows.of[0, 1]
     assert none.decision == "undecided"
 
 

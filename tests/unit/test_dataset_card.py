@@ -17,7 +17,7 @@ from goldpan.datasets.card import escape, size_category
 from goldpan.datasets.examples import FAMILIES, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.licenses import hub_licenses, spdx
-from goldpan.datasets.provenance import Source
+from goldpan.datasets.provenance import MinedSource
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
@@ -149,7 +149,7 @@ def test_licenses_are_known_by_spdx_and_by_the_hub() -> None:
 
 def test_sources_without_times_give_no_dates(tmp_path: Path) -> None:
     written = write(
-        tmp_path, QA, examples(QA, 1), provenance=replace(PROVENANCE, sources=(Source("o/n"),))
+        tmp_path, QA, examples(QA, 1), provenance=replace(PROVENANCE, sources=(MinedSource("o/n"),))
     )
     assert "mined until" not in (written.directory / "README.md").read_text()
     assert "datePublished" not in (written.directory / "croissant.json").read_text()

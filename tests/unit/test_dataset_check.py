@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from goldpan.core.sealed import read_json, sealed_json
-from goldpan.datasets.check import check_dataset
-from goldpan.datasets.check_texts import Problem
+from goldpan.core.sealed import file_digest, read_json, sealed_json
+from goldpan.datasets.check import PublishProblem, check_dataset
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, QA
-from goldpan.datasets.provenance import digest
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
 
@@ -33,7 +31,7 @@ def find(text: str) -> tuple[Found, ...]:
     )
 
 
-def check(directory: Path, **options: Any) -> list[Problem]:
+def check(directory: Path, **options: Any) -> list[PublishProblem]:
     return check_dataset(directory, find_private=find, **options)
 
 
@@ -62,7 +60,7 @@ def vouch(directory: Path, *names: str) -> None:
     path = directory / "provenance.json"
     provenance = read_json(path)
     for name in names:
-        provenance["files"][name] = {"sha256": digest(directory / name), "bytes": 0}
+        provenance["files"][name] = {"sha256": file_digest(directory / name), "bytes": 0}
     path.write_bytes(sealed_json(provenance))
 
 
@@ -73,7 +71,7 @@ def test_a_fresh_dataset_has_no_problem(tmp_path: Path, family: Any) -> None:
 
 
 def test_each_problem_names_file_cause_and_remedy() -> None:
-    problem = Problem("README.md", "it is missing", "Build the dataset again")
+    problem = PublishProblem("README.md", "it is missing", "Build the dataset again")
     assert str(problem) == "README.md: it is missing. Build the dataset again."
 
 

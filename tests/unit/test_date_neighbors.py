@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from goldpan.datasets.date_neighbors import DateNeighbors, DateSignal, date_signal
+from goldpan.datasets.leakage import DateNeighbors, DateSignal, date_signal
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
 from tests.evaluating import rows

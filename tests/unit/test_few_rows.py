@@ -7,12 +7,11 @@ import pytest
 
 sparse = pytest.importorskip("scipy.sparse")
 
-from goldpan.evaluation.models.few_rows import few_rows, is_worth_it  # noqa: E402 - needs SciPy
-from goldpan.evaluation.models.heads import LOGISTIC, SVM, Kind  # noqa: E402 - the same
+from goldpan.evaluation.models.linear import LOGISTIC, SVM, LinearKind, few_rows, is_worth_it  # noqa: E402 - needs SciPy  # noqa: E402 - the same
 
 
 @pytest.mark.parametrize("kind", [SVM, LOGISTIC], ids=lambda kind: kind.name)
-def test_same_scores(kind: Kind) -> None:
+def test_same_scores(kind: LinearKind) -> None:
     draw = np.random.default_rng(0)
     rows = sparse.random(60, 900, density=0.2, rng=draw, format="csr")
     rows = sparse.vstack([rows[:40], rows[:10], rows[50:]]).tocsr()  # ten of them twice

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from goldpan.evaluation.finetune.settings import Settings, with_enough_steps
+from goldpan.evaluation.finetune.settings import TrainingSettings, with_enough_steps
 from goldpan.evaluation.run_shown import cautions_of_steps
 
 
@@ -26,17 +26,17 @@ from goldpan.evaluation.run_shown import cautions_of_steps
 def test_few_rows_have_smaller_batches_and_more_epochs(
     rows: int, chosen: tuple[str, ...], batch: int, epochs: int
 ) -> None:
-    enough = with_enough_steps(Settings(), rows, words=False, chosen=chosen)
+    enough = with_enough_steps(TrainingSettings(), rows, words=False, chosen=chosen)
     assert (enough.batch, enough.epochs) == (batch, epochs)
 
 
 def test_a_paper_keeps_its_recipe() -> None:
-    settings = Settings(recipe="selu-paper", epochs=3, least_steps=0)
+    settings = TrainingSettings(recipe="selu-paper", epochs=3, least_steps=0)
     assert with_enough_steps(settings, 33, words=False, chosen=()) == settings
 
 
 def test_tasks_about_words_count_epochs_of_their_own() -> None:
-    enough = with_enough_steps(Settings(), 12, words=True, chosen=())
+    enough = with_enough_steps(TrainingSettings(), 12, words=True, chosen=())
     assert (enough.batch, enough.epochs, enough.word_epochs) == (8, 10, 100)
 
 

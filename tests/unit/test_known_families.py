@@ -14,7 +14,7 @@ from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task_rows import task_family
+from goldpan.datasets.task import task_family
 from goldpan.trace import trace
 from tests.evaluating import rows
 

@@ -11,11 +11,10 @@ import pyarrow as pa
 import pytest
 
 from goldpan.annotation.studio.configuration import check
-from goldpan.annotation.studio.forms import Task as Subject
-from goldpan.annotation.studio.forms import choice_of, find_form, make_task
-from goldpan.annotation.studio.project import Facts, Project
+from goldpan.annotation.studio.forms import StudioTask as Subject
+from goldpan.annotation.studio.forms import choice_of, find_form, form_of, make_task, task_form
+from goldpan.annotation.studio.project import Project, ProjectFacts
 from goldpan.annotation.studio.push import choose, read_selection, write_selection
-from goldpan.annotation.studio.task_forms import form_of, task_form
 from goldpan.core.errors import UsageError
 from goldpan.datasets.corrections import (
     Corrections,
@@ -24,7 +23,7 @@ from goldpan.datasets.corrections import (
     corrected_family,
 )
 from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_rows import task_family
+from goldpan.datasets.task import task_family
 
 SEVERAL, ONE = find_task("comment_type_java"), find_task("nlbse23_java_summary")
 COUNTS = ("kept", "changed", "outside", "absent")
@@ -35,7 +34,7 @@ OF: dict[str, Any] = {"task": "toys", "data_hash": "ab", "folds": 5}
 def project(root: Path, name: str = ONE.name) -> Project:
     form = task_form(find_task(name)).configuration
     (root / "toys").mkdir(exist_ok=True)
-    return Project(root / "toys", Facts("http://x", "k", f"task-{name}", 2, True), form)
+    return Project(root / "toys", ProjectFacts("http://x", "k", f"task-{name}", 2, True), form)
 
 
 def chosen(value: object) -> list[dict[str, Any]]:

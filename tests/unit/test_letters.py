@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 text = pytest.importorskip("sklearn.feature_extraction.text")
 
-from goldpan.evaluation.models.character_tfidf import Letters  # noqa: E402 - needs scikit-learn
+from goldpan.evaluation.models.features import Letters  # noqa: E402 - needs scikit-learn
 
 _WORDS = st.sampled_from(["at", "At", "0x1f", "größer", "İ", "a\u3000b", "...", "x", "line\n\tend"])
 _TEXTS = st.lists(st.lists(_WORDS, max_size=8).map(" ".join), min_size=1, max_size=6)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.metrics.patches import apply_answer, patch_path
-from goldpan.evaluation.metrics.result import Scores
 from goldpan.evaluation.score import score
 from tests.scoring import make_predictions, make_task
 

@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.examples import FAMILIES
-from goldpan.datasets.prompt_methods import METHODS, find_method
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
-from goldpan.datasets.wording import wording_of
-from goldpan.evaluation.prompting.examples import own_examples, train_examples
+from goldpan.datasets.wording import METHODS, find_method, wording_of
 from goldpan.evaluation.prompting.inputs import show_row
-from goldpan.evaluation.prompting.messages import Message, Script
+from goldpan.evaluation.prompting.prompts import Message, Script, own_examples, train_examples
 from tests.crosscode_tasks import make_task
 from tests.drawing import examples
 from tests.evaluating import rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import fields
 from pathlib import Path
@@ -10,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
+from goldpan.datasets.licenses import bibtex_problem
 from goldpan.datasets.registry import find_task, load_tasks, plain_task, read_task, task_of
 from goldpan.datasets.table_reader import SETTINGS
 from goldpan.datasets.task import (
@@ -22,7 +21,7 @@ from goldpan.datasets.task import (
     TaskPrompt,
     TaskSource,
 )
-from goldpan.datasets.task_checks import check_files, check_task
+from goldpan.datasets.task_checks import check_files
 from goldpan.text.preprocessing import STEPS
 from tests.places import ROOT
 from tests.tasks import ISSUES, own_task
@@ -224,7 +223,7 @@ def test_bibtex_is_read_roughly() -> None:
 
 
 def test_the_documentation_tells_every_key_task_step_and_reader() -> None:
-    text = (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "task-files.md").read_text(encoding="utf-8")
     keys = [
         field.name
         for kind in (Task, TaskSource, TaskPrompt, TaskColumns, Label)
@@ -232,26 +231,3 @@ def test_the_documentation_tells_every_key_task_step_and_reader() -> None:
     ]
     for name in (*keys, *STEPS, *readers(), *SETTINGS):
         assert name in ("name",) or f"`{name}`" in text, name
-    for name, own in zip(
-        ("urgent_report", "duplicate_reports"),
-        re.findall(r"```toml\n(.*?)```", text, re.S),
-        strict=True,
-    ):
-        assert not check_task(read_task(f"{name}.toml", own))
-
-
-def test_a_task_on_unpublished_data_needs_little() -> None:
-    source = '[source]\ntitle = "Toys"\nreader = "table"\n'
-    start, _, rest = ISSUES.partition("[source]")
-    labels = "[[labels]]" + rest.partition("[[labels]]")[2]
-    head = "".join(
-        line for line in start.splitlines(True) if not line.startswith(("definition", "category"))
-    )
-    task = read_task("toys.toml", head + source + labels)
-    assert not check_task(task)
-    assert (task.source.dataset, task.source.access) == ("toys", "no-copy")
-    assert "'bug', 'wish'" in task.definition
-    assert "'bug', 'wish'" in task.prompt.fill("It broke")
-    published = head + source + 'url = "https://example.org"\n' + labels
-    with pytest.raises(UsageError, match="is missing"):
-        read_task("toys.toml", published)

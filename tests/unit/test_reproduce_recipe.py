@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.reproduce.catalogue import find_recipe, find_tables, recipe_names
 from goldpan.reproduce.cells import Outcome, fill_table
-from goldpan.reproduce.computations import COMPUTATIONS
-from goldpan.reproduce.recipe import TableRecipe
+from goldpan.reproduce.engine import COMPUTATIONS
+from goldpan.reproduce.recipe import TableRecipe, find_recipe, find_tables, recipe_names
 from tests.reproducing import write_recipe
 
 TABLE = TableRecipe(

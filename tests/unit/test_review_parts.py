@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.review.answer import answer_schema, missing_quotes, parse_answer
-from goldpan.annotation.review.request import load_prompt
+from goldpan.annotation.review.request import (
+    answer_schema,
+    load_prompt,
+    missing_quotes,
+    parse_answer,
+)
 from goldpan.annotation.review.settings import load_review_settings
 from goldpan.annotation.review.stored import read_reviews, with_reviews
 from goldpan.annotation.review.subjects import KINDS

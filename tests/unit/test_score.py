@@ -7,14 +7,15 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pytest
+from pydantic import TypeAdapter
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.task import TaskType
-from goldpan.evaluation.ablation import ablate, ablations, relative_change
-from goldpan.evaluation.lengths import length_thirds, score_by_length
-from goldpan.evaluation.metrics.result import scores_of
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.score import score
+from goldpan.evaluation.slices import length_thirds, score_by_length
+from goldpan.evaluation.task_input import ablate, ablations, relative_change
 from tests.scoring import make_predictions, make_task
 
 CASES: list[tuple[TaskType, tuple[str, ...], list[Any], list[Any], str]] = [
@@ -40,7 +41,7 @@ def test_every_type_has_its_main_metric_and_goes_through_json(
     names = [(metric.name, metric.label) for metric in scores.metrics]
     assert len(set(names)) == len(names)
     assert all(metric.reason for metric in scores.metrics if metric.value is None)
-    assert scores_of(orjson.loads(orjson.dumps(scores))) == scores
+    assert TypeAdapter(Scores).validate_json(orjson.dumps(scores)) == scores
 
 
 @pytest.mark.parametrize(("type_", "labels", "truths", "answers", "main"), CASES)

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparing_files import FileComparison, compare_file
-from goldpan.evaluation.comparison_result import Method, Question
-from goldpan.evaluation.score_files import read_scores
-from goldpan.report.document import Table
+from goldpan.evaluation.comparison.files import FileComparison, compare_file
+from goldpan.evaluation.comparison.question import ComparisonQuestion, Method
+from goldpan.evaluation.comparison.score_files import read_scores
+from goldpan.report.document import ReportTable
 from goldpan.report.evaluation import evaluation_page
 from goldpan.report.markdown import markdown_report
 from goldpan.report.score_report import file_report, file_sentences
 
 pytest.importorskip("scipy")
 
-# ECSER, Table 13: training, validation and test counts of three classifiers of flaky tests.
+# ECSER, ReportTable 13: training, validation and test counts of three classifiers of flaky tests.
 FLAKY = {
     "FF": ((449, 1, 15947, 0), (348, 143, 15805, 101), (14, 134, 5057, 344)),
     "Voc": ((401, 2655, 13293, 48), (344, 2515, 13433, 105), (120, 1669, 3522, 238)),
@@ -42,15 +42,17 @@ def flaky(path: Path) -> Path:
     return write(path, "\n".join(lines) + "\n")
 
 
-def compared(path: Path, question: Question | None = None, metric: str = "") -> FileComparison:
-    return compare_file(read_scores(path), question or Question(), metric=metric)
+def compared(
+    path: Path, question: ComparisonQuestion | None = None, metric: str = ""
+) -> FileComparison:
+    return compare_file(read_scores(path), question or ComparisonQuestion(), metric=metric)
 
 
 def test_the_counts_of_ecser_become_its_scores(tmp_path: Path) -> None:
     result = compared(flaky(tmp_path / "flaky.csv"))
     assert result.metric == "f1"
     scores = {(model, metric): round(value, 2) for _, model, metric, value in result.scores}
-    # Pooled from Table 13, as docs/statistics.md has it.
+    # Pooled from ReportTable 13, as docs/statistics.md has it.
     assert (scores["FF", "f1"], scores["Voc", "f1"], scores["VocFF", "f1"]) == (0.06, 0.11, 0.12)
     over = {(drift.model, drift.metric): drift.overfitting for drift in result.drift}
     fit = over["FF", "f1"]
@@ -94,7 +96,7 @@ def test_projects_and_folds_are_data_sets_of_s8_and_s10(tmp_path: Path) -> None:
         assert drift.degradation is not None
         assert drift.degradation.test in ("welch t", "mann-whitney u")
         assert drift.overfitting is None
-    named = compared(projects(tmp_path / "p.json", 0.15), Question("nemenyi"))
+    named = compared(projects(tmp_path / "p.json", 0.15), ComparisonQuestion("nemenyi"))
     assert named.comparison.test.name == "wilcoxon"
     assert named.new_tasks is None
     alike = compared(projects(tmp_path / "q.json", 0.0))
@@ -259,7 +261,7 @@ def tied(path: Path) -> Path:
     "approach", ["calibrated", "bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
 )
 def test_equal_scores_tie_by_every_method(tmp_path: Path, approach: Method) -> None:
-    comparison = compared(tied(tmp_path / "tied.csv"), Question(approach))
+    comparison = compared(tied(tmp_path / "tied.csv"), ComparisonQuestion(approach))
     both = comparison.new_tasks or comparison.comparison
     assert [standing.place for standing in both.standings] == [1, 1]
     assert both.decision("alpha", "beta") in ("equal", "undecided")
@@ -278,5 +280,5 @@ def test_equal_scores_tie_in_every_file(tmp_path: Path) -> None:
     for text in texts:
         assert "alpha and beta tie for the highest mean score" in text
     ranking = report.sections[0].content[0]
-    assert isinstance(ranking, Table)
+    assert isinstance(ranking, ReportTable)
     assert [row[0] for row in ranking.rows] == ["1–2", "1–2"]

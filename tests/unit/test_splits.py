@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.splits import Candidate, SplitPlan, Splits, assign_splits
+from goldpan.datasets.splits import SplitCandidate, SplitPlan, Splits, assign_splits
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
 CUTS = (START + timedelta(days=10), START + timedelta(days=20))
 
 
-def row(number: int, group: str = "", repo: str = "o/n", day: int = 0) -> Candidate:
+def row(number: int, group: str = "", repo: str = "o/n", day: int = 0) -> SplitCandidate:
     name = f"qa:{repo}#{number}"
-    return Candidate(name, group or name, repo, START + timedelta(days=day))
+    return SplitCandidate(name, group or name, repo, START + timedelta(days=day))
 
 
 CANDIDATES = st.lists(
@@ -45,7 +45,7 @@ PLANS = st.one_of(
 )
 
 
-def sides(rows: list[Candidate], plan: SplitPlan) -> dict[str, str | None]:
+def sides(rows: list[SplitCandidate], plan: SplitPlan) -> dict[str, str | None]:
     names = assign_splits(rows, plan).names
     return {candidate.id: name for candidate, name in zip(rows, names, strict=True)}
 
@@ -109,7 +109,7 @@ def test_wrong_plans_are_refused(text: str, cause: str) -> None:
 
 @given(CANDIDATES, PLANS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(
-    rows: list[Candidate], plan: SplitPlan, random: Random
+    rows: list[SplitCandidate], plan: SplitPlan, random: Random
 ) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)
@@ -118,7 +118,7 @@ def test_the_order_of_rows_does_not_matter(
 
 
 @given(CANDIDATES, PLANS)
-def test_no_group_is_on_two_sides(rows: list[Candidate], plan: SplitPlan) -> None:
+def test_no_group_is_on_two_sides(rows: list[SplitCandidate], plan: SplitPlan) -> None:
     sides_of: defaultdict[str, set[str]] = defaultdict(set)
     for candidate, name in zip(rows, assign_splits(rows, plan).names, strict=True):
         if name:
@@ -128,7 +128,7 @@ def test_no_group_is_on_two_sides(rows: list[Candidate], plan: SplitPlan) -> Non
 
 
 @given(CANDIDATES, PLANS)
-def test_the_report_counts_every_row(rows: list[Candidate], plan: SplitPlan) -> None:
+def test_the_report_counts_every_row(rows: list[SplitCandidate], plan: SplitPlan) -> None:
     splits = assign_splits(rows, plan)
     report = splits.report
     assert list(report.rows) == list(plan.names)
@@ -140,7 +140,7 @@ def test_the_report_counts_every_row(rows: list[Candidate], plan: SplitPlan) -> 
 
 
 @given(CANDIDATES, st.sampled_from([CUTS[:1], CUTS]))
-def test_time_separates(rows: list[Candidate], cuts: tuple[datetime, ...]) -> None:
+def test_time_separates(rows: list[SplitCandidate], cuts: tuple[datetime, ...]) -> None:
     plan = SplitPlan("time", cuts=cuts)
     spans = dict(zip(plan.names, zip((None, *cuts), (*cuts, None), strict=True), strict=True))
     earliest = {
@@ -166,7 +166,7 @@ def _in(moment: datetime | None, span: tuple[datetime | None, datetime | None]) 
 
 
 @given(CANDIDATES, SHARES)
-def test_a_repository_is_whole(rows: list[Candidate], shares: str) -> None:
+def test_a_repository_is_whole(rows: list[SplitCandidate], shares: str) -> None:
     sides_of: defaultdict[str, set[str | None]] = defaultdict(set)
     for candidate, name in zip(rows, _repository(rows, shares).names, strict=True):
         sides_of[candidate.repo.lower()].add(name)
@@ -175,7 +175,7 @@ def test_a_repository_is_whole(rows: list[Candidate], shares: str) -> None:
 
 @given(CANDIDATES, SHARES)
 def test_repositories_without_shared_groups_lose_nothing(
-    rows: list[Candidate], shares: str
+    rows: list[SplitCandidate], shares: str
 ) -> None:
     apart = [
         replace(candidate, group=f"{candidate.repo.lower()} {candidate.group}")
@@ -184,13 +184,13 @@ def test_repositories_without_shared_groups_lose_nothing(
     assert None not in _repository(apart, shares).names
 
 
-def _repository(rows: list[Candidate], shares: str) -> Splits:
+def _repository(rows: list[SplitCandidate], shares: str) -> Splits:
     return assign_splits(rows, SplitPlan.parse(f"repository:{shares}"))
 
 
 @given(CANDIDATES, CANDIDATES, SHARES, st.integers(0, 3))
 def test_other_rows_do_not_move_a_row_drawn_at_random(
-    rows: list[Candidate], others: list[Candidate], shares: str, seed: int
+    rows: list[SplitCandidate], others: list[SplitCandidate], shares: str, seed: int
 ) -> None:
     plan = SplitPlan.parse(f"random:{shares}", seed)
     ids = {candidate.id for candidate in rows}

@@ -18,21 +18,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.studio import panel_html
+from goldpan.annotation.studio import panels
 from goldpan.annotation.studio.annotations import (
     Annotation,
+    People,
     read_annotations,
     settle,
     table,
 )
-from goldpan.annotation.studio.client import StudioError, User, find_server
-from goldpan.annotation.studio.configuration import check, load, names, parse
-from goldpan.annotation.studio.fetch import History, RawExports
+from goldpan.annotation.studio.client import User, find_server
+from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
+from goldpan.annotation.studio.fetch import ExportHistory, RawExports
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
-from goldpan.annotation.studio.panel_html import inline
-from goldpan.annotation.studio.people import People
-from goldpan.annotation.studio.project import Facts, Project, begin_project
+from goldpan.annotation.studio.panels import inline
+from goldpan.annotation.studio.project import Project, ProjectFacts, begin_project
 from goldpan.annotation.studio.serve import check_port, prepare
+from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from tests.reporting import HOSTILE
@@ -43,11 +44,11 @@ TOKEN = {"LABEL_STUDIO_API_KEY": "a" * 40}
 
 
 def a_project(root: Path) -> Project:
-    facts = Facts("http://127.0.0.1:1", "", "fix-pair", 2, True)
+    facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2, True)
     return begin_project(Workspace(root), "parts", load("fix-pair"), facts)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", CONFIGURATIONS.names())
 def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) -> None:
     configuration, form = load(name), find_form(name)
     assert form.keeps <= set(configuration.field(form.decides).choices)
@@ -61,7 +62,7 @@ def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) ->
 
 
 def test_every_form_has_its_configuration() -> None:
-    assert sorted(FORMS.names()) == sorted(names())
+    assert sorted(FORMS.names()) == sorted(CONFIGURATIONS.names())
     with pytest.raises(UsageError, match="Choose fix-pair, question-answer"):
         find_form("mood")
 
@@ -190,15 +191,15 @@ OURS |= {"b", "i", "code", "@class", "@colspan"}
 def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
     diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-{before}\n+{after}\n"
     drawn = [
-        panel_html.heading(before),
-        panel_html.document(before, after, before),
-        panel_html.change(before, diff),
-        panel_html.dialogue([(before, after, True)]),
-        panel_html.answers([panel_html.Answer(before, [(before, after)])]),
-        panel_html.code(before, before),
-        panel_html.text(before, before),
-        panel_html.sentence(before),
-        panel_html.nothing(before),
+        panels.heading(before),
+        panels.document(before, after, before),
+        panels.change(before, diff),
+        panels.dialogue([(before, after, True)]),
+        panels.answers_panel([panels.ShownAnswer(before, [(before, after)])]),
+        panels.code(before, before),
+        panels.text(before, before),
+        panels.sentence(before),
+        panels.nothing(before),
     ]
     tags = Tags()
     tags.feed("".join(drawn))
@@ -209,10 +210,10 @@ def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
 def test_huge_texts_are_cut_and_quick() -> None:
     begun = time.process_time()
     for text in ("<" * 2_000_000, "\u202e" * 500_000, "```\n" * 200_000, "a\n\n" * 300_000):
-        assert len(panel_html.document(text, text)) < 1_000_000
-        assert len(panel_html.code(text)) < 500_000
+        assert len(panels.document(text, text)) < 1_000_000
+        assert len(panels.code(text)) < 500_000
     lines = "".join(f"-{n}\n+{n + 1}\n" for n in range(20_000))
-    change = panel_html.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
+    change = panels.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
     assert len(change) < 1_000_000
     assert "more changed lines are not shown" in change
     assert time.process_time() - begun < 20
@@ -268,7 +269,7 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     answer_json = '{"id": 5, "was_cancelled": false}'
     raw.add(1, [1, 2], f"[{task % (1, answer_json)},{task % (2, '')}]".encode())
     raw.add(2, [1, 2], f"[{task % (2, '')}]".encode())
-    history = History(raw.read())
+    history = ExportHistory(raw.read())
     assert history.counts() == (1, 0, 0)
     assert [task["annotations"][0]["id"] for task in history.deleted()] == [5]
     assert (raw.last_pull(), raw.fetched_tasks(2), raw.fetched_tasks(3)) == (2, {1, 2}, set())
@@ -342,7 +343,7 @@ def test_emphasis_is_balanced_in_hostile_texts() -> None:
         assert html.count("<i>") == html.count("</i>")
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", CONFIGURATIONS.names())
 def test_definitions_of_choices_are_in_sight(name: str) -> None:
     root = ET.fromstring(load(name).xml)
     choices = [element.attrib for element in root.iter("Choice") if "hint" in element.attrib]

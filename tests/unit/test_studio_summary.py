@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.agreement import Rating, agree
-from goldpan.annotation.studio.configuration import load, names, parse
-from goldpan.annotation.studio.guideline import read_guideline
+from goldpan.annotation.studio.configuration import CONFIGURATIONS, load, parse, read_guideline
 from goldpan.annotation.studio.summary import Adjudicated, Conflict, Round, Summary, Times
 from goldpan.annotation.studio.summary_markdown import render, write_summary
 from goldpan.core.errors import UsageError
@@ -48,7 +47,7 @@ def a_round(items: int = 1) -> Round:
     )
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", CONFIGURATIONS.names())
 def test_a_guideline_holds_every_word_of_its_form(name: str) -> None:
     configuration = load(name)
     guideline = read_guideline(configuration)
@@ -57,7 +56,7 @@ def test_a_guideline_holds_every_word_of_its_form(name: str) -> None:
     ]
     for question, field in zip(guideline.questions, configuration.fields, strict=True):
         assert tuple(choice.value for choice in question.choices) == field.choices
-        assert tuple(choice.label for choice in question.choices) == field.labels
+        assert tuple(choice.label for choice in question.choices) == tuple(field.labels.values())
         assert question.words or field.name == "doubt"
     text = render(Summary((guideline,), ()))
     for question in guideline.questions:

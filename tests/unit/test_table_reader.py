@@ -18,8 +18,8 @@ import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets import table_reader as table
-from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.registry import find_task
+from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_checks import check_task
 from tests.tasks import CSV, own_task
@@ -53,6 +53,7 @@ WRITERS: dict[str, Callable[[Path], Any]] = {
     "toy.tar.gz": write_tar,
     "toy.csv.xz": lambda path: path.write_bytes(lzma.compress(CSV.encode())),
     "toy.jsonl": lambda path: path.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8"),
+    "toy.json": lambda path: path.write_text(json.dumps(ROWS, indent=1), encoding="utf-8"),
     "toy.parquet": lambda path: pq.write_table(pa.Table.from_pylist(ROWS), path),
     "toy.xlsx": write_xlsx,
 }
@@ -276,3 +277,14 @@ def test_nul_and_long_fields_are_read(tmp_path: Path) -> None:
     (row,) = table.read(toy(tmp_path), [path])
     assert row["text"].startswith("ab\nxxx")
     assert len(row["text"]) == 2_000_003
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [("[{}, 3]", "1.: is not an object"), ('{"rows": []}', "\\[ is missing"), ("[{}", ", or ] is")],
+)
+def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, cause: str) -> None:
+    path = tmp_path / "toy.json"
+    path.write_text(content)
+    with pytest.raises(DatasetError, match=cause):
+        list(table_rows(path))

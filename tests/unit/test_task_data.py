@@ -20,7 +20,7 @@ from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Task
+from goldpan.datasets.task import Task, task_family
 from goldpan.datasets.task_data import (
     TaskData,
     read_task_data,
@@ -28,7 +28,6 @@ from goldpan.datasets.task_data import (
     task_directory,
     with_validation,
 )
-from goldpan.datasets.task_rows import task_family
 from tests.examples import example, write
 from tests.tasks import own_task
 

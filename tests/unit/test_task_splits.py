@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError
-from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits
+from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits
 
 LABELS = st.lists(st.sampled_from("abc"), min_size=1, max_size=80)
 MANY = st.lists(st.sets(st.sampled_from("abcd")), min_size=1, max_size=80)
 
 
-def rows(labels: Sequence[tuple[str, ...]]) -> list[Candidate]:
+def rows(labels: Sequence[tuple[str, ...]]) -> list[SplitCandidate]:
     return [
-        Candidate(f"r{number}", f"r{number}", "", None, stratum=stratum)
+        SplitCandidate(f"r{number}", f"r{number}", "", None, stratum=stratum)
         for number, stratum in enumerate(labels)
     ]
 
 
-def sides(candidates: list[Candidate], plan: str, seed: int = 0) -> dict[str, str | None]:
+def sides(candidates: list[SplitCandidate], plan: str, seed: int = 0) -> dict[str, str | None]:
     names = assign_splits(candidates, SplitPlan.parse(plan, seed)).names
     return {row.id: name for row, name in zip(candidates, names, strict=True)}
 
@@ -61,7 +61,7 @@ def test_the_order_of_rows_does_not_matter(labels: list[set[str]], random: Rando
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), min_size=1, max_size=60))
 def test_groups_stay_together_and_nothing_is_dropped(pairs: list[tuple[str, int]]) -> None:
     candidates = [
-        Candidate(f"r{number}", f"g{group}", "", None, stratum=(label,))
+        SplitCandidate(f"r{number}", f"g{group}", "", None, stratum=(label,))
         for number, (label, group) in enumerate(pairs)
     ]
     assigned = sides(candidates, "stratified:0.7,0.3")
@@ -78,16 +78,16 @@ def test_a_seed_draws_other_rows() -> None:
 
 
 def test_groups_weigh_as_many_rows_as_they_have() -> None:
-    big = [Candidate(f"b{n}", "big", "", None, stratum=("a",)) for n in range(20)]
+    big = [SplitCandidate(f"b{n}", "big", "", None, stratum=("a",)) for n in range(20)]
     assigned = sides(big + rows([("a",)] * 80), "stratified:0.8,0.2")
     assert Counter(assigned.values()) == {"train": 80, "test": 20}
 
 
 def test_the_official_split_is_taken_as_it_is() -> None:
     candidates = [
-        Candidate("a", "same", "", None, partition="train"),
-        Candidate("b", "same", "", None, partition="test"),
-        Candidate("c", "c", "", None, partition="validation"),
+        SplitCandidate("a", "same", "", None, partition="train"),
+        SplitCandidate("b", "same", "", None, partition="test"),
+        SplitCandidate("c", "c", "", None, partition="validation"),
     ]
     splits = assign_splits(candidates, SplitPlan.parse("given"))
     assert splits.names == ("train", "test", "validation")
@@ -99,5 +99,5 @@ def test_a_row_without_official_split_has_no_side() -> None:
     for partition in (None, "dev"):
         with pytest.raises(DatasetError, match="x has no official split"):
             assign_splits(
-                [Candidate("x", "x", "", None, partition=partition)], SplitPlan.parse("given")
+                [SplitCandidate("x", "x", "", None, partition=partition)], SplitPlan.parse("given")
             )

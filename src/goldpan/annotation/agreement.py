@@ -1,4 +1,4 @@
-"""How far people, or models, agree beyond chance (CrossCodeBench, section III-B2).
+"""Agreement of people, or models, beyond chance (CrossCodeBench, section III-B2).
 
 All measures are nominal. An item is resampled as a whole for the bootstrap intervals, with a seed.
 A coefficient is None where it is not defined: where chance alone would agree always, because
@@ -30,7 +30,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What one rater chose of one item; several labels where the field takes several."""
+    """A rater's choice for one item; several labels where the field takes several."""
 
     item: str
     rater: str
@@ -69,7 +69,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far raters agree on one field."""
+    """The agreement of raters on one field."""
 
     field: str
     items: int

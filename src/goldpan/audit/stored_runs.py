@@ -15,19 +15,18 @@ from typing import Any
 
 from goldpan.audit.finding import Finding, FindingName
 from goldpan.audit.rows import Row, key_of
+from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.parquet import read_table
 from goldpan.core.proportions import wilson
 from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.registry import load_tasks, tasks_directory
+from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_units import on_one_split, systems_of
+from goldpan.evaluation.comparison.question import on_one_split, systems_of
 from goldpan.evaluation.metrics.generation import extract_path
-from goldpan.evaluation.resolved import RESOLVED
-from goldpan.evaluation.resolved_files import read_resolved
-from goldpan.evaluation.runs import ABLATE, Run, read_runs
+from goldpan.evaluation.resolved import RESOLVED, read_resolved
+from goldpan.evaluation.runs import ABLATE, PREDICTIONS, RESULT, Run, read_runs
 from goldpan.evaluation.score import PATHS
-from goldpan.evaluation.stored import PREDICTIONS, RESULT
 
 NAME: FindingName = "measures-nothing"
 _FEWEST = 4

@@ -23,13 +23,11 @@ from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.diff.version import content_digest
-from goldpan.datasets.earlier_build import read_made
-from goldpan.datasets.examples import QA
+from goldpan.datasets.examples import ISSUE_RESOLUTION, QA
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold
-from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
-from goldpan.datasets.provenance import Provenance, read_provenance
+from goldpan.datasets.provenance import Provenance, describe_build, read_provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
@@ -165,7 +163,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
     for repo in repos:  # what lacks is told before anything is built
         profile_verdicts(workspace, repo, profile, ("criterion", "decides"))
     refuse_foreign(request.directory)
-    earlier = read_made(request.directory)
+    earlier = describe_build(request.directory)
     with workspace.scratch() as scratch:
         rows_request = RowsRequest(
             replace(workspace, root=workspace.root.absolute()),
@@ -238,7 +236,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
         dropped,
         redacted,
         tuple(basis),
-        None if earlier == read_made(request.directory) else earlier,
+        None if earlier == describe_build(request.directory) else earlier,
         time.monotonic() - started,
         limit,
     )

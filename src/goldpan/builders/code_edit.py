@@ -20,7 +20,7 @@ from goldpan.git.objects import Objects
 from goldpan.git.patches import patches
 from goldpan.text.redaction import SECRETS_ONLY, find_private
 
-EXPLAINED = {
+EXPLAINED: dict[str, str] = {
     **PAIR_REASONS,
     "no-text": "the file is binary, a link, a submodule or an LFS pointer",
     "missing-file": "the history lacks a version of the file",

@@ -168,7 +168,7 @@ def _unreadable(problem: str) -> TreeError:
     )
 
 
-EXPLAINED = {
+EXPLAINED: dict[str, str] = {
     **PAIR_REASONS,
     "lost-tree": "the tree of the base state cannot be read",
     "not-in-tree": "the changed file is new, hidden or no code, so the pruned tree lacks it",

@@ -18,7 +18,7 @@ from goldpan.filters.issues.answer import Settings, discussion_of
 REVIEW = "question-answer"
 """The review that names the reply that answers."""
 
-EXPLAINED = {
+EXPLAINED: dict[str, str] = {
     "answered": "the issue is open, or nobody but the asker and bots replied",
     "answer": "no reply answers, by the rules of the criterion",
     "no-answer": "no reply is taken as the answer",

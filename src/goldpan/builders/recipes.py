@@ -11,9 +11,8 @@ from goldpan.builders.context import BuildContext
 from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
 from goldpan.core.suggest import choices
-from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.family import Family
-from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.filters.criterion import Subject
 
 _WRITTEN = frozenset({"id", "repo", "license"})

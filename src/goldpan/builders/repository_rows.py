@@ -26,10 +26,10 @@ from goldpan.core.progress import Reporter, Task
 from goldpan.core.resources import named
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP
-from goldpan.datasets.hash_sampling import drawn
-from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
-from goldpan.datasets.provenance import Source
+from goldpan.datasets.provenance import MinedSource
+from goldpan.datasets.splits import sample_by_hash
 from goldpan.execution.records import records_digest
 from goldpan.filters.answers import named_comment
 from goldpan.filters.clusters import duplicates_path, workspace_duplicates
@@ -70,7 +70,7 @@ class RepositoryRows:
     path: Path
     """An Arrow file."""
     funnel: Funnel
-    source: Source
+    source: MinedSource
     count: int
     dropped: Counter[str]
     redacted: Counter[str]
@@ -139,7 +139,7 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
     return RepositoryRows(path, funnel, source, count, context.dropped, context.redacted)
 
 
-def judged_source(request: RowsRequest, repo: str, source: Source) -> Source:
+def judged_source(request: RowsRequest, repo: str, source: MinedSource) -> MinedSource:
     """Return the same with the digests of what judged its subjects, and proved its fixes."""
     workspace, profile = request.workspace, request.profile
     verdicts = {
@@ -172,7 +172,7 @@ def draw_places(
         for batch in read_rows(repositories)
         for name in batch["id"].to_pylist()
     ]
-    return frozenset(drawn(range(len(subjects)), most, seed, subjects.__getitem__))
+    return frozenset(sample_by_hash(range(len(subjects)), most, seed, subjects.__getitem__))
 
 
 def read_rows(

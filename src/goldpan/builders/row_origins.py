@@ -12,14 +12,14 @@ from goldpan.core.archive import Archive
 from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.provenance import Source
+from goldpan.datasets.provenance import MinedSource
 from goldpan.filters.stored import inputs_digest
 from goldpan.git.clone import read_heads
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.pairing import find_rules
 
 
-def cloned_source(workspace: Workspace, repo: str, source: Source) -> Source:
+def cloned_source(workspace: Workspace, repo: str, source: MinedSource) -> MinedSource:
     """Return the same with what provenance says of the clone, where there is one."""
     clone = workspace.clone(repo)
     if not clone.exists():
@@ -29,7 +29,7 @@ def cloned_source(workspace: Workspace, repo: str, source: Source) -> Source:
     return replace(source, history=heads.source, inputs={**source.inputs, **inputs})
 
 
-def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None) -> Source:
+def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None) -> MinedSource:
     """Return what provenance says of a mined repository; its `archive`, where that is open."""
     archive = archive or Archive(workspace.raw(repo))
     times = sorted(record.meta["at"] for record in archive.records if record.meta.get("at"))
@@ -39,7 +39,7 @@ def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None
             inputs[f"raw/{path.name}"] = hashlib.file_digest(file, "sha256").hexdigest()
     facts = read_table(workspace.table(repo, "repositories")).to_pylist()
     repository = facts[0] if facts else {}
-    source = Source(
+    source = MinedSource(
         repo,
         datetime.fromisoformat(times[0]) if times else None,
         datetime.fromisoformat(times[-1]) if times else None,

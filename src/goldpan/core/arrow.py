@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 
 
-class _Absent(MetaPathFinder):
+class _Absent:
     """Takes pandas for a package that is not installed."""
 
     def find_spec(
@@ -20,7 +19,7 @@ class _Absent(MetaPathFinder):
             raise ModuleNotFoundError(name)
 
 
-class _Arrow(MetaPathFinder):
+class _Arrow:
     """Loads pyarrow, and has it look for pandas while that is absent; it looks again for frames."""
 
     def find_spec(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -66,9 +67,10 @@ class Command:
         return made
 
     @property
-    def documented(self) -> Any:
-        """What has the docstring that is its help."""
-        return imported(self.group) if self.group else self.function
+    def summary(self) -> str:
+        """The first line that it says of itself."""
+        documented = imported(self.group) if self.group else self.function
+        return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -369,6 +368,8 @@ def tokens_of_command(command: str) -> tuple[str, ...]:
 
     Raises `UsageError` where it fails; what it printed is never shown.
     """
+    import subprocess  # which takes long to import
+
     try:
         words = shlex.split(command)
         process = subprocess.run(  # noqa: S603 - the command is the user's own, and no shell reads it
@@ -390,6 +391,8 @@ def tokens_of_command(command: str) -> tuple[str, ...]:
 
 def _gh_token(host: str) -> str:
     """Ask GitHub's own command line for its token, if it is installed and logged in."""
+    import subprocess
+
     gh = shutil.which("gh")
     if gh is None:
         return ""

@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-import orjson
-
 from goldpan.core.errors import UsageError
 from goldpan.core.sanitize import for_json, printable
 from goldpan.core.secrets import mask
@@ -46,6 +44,8 @@ class _JsonLines(logging.Formatter):
             "said": record.getMessage(),
             **getattr(record, PARTS, {}),
         }
+        import orjson  # which takes long to import
+
         return for_json(mask(orjson.dumps(line).decode()))
 
 

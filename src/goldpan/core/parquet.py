@@ -6,17 +6,19 @@ page is: DuckDB reads neither, so it is given only files that were verified.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.resources import named
 from goldpan.core.schemas import Table
 from goldpan.core.sealed import EMPTY, KEY, seal_parquet, verify_parquet
+from goldpan.core.workspace import Workspace, publish
 
 _ROW_GROUP = 65_536
 
@@ -73,6 +75,23 @@ def write(target: pq.ParquetWriter, table: Table, repo: str, rows: pa.Table) -> 
     target.write_table(rows, row_group_size=_ROW_GROUP)
 
 
+def replace_tables(
+    workspace: Workspace,
+    tables: Mapping[Path, tuple[Table, pa.Table]],
+    repo: str = "",
+    metadata: Mapping[bytes, bytes] | None = None,
+) -> None:
+    """Write sorted rows in the place of tables' files, all or none."""
+    with workspace.scratch() as scratch:
+        drafts = {scratch / path.name: path for path in tables}
+        for draft, path in drafts.items():
+            table, rows = tables[path]
+            with writer(draft, table) as target:
+                target.add_key_value_metadata(metadata or {})
+                write(target, table, repo, rows)
+        publish(drafts)
+
+
 def write_table(rows: pa.Table, path: Path) -> None:
     """Write rows to a file of their own."""
     with Writer(path, rows.schema) as target:
@@ -87,6 +106,16 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         if missing := [name for name in columns if name not in file.schema_arrow.names]:
             raise OSError(f"{path} has no column {missing[0]}")
         return file.read(list(columns)).select(list(columns))
+
+
+@contextmanager
+def reading(path: Path, remedy: str, kind: type[GoldpanError] = WorkspaceError) -> Iterator[None]:
+    """Turn what keeps a file from being read into an error of `kind` with a remedy."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        problem = f"{path} cannot be read ({str(error).splitlines()[0]})"
+        raise kind(problem, remedy) from error
 
 
 def open_file(path: Path) -> pq.ParquetFile:

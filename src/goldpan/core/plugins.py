@@ -39,6 +39,7 @@ Kind = Literal[
     "computation",
     "criterion",
     "dataset",
+    "fine-tuning recipe",
     "importer",
     "metric",
     "model",
@@ -50,6 +51,7 @@ Kind = Literal[
     "review prompt",
     "rules",
     "signal",
+    "step order",
     "task",
 ]
 T = TypeVar("T")

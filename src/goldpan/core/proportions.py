@@ -16,6 +16,14 @@ class Estimate:
     low: float | None
     high: float | None
 
+    def shown(self, undefined: str = "-") -> str:
+        """Return the value with its interval, to three decimals."""
+        if self.value is None:
+            return undefined
+        if self.low is None or self.high is None:
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
 
 def wilson(successes: int, trials: int) -> Estimate:
     """Return a share with its 95 % interval after Wilson."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Result:
     def plain(self) -> Any:
         """Return the result as plain data, which ``--json`` prints."""
         assert is_dataclass(self) and not isinstance(self, type)
-        return asdict(self)
+        return asdict(self, dict_factory=_plain)
 
     def blocks(self) -> Iterable[Block]:
         """Yield what people see."""
@@ -88,6 +89,11 @@ class Result:
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
         return "".join(map(html_of, self.blocks()))
+
+
+def _plain(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a result with paths as texts."""
+    return {name: str(value) if isinstance(value, Path) else value for name, value in fields}
 
 
 R = TypeVar("R", bound=Result)

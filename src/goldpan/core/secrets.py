@@ -17,8 +17,6 @@ from functools import lru_cache
 from typing import Any, TypeVar, overload
 from urllib.parse import quote, unquote, urlsplit
 
-import orjson
-
 HIDDEN = "***"
 SHORTEST = 8
 """Shorter ones stand in for secrets, as ``any`` and ``none`` do, and are words of real texts."""
@@ -70,6 +68,8 @@ def mask(text: str | bytes) -> str | bytes:
 
 def mask_record(meta: Meta, body: bytes) -> tuple[Meta, bytes]:
     """Return what is known of a reply and its bytes, with no secret in either."""
+    import orjson  # which takes long to import
+
     text = orjson.dumps(meta)
     masked = mask(text)
     return (meta if masked == text else orjson.loads(masked)), mask(body)

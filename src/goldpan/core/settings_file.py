@@ -116,6 +116,33 @@ def parse_toml(name: str, content: bytes | str, page: str = "") -> Source:
         raise UsageError(f"{name} is not valid TOML: {error}", "Correct it") from None
 
 
+def toml_text(values: Mapping[str, Any]) -> str:
+    """Return settings as TOML, tables within them last."""
+    flat = {name: value for name, value in values.items() if not isinstance(value, Mapping)}
+    lines = _toml_lines(flat)
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            lines += ["", f"[{toml_value(name)}]", *_toml_lines(value)]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_lines(values: Mapping[str, Any]) -> list[str]:
+    return [f"{toml_value(name)} = {toml_value(value)}" for name, value in values.items()]
+
+
+def toml_value(value: Any) -> str:
+    """Return a value as TOML writes it on one line."""
+    import orjson
+
+    match value:
+        case Mapping():
+            return f"{{{', '.join(_toml_lines(value))}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(toml_value, value))}]"
+        case _:  # TOML reads what JSON writes, but for one character
+            return orjson.dumps(value).decode().replace("\x7f", "\\u007f")
+
+
 def unknown_key(key: str, known: Sequence[str]) -> tuple[str, str]:
     """Return the cause and the remedy for a key that nothing reads."""
     others = f"It may hold {', '.join(known)}" if known else "Leave it out"

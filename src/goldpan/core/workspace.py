@@ -30,7 +30,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -163,18 +163,8 @@ class Workspace:
             context: AbstractContextManager[Path | str] = self.scratch()
         else:
             context = tempfile.TemporaryDirectory(prefix=".goldpan-", dir=directory.parent)
-        with context as scratch:
-            building, replaced = Path(scratch, "building"), Path(scratch, "replaced")
-            building.mkdir()
+        with context as scratch, replacing(directory, Path(scratch)) as building:
             yield building
-            if directory.exists():
-                directory.rename(replaced)
-            try:
-                building.rename(directory)
-            except OSError:
-                if replaced.exists():
-                    replaced.rename(directory)
-                raise
 
     @contextmanager
     def lock(self, repo: str) -> Iterator[None]:
@@ -190,6 +180,22 @@ class Workspace:
         )
         with hold_lock(path / "lock", busy):
             yield
+
+
+@contextmanager
+def replacing(directory: Path, scratch: Path) -> Iterator[Path]:
+    """Give an empty directory in `scratch` that takes the place of another when all went well."""
+    building, replaced = scratch / "building", scratch / "replaced"
+    building.mkdir()
+    yield building
+    if directory.exists():
+        directory.rename(replaced)
+    try:
+        building.rename(directory)
+    except OSError:
+        if replaced.exists():
+            replaced.rename(directory)
+        raise
 
 
 @contextmanager
@@ -252,3 +258,12 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
+
+
+def size_of(paths: Iterable[Path]) -> int:
+    """Return the bytes of files, and of all files below folders."""
+    total = 0
+    for path in paths:
+        files = path.rglob("*") if path.is_dir() else (path,)
+        total += sum(file.stat().st_size for file in files if file.is_file())
+    return total

@@ -1,1 +1,1 @@
-"""What finished datasets share: splits, schemas, files, cards and the Hub."""
+"""Finished datasets: splits, columns, files, cards and the Hub."""

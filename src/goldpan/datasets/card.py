@@ -22,8 +22,7 @@ from goldpan import __version__
 from goldpan.core.parquet import open_file
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.sanitize import CUT, for_json, visible
-from goldpan.datasets.bibtex import bibtex_problem
-from goldpan.datasets.licenses import OTHER, hub_licenses
+from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import Provenance
 
@@ -32,7 +31,7 @@ _SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", ":": "&#58;"}
 _MOST_ORIGINS = 200
 _UNCITED = re.compile(r"[^\w .,/:+()'-]|:(?=//)")
-"""What is left out of a title in BibTeX, where it could command LaTeX or Markdown."""
+"""Characters left out of a title in BibTeX, where it could command LaTeX or Markdown."""
 _LONGEST_SAMPLE = 300  # characters of a text in the sample row
 _MOST_SAMPLED = 3  # items of a list there
 _KINDS = {

@@ -1,26 +1,129 @@
-"""Checks a dataset before it is published: its card, files, licenses, secrets and paths."""
+"""Checks a dataset before it is published: its card, files, licenses, texts and paths."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml  # type: ignore[import-untyped]
+from huggingface_hub import metadata_load
 
 from goldpan.core.errors import DatasetError
+from goldpan.core.sealed import file_digest
 from goldpan.datasets.card import CARD, features
-from goldpan.datasets.check_texts import FindPrivate, Problem, check_files, check_texts
 from goldpan.datasets.croissant import CROISSANT
-from goldpan.datasets.family import REPO, Family
+from goldpan.datasets.family import REPO, Column, Family
 from goldpan.datasets.kind import known_family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
 from goldpan.datasets.manifest import Origin
-from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
+from goldpan.datasets.provenance import PROVENANCE, read_provenance
+
+_BATCH = 64
+_MOST_FINDINGS = 20
+_ALSO_IN_CODE = "secret"
+"""How the kinds start that are looked for in code as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishProblem:
+    """Why a dataset should not be published as it is."""
+
+    file: str
+    cause: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.cause}. {self.remedy}."
+
+
+class PrivateFinding(Protocol):
+    """Something in a text that should not be public."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of data, such as email; the kinds of secrets start with `secret`."""
+
+
+FindPrivate = Callable[[str], Sequence[PrivateFinding]]
+Likely = Callable[[pa.Array, Column], pa.Array]
+"""Marks the texts of a column that are worth a search."""
+
+
+def check_texts(
+    directory: Path, family: Family, shards: list[str], find_private: FindPrivate | None
+) -> Iterator[PublishProblem]:
+    """Find secrets in all texts, and personal data in prose: code has to stay as it was."""
+    find, likely = (find_private, None) if find_private else _own_search()
+    columns = [column for column in family.columns if column.holds != "fact"]
+    names = ["id", *(column.name for column in columns)]
+    count = 0
+    for shard in shards:
+        for batch in pq.ParquetFile(directory / shard).iter_batches(_BATCH, columns=names):
+            for column in columns:
+                for index, kind in _findings(batch.column(column.name), column, find, likely):
+                    count += 1
+                    if count <= _MOST_FINDINGS:
+                        cause = f"{batch['id'][index]} has {kind} in its {column.name}"
+                        yield PublishProblem(shard, cause, "Redact or leave out the example")
+    if count > _MOST_FINDINGS:
+        cause = f"{count - _MOST_FINDINGS} more texts hold what should not be public"
+        yield PublishProblem("data", cause, "Redact or leave out the examples")
+
+
+def check_files(
+    directory: Path, names: list[str], find_private: FindPrivate | None
+) -> Iterator[PublishProblem]:
+    """Find secrets and personal data in further files of a dataset, which are UTF-8 text."""
+    for name in names:
+        find = find_private or _own_search()[0]
+        text = (directory / name).read_text(encoding="utf-8", errors="replace")
+        for kind in sorted({finding.kind for finding in find(text)}):
+            yield PublishProblem(name, f"it holds {kind}", "Leave the example out that it is of")
+
+
+def _findings(
+    values: pa.Array, column: Column, find: FindPrivate, likely: Likely | None
+) -> list[tuple[int, str]]:
+    """Return each row's number with each kind that was found in it, once and sorted."""
+    texts = [(at, text) for at, value in enumerate(values.to_pylist()) for text in _texts(value)]
+    if likely:
+        marks = likely(pa.array([text for _, text in texts], pa.string()), column).to_pylist()
+        texts = [text for text, mark in zip(texts, marks, strict=True) if mark]
+    kinds = {(at, finding.kind) for at, text in texts for finding in find(text)}
+    return sorted(
+        (at, kind)
+        for at, kind in kinds
+        if column.holds == "prose" or kind.startswith(_ALSO_IN_CODE)
+    )
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _texts(item)
+        case dict():
+            for item in value.values():
+                yield from _texts(item)
+
+
+def _own_search() -> tuple[FindPrivate, Likely]:
+    # Loading the detectors takes a second, which only this check has to wait for.
+    from goldpan.text.redaction import SECRETS_ONLY, find_private, may_be_private
+
+    def likely(texts: pa.Array, column: Column) -> pa.Array:
+        return may_be_private(texts, SECRETS_ONLY if column.holds == "code" else None)
+
+    return find_private, likely
+
 
 _BUILD = "Build the dataset again"
 
@@ -30,7 +133,7 @@ def check_dataset(
     *,
     allowed_licenses: Collection[str] | None = None,
     find_private: FindPrivate | None = None,
-) -> list[Problem]:
+) -> list[PublishProblem]:
     """Return all reasons not to publish a dataset; none when all is well.
 
     `allowed_licenses` are SPDX identifiers, and ``unknown`` for repositories without a known
@@ -39,12 +142,14 @@ def check_dataset(
     try:
         provenance = read_provenance(directory)
     except DatasetError as error:
-        return [Problem(PROVENANCE, error.problem, error.remedy)]
+        return [PublishProblem(PROVENANCE, error.problem, error.remedy)]
     shards = [name for name in provenance["files"] if name.startswith("data/")]
     family = known_family(provenance, _schema(directory, shards))
     if family is None:
         cause = f"this version of Goldpan does not know the family {provenance.get('family')!r}"
-        return [Problem(PROVENANCE, cause, "Publish with the version that built the dataset")]
+        return [
+            PublishProblem(PROVENANCE, cause, "Publish with the version that built the dataset")
+        ]
     problems = list(_check_files(directory, provenance["files"]))
     if any(problem.file != CARD for problem in problems) or not (directory / CARD).is_file():
         return problems
@@ -73,54 +178,56 @@ def _schema(directory: Path, shards: list[str]) -> pa.Schema | None:
     return None
 
 
-def _check_sources(provenance: Mapping[str, Any]) -> Iterator[Problem]:
+def _check_sources(provenance: Mapping[str, Any]) -> Iterator[PublishProblem]:
     """Find sources of tasks that may not be copied; builders keep the tasks in their settings."""
     settings = provenance.get("settings", {})
     for task in (settings.get("task"), *settings.get("tasks", ())):
         source = task.get("source") if isinstance(task, Mapping) else None
         if isinstance(source, Mapping) and source.get("access") == "no-copy":
             cause = f"its source, {source.get('title')}, may not be copied"
-            yield Problem("data", cause, "Publish nothing of it; name the source to people instead")
+            yield PublishProblem(
+                "data", cause, "Publish nothing of it; name the source to people instead"
+            )
 
 
-def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[Problem]:
+def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[PublishProblem]:
     problems = {
         path.relative_to(directory).as_posix(): path
         for path in sorted(directory.rglob("*"))
         if path.is_symlink() or not path.is_dir()
     }
     for name in sorted(files.keys() - problems.keys()):
-        yield Problem(name, f"it is missing, though {PROVENANCE} names it", _BUILD)
+        yield PublishProblem(name, f"it is missing, though {PROVENANCE} names it", _BUILD)
     for name in (CARD, "data"):
         if not any(file == name or file.startswith(f"{name}/") for file in files):
-            yield Problem(PROVENANCE, f"it names no {name}", _BUILD)
+            yield PublishProblem(PROVENANCE, f"it names no {name}", _BUILD)
     for name, path in problems.items():
         if path.is_symlink() or not path.is_file():
-            yield Problem(name, "it is a link or no plain file", "Remove it, or build again")
+            yield PublishProblem(name, "it is a link or no plain file", "Remove it, or build again")
         elif name == PROVENANCE:
             continue
         elif name not in files:
-            yield Problem(name, f"{PROVENANCE} does not name it", "Move it elsewhere")
-        elif digest(path) != files[name]["sha256"]:
-            yield Problem(name, f"it was changed since {PROVENANCE} was written", _BUILD)
+            yield PublishProblem(name, f"{PROVENANCE} does not name it", "Move it elsewhere")
+        elif file_digest(path) != files[name]["sha256"]:
+            yield PublishProblem(name, f"it was changed since {PROVENANCE} was written", _BUILD)
 
 
-def _check_columns(directory: Path, family: Family, shards: list[str]) -> Iterator[Problem]:
+def _check_columns(directory: Path, family: Family, shards: list[str]) -> Iterator[PublishProblem]:
     for shard in shards:
         try:
             schema = pq.read_schema(directory / shard)
         except (OSError, pa.ArrowException) as error:
-            yield Problem(shard, f"it cannot be read ({error})", _BUILD)
+            yield PublishProblem(shard, f"it cannot be read ({error})", _BUILD)
             continue
         if schema != family.schema:
-            yield Problem(shard, f"its columns are not those of {family.name}", _BUILD)
+            yield PublishProblem(shard, f"its columns are not those of {family.name}", _BUILD)
 
 
 def _check_card(
     directory: Path, family: Family, shards: list[str], origins: Sequence[Origin]
-) -> Iterator[Problem]:
+) -> Iterator[PublishProblem]:
     try:
-        card = _front_matter(directory / CARD)
+        card = metadata_load(directory / CARD) or {}
         data_files = {
             file["split"]: file["path"]
             for config in card["configs"]
@@ -131,13 +238,15 @@ def _check_card(
         licenses = card["license"] if isinstance(card["license"], list) else [card["license"]]
     except (ValueError, KeyError, TypeError, yaml.YAMLError) as error:
         cause = f"its YAML cannot be read ({type(error).__name__}: {' '.join(str(error).split())})"
-        yield Problem(CARD, cause, _BUILD)
+        yield PublishProblem(CARD, cause, _BUILD)
         return
     counted: Counter[str] = Counter()
     for shard in shards:
         splits = [name for name, pattern in data_files.items() if fnmatch(shard, pattern)]
         if len(splits) != 1:
-            yield Problem(shard, f"it is in {len(splits)} splits of the card, not one", _BUILD)
+            yield PublishProblem(
+                shard, f"it is in {len(splits)} splits of the card, not one", _BUILD
+            )
             continue
         counted[splits[0]] += pq.read_metadata(directory / shard).num_rows
     for name in sorted(announced.keys() | data_files.keys() | counted.keys()):
@@ -145,26 +254,19 @@ def _check_card(
             cause = (
                 f"it tells of {announced.get(name)} examples in {name}, where {counted[name]} are"
             )
-            yield Problem(CARD, cause, _BUILD)
+            yield PublishProblem(CARD, cause, _BUILD)
     size = sum((directory / shard).stat().st_size for shard in shards)
     if info.get("download_size") != size:
-        yield Problem(CARD, f"its download_size is not the {size} bytes of the files", _BUILD)
+        yield PublishProblem(
+            CARD, f"its download_size is not the {size} bytes of the files", _BUILD
+        )
     if info.get("features") != features(family.schema):
-        yield Problem(CARD, f"its features are not the columns of {family.name}", _BUILD)
+        yield PublishProblem(CARD, f"its features are not the columns of {family.name}", _BUILD)
     for license in licenses:
         if license not in HUB_LICENSES:
-            yield Problem(CARD, f"the Hub knows no license {license!r}", _BUILD)
+            yield PublishProblem(CARD, f"the Hub knows no license {license!r}", _BUILD)
     if sorted(licenses) != hub_licenses(origin.license for origin in origins):
-        yield Problem(CARD, "its license is not that of the examples", _BUILD)
-
-
-def _front_matter(path: Path) -> dict[str, Any]:
-    start, _, rest = path.read_text(encoding="utf-8").partition("---\n")
-    head, end, _ = rest.partition("\n---\n")
-    read = yaml.safe_load(head) if end and not start else None
-    if not isinstance(read, dict):
-        raise ValueError("it does not start with YAML")  # noqa: TRY004  # told as a problem
-    return read
+        yield PublishProblem(CARD, "its license is not that of the examples", _BUILD)
 
 
 def _origins(
@@ -191,7 +293,7 @@ def _origins(
 
 def _check_licenses(
     origins: Sequence[Origin], allowed: Collection[str] | None
-) -> Iterator[Problem]:
+) -> Iterator[PublishProblem]:
     allow = None if allowed is None else {(spdx(name) or name).lower() for name in allowed}
     for origin in origins:
         identifier = spdx(origin.license)
@@ -203,10 +305,10 @@ def _check_licenses(
         if allow is not None and identifier:
             cause += " and not in the allow-list"
         remedy = f"Leave {origin.repo} out, or allow {identifier or UNKNOWN} if you may publish it"
-        yield Problem("data", cause, remedy)
+        yield PublishProblem("data", cause, remedy)
 
 
-def _check_paths(directory: Path, names: list[str]) -> Iterator[Problem]:
+def _check_paths(directory: Path, names: list[str]) -> Iterator[PublishProblem]:
     """Find this machine's own paths in what Goldpan wrote about the dataset."""
     root = directory.resolve()
     deep = [folder for folder in (root, *root.parents[:2], Path.cwd()) if len(folder.parts) > 2]
@@ -214,4 +316,4 @@ def _check_paths(directory: Path, names: list[str]) -> Iterator[Problem]:
         text = (directory / name).read_text(encoding="utf-8", errors="replace")
         for folder in sorted({f"{folder}/" for folder in (*deep, Path.home())} - {"//"}):
             if folder in text:
-                yield Problem(name, f"it names the path {folder} of this machine", _BUILD)
+                yield PublishProblem(name, f"it names the path {folder} of this machine", _BUILD)

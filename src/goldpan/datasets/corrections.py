@@ -1,4 +1,4 @@
-"""What people decided about the labels of rows, put in the place of the source's labels.
+"""Labels that people corrected, in the place of the source's.
 
 Every row keeps the label that its source gives it, so a corrected dataset can be taken back, and
 stratified splits go by that label: correcting moves no row to another side.
@@ -27,13 +27,13 @@ _CHECKED = Column(
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What people decided about one row."""
+    """A decision of people about one row."""
 
     project: str
     labels: tuple[str, ...] | None
     """None where they chose what is no label of the task: the source's label stays."""
     control: bool
-    """Whether the row was drawn among those that nobody suspected."""
+    """A row drawn among those that nobody suspected."""
 
 
 @dataclass(frozen=True, slots=True)

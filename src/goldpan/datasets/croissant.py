@@ -10,7 +10,7 @@ import pyarrow as pa
 from goldpan.datasets.card import title
 from goldpan.datasets.family import Column
 from goldpan.datasets.licenses import spdx
-from goldpan.datasets.manifest import CardInputs, Split, Written
+from goldpan.datasets.manifest import CardInputs, Written, WrittenSplit
 from goldpan.datasets.provenance import Provenance
 
 CROISSANT = "croissant.json"
@@ -108,7 +108,7 @@ def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dic
     }
 
 
-def _files_id(split: Split) -> str:
+def _files_id(split: WrittenSplit) -> str:
     return f"{split.name}-files"
 
 
@@ -117,7 +117,7 @@ def _license(license: str | None) -> str:
     return f"https://spdx.org/licenses/{identifier}.html" if identifier else "not known"
 
 
-def _field(split: Split, column: Column) -> dict[str, Any]:
+def _field(split: WrittenSplit, column: Column) -> dict[str, Any]:
     field: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"{split.name}/{column.name}",
@@ -134,7 +134,7 @@ def _field(split: Split, column: Column) -> dict[str, Any]:
     return {**field, "dataType": _type(kind), "source": _source(split, column)}
 
 
-def _part(split: Split, column: Column, part: pa.Field) -> dict[str, Any]:
+def _part(split: WrittenSplit, column: Column, part: pa.Field) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
         "@id": f"{split.name}/{column.name}/{part.name}",
@@ -145,7 +145,7 @@ def _part(split: Split, column: Column, part: pa.Field) -> dict[str, Any]:
     }
 
 
-def _source(split: Split, column: Column) -> dict[str, Any]:
+def _source(split: WrittenSplit, column: Column) -> dict[str, Any]:
     return {"fileSet": {"@id": _files_id(split)}, "extract": {"column": column.name}}
 
 

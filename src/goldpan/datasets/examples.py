@@ -2,25 +2,160 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from goldpan.core.plugins import find, names_of
-from goldpan.datasets.example_columns import (
-    COUNT,
-    FAUN_EVAL,
-    ISSUE,
-    ISSUE_NUMBER,
-    MERGED_AT,
-    MINED_LIMITS,
-    PULL_NUMBER,
-    RAW,
-    REPOSITORY,
-    SIGNALS,
-    TEXT,
-    TEXTS,
-    TIME,
-    list_of,
-)
 from goldpan.datasets.family import Column, Family
-from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+
+# What the published example tables share: columns, kinds of values, and known limits.
+
+TEXT = pa.string()
+COUNT = pa.int64()
+TIME = pa.timestamp("us", tz="UTC")
+TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
+
+
+def list_of(**fields: pa.DataType) -> pa.DataType:
+    """Return the type of a list of structs with these fields."""
+    struct = pa.struct([pa.field(name, kind) for name, kind in fields.items()])
+    return pa.list_(pa.field("item", struct, nullable=False))
+
+
+REPOSITORY = (
+    Column("repo", TEXT, "The repository, as owner/name."),
+    Column("owner", TEXT, "The owner of the repository."),
+    Column("name", TEXT, "The name of the repository without its owner."),
+    Column("language", TEXT, "The main programming language of the repository, by GitHub."),
+    Column("license", TEXT, "The SPDX identifier of the repository's license."),
+)
+ISSUE_NUMBER = Column("issue", COUNT, "The number of the issue.")
+PULL_NUMBER = Column("pull", COUNT, "The number of the pull request that fixed the issue.")
+LABELS = Column("labels", TEXTS, "The labels of the issue.", holds="prose")
+ISSUE = (
+    Column("title", TEXT, "The title of the issue.", holds="prose"),
+    Column("body", TEXT, "The first text of the issue, in Markdown.", holds="prose"),
+    Column("created_at", TIME, "When the issue was opened; splits by time go by it."),
+    Column("updated_at", TIME, "When the issue last changed, as of mining."),
+    Column("closed_at", TIME, "When the issue was closed, if it was."),
+    LABELS,
+)
+MERGED_AT = Column("merged_at", TIME, "When the pull request was merged.")
+SIGNALS = Column(
+    "signals", TEXTS, "What shows that the pull request fixes the issue, such as keyword."
+)
+RAW = Column(
+    "raw",
+    TEXTS,
+    "The archived replies of GitHub that the row was made of, as run-0001.zst@OFFSET.",
+)
+FAUN_EVAL = """\
+@misc{hu2024fauneval,
+  title         = {A Real-World Benchmark for Evaluating Fine-Grained Issue Solving Capabilities
+                   of Large Language Models},
+  author        = {Hu, Ruida and Peng, Chao and Ren, Jingyi and Jiang, Bo and Meng, Xiangxin and
+                   Wu, Qinyun and Gao, Pengfei and Wang, Xinchen and Gao, Cuiyun},
+  year          = {2024},
+  eprint        = {2411.18019},
+  archivePrefix = {arXiv},
+  doi           = {10.48550/arXiv.2411.18019}
+}"""
+MINED_LIMITS = (
+    "Texts are as they stood when the repository was mined; people may have edited them since "
+    "they were first written.",
+    "The texts are public, so models may have been trained on them. Split by time, or keep only "
+    "issues from after a model's training data, where that matters.",
+)
+
+
+# The published table of issues with fixes and the tests that prove them (SWE-bench).
+
+_SWE_BENCH = """\
+@inproceedings{jimenez2024swebench,
+  title     = {{SWE-bench}: Can Language Models Resolve Real-World {GitHub} Issues?},
+  author    = {Jimenez, Carlos E. and Yang, John and Wettig, Alexander and Yao, Shunyu and
+               Pei, Kexin and Press, Ofir and Narasimhan, Karthik},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2024}
+}"""
+ISSUE_RESOLUTION = Family(
+    name="issue-resolution",
+    title="Issue resolution",
+    task=(
+        "Given an issue and the repository at `base_commit`, write a patch. It resolves the issue "
+        "where, after `test_patch`, the tests in `FAIL_TO_PASS` and in `PASS_TO_PASS` pass."
+    ),
+    source="SWE-bench, section 2, whose columns these are; Goldpan adds how each row was proved",
+    citation=_SWE_BENCH,
+    columns=(
+        Column("id", TEXT, "The identifier, as issue-resolution:owner/name#ISSUE+PULL."),
+        Column("instance_id", TEXT, "SWE-bench's identifier, as owner__name-PULL."),
+        *REPOSITORY,
+        ISSUE_NUMBER,
+        PULL_NUMBER,
+        Column("base_commit", TEXT, "The commit that the fix was made on."),
+        Column("patch", TEXT, "What the fix changes outside of tests, a git diff.", holds="code"),
+        Column("test_patch", TEXT, "What the fix changes in tests, a git diff.", holds="code"),
+        Column("problem_statement", TEXT, "The issue's title and body.", holds="prose"),
+        Column(
+            "hints_text",
+            TEXT,
+            "What people said on the issue before the pull request was opened.",
+            holds="prose",
+        ),
+        Column("created_at", TIME, "When the pull request was opened; splits by time go by it."),
+        Column("version", TEXT, "The version that the base commit declares; empty for none."),
+        Column(
+            "FAIL_TO_PASS",
+            TEXTS,
+            "Tests that fail with the test patch alone and pass with both, each time they ran.",
+        ),
+        Column(
+            "PASS_TO_PASS",
+            TEXTS,
+            "Tests of the same files that pass with and without the fix, each time they ran.",
+        ),
+        Column("environment_setup_commit", TEXT, "The commit whose declarations were installed."),
+        Column(
+            "verification",
+            TEXT,
+            "`verified` where running the tests proved the fix, else why not; null: not run.",
+        ),
+        Column(
+            "verification_digest",
+            TEXT,
+            "SHA-256 of that run's record but for its logs: environment, outcome of each test.",
+        ),
+        Column(
+            "environment",
+            TEXT,
+            "JSON: in what the tests ran, such as Python and the exact packages; null: not run.",
+        ),
+        Column("test_files", TEXTS, "The test files that the pull request changes."),
+        Column("issue_created_at", TIME, "When the issue was opened."),
+        Column("closed_at", TIME, "When the issue was closed, if it was."),
+        LABELS,
+        Column("files", COUNT, "How many files the fix changes outside of tests."),
+        SIGNALS,
+        MERGED_AT,
+        RAW,
+    ),
+    order=("repo", "issue", "pull"),
+    subject=("repo", "issue"),
+    inputs=("problem_statement",),
+    target="patch",
+    task_categories=("text-generation",),
+    tags=("code", "issue-resolution", "swe-bench", "github-issues"),
+    limits=(
+        "A row is proved only where `verification` is `verified`; any other is a candidate: a "
+        "merged pull request that says it fixes the issue, with the tests that it changes.",
+        "A patch that passes these tests may still be wrong elsewhere, and one that fails them "
+        "may solve the issue in another way than its tests expect.",
+        "Environments are rebuilt from what the repository declared and what the package index "
+        "had at the date of the base commit; they are near to, not the same as, those of the time.",
+        *MINED_LIMITS,
+    ),
+)
+
 
 QA = Family(
     name="qa",
@@ -77,7 +212,6 @@ QA = Family(
         *MINED_LIMITS,
     ),
 )
-
 FAULT_LOCALIZATION = Family(
     name="fault-localization",
     title="Fault localization",
@@ -115,7 +249,6 @@ FAULT_LOCALIZATION = Family(
         *MINED_LIMITS,
     ),
 )
-
 CODE_EDIT = Family(
     name="code-edit",
     title="Code editing",
@@ -178,7 +311,6 @@ CODE_EDIT = Family(
         *MINED_LIMITS,
     ),
 )
-
 FAMILIES = {family.name: family for family in (QA, FAULT_LOCALIZATION, CODE_EDIT, ISSUE_RESOLUTION)}
 
 

@@ -1,21 +1,50 @@
-"""What a kind of dataset is: its columns, and what people must know of them."""
+"""Families of datasets: their columns, and the limits that people must know."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 
 from goldpan.core.schemas import Table
+from goldpan.core.settings_file import read_toml
+from goldpan.core.suggest import choices
 
 REPO = "repo"
 """The column that every family has for the repository of a row."""
 GROUP = "group"
 """An input column that is not published: rows that share it are near duplicates."""
 _BATCH = 64
+_KINDS = {
+    "string": pa.string(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "list<string>": pa.list_(pa.field("item", pa.string(), nullable=False)),
+}
+"""What files call the types of columns."""
+
+
+class _ByName:
+    """Has pydantic read a type by its name; pydantic itself is imported then alone."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(_kind_named)
+
+
+def _kind_named(name: object) -> pa.DataType:
+    if name not in _KINDS:
+        raise ValueError(f"{name!r} is none of {choices(_KINDS)}")
+    return _KINDS[str(name)]
+
+
+DataType = Annotated[pa.DataType, _ByName()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +52,10 @@ class Column:
     """A published column, described in one sentence."""
 
     name: str
-    kind: pa.DataType
+    kind: DataType
     description: str
     holds: Literal["fact", "prose", "code"] = "fact"
-    """Who wrote it: `prose` and `code` come from people and are searched for secrets."""
+    """Its origin: `prose` and `code` come from people and are searched for secrets."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """The descriptions of a struct's fields."""
 
@@ -38,11 +67,11 @@ class Family:
     name: str
     title: str
     task: str
-    """What a model is given and what it should answer, in a few sentences."""
+    """The input and the answer of a model, in a few sentences."""
     source: str
     """The paper and section that it follows, or why Goldpan adds it."""
     citation: str
-    """That paper as a BibTeX entry."""
+    """The paper as a BibTeX entry."""
     columns: tuple[Column, ...]
     order: tuple[str, ...]
     """The columns by which rows are sorted."""
@@ -54,7 +83,7 @@ class Family:
     """The Hub's names of the task."""
     tags: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
-    """What one should not conclude from such a dataset, a sentence each."""
+    """Limits of conclusions from such a dataset, a sentence each."""
     known_right: str = ""
     """How right rows of this family were found to be elsewhere; empty where nobody looked."""
     moment: str = "created_at"
@@ -103,3 +132,13 @@ class Family:
                 if missing := names - row.keys():
                     raise ValueError(f"{row.get('id')} lacks {', '.join(sorted(missing))}")
             yield pa.RecordBatch.from_pylist(chunk, schema=schema)
+
+
+def read_family(path: Path) -> Family:
+    """Return the kind of dataset that a TOML file describes; raises `UsageError`."""
+    return read_toml(path).read(Family)
+
+
+def read_columns(path: Path) -> tuple[Column, ...]:
+    """Return the columns that a TOML file describes; raises `UsageError`."""
+    return read_toml(path).read(dict[str, tuple[Column, ...]])["columns"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import count, islice
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from goldpan.core.errors import DatasetError
 from goldpan.core.plugins import digests
 from goldpan.core.resources import unwritable
+from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
@@ -27,14 +28,13 @@ from goldpan.datasets.diff.version import changelog
 from goldpan.datasets.family import GROUP, REPO, Family
 from goldpan.datasets.gold import Gold, score_labels
 from goldpan.datasets.kind import described_family
-from goldpan.datasets.manifest import CardInputs, DataFile, Extras, Origin, Split, Written
+from goldpan.datasets.manifest import CardInputs, DataFile, Extras, Origin, Written, WrittenSplit
 from goldpan.datasets.provenance import (
     Provenance,
-    digest,
     read_provenance,
     write_provenance,
 )
-from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits, strata
+from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, strata
 
 # Writes the Parquet files of a split: the same rows give the same bytes.
 
@@ -278,7 +278,7 @@ def _with_group(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.append_column(GROUP, pa.nulls(len(batch), pa.string()))
 
 
-def _candidates(facts: pa.Table, family: Family) -> list[Candidate]:
+def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:
     """Return what splitting needs; rows about one subject are a group, whatever else they share.
 
     Raises `ValueError` where rows about one subject bear different groups.
@@ -310,7 +310,7 @@ def _candidates(facts: pa.Table, family: Family) -> list[Candidate]:
         if groups.setdefault(subject, group) != group:
             raise ValueError(f"{subject} is in the groups {groups[subject]} and {group}")
         candidates.append(
-            Candidate(
+            SplitCandidate(
                 name,
                 group,
                 repo or name,
@@ -322,13 +322,13 @@ def _candidates(facts: pa.Table, family: Family) -> list[Candidate]:
     return candidates
 
 
-def _split(building: Path, shards: Shards, moments: pa.ChunkedArray | None) -> Split:
+def _split(building: Path, shards: Shards, moments: pa.ChunkedArray | None) -> WrittenSplit:
     files = tuple(
-        DataFile(path.relative_to(building).as_posix(), path.stat().st_size, digest(path))
+        DataFile(path.relative_to(building).as_posix(), path.stat().st_size, file_digest(path))
         for path in shards.paths
     )
     dates = pc.min_max(moments).as_py() if moments is not None else {"min": None, "max": None}
-    return Split(shards.name, shards.rows, shards.size, files, dates["min"], dates["max"])
+    return WrittenSplit(shards.name, shards.rows, shards.size, files, dates["min"], dates["max"])
 
 
 def _origins(facts: pa.Table, family: Family) -> tuple[Origin, ...]:
@@ -360,7 +360,7 @@ def _write_provenance(written: Written, provenance: Provenance, extras: Extras) 
     }
     for name in (CARD, CROISSANT, *extras.files):
         path = directory / name
-        files[name] = {"sha256": digest(path), "bytes": path.stat().st_size}
+        files[name] = {"sha256": file_digest(path), "bytes": path.stat().st_size}
     about = {
         **described_family(written.family),
         "examples": written.rows,
@@ -375,17 +375,23 @@ def _write_provenance(written: Written, provenance: Provenance, extras: Extras) 
     write_provenance(directory, provenance, about, files)
 
 
-def refuse_foreign(directory: Path) -> None:
-    """Raise `DatasetError` where the directory holds what Goldpan did not write."""
+def refuse_foreign(directory: Path, family: str = "") -> Mapping[str, Any]:
+    """Return the provenance of what a dataset replaces; empty where there is nothing yet.
+
+    Raises `DatasetError` where the directory holds what Goldpan did not write, or not of `family`.
+    """
     remedy = "Choose another directory, or empty this one"
     try:
         if not directory.exists() or not any(directory.iterdir()):
-            return
+            return {}
     except OSError as error:
         raise DatasetError(f"{directory} cannot be read: {error.strerror}", remedy) from None
     try:
-        read_provenance(directory)
+        provenance = read_provenance(directory)
     except DatasetError as error:
         raise DatasetError(
             f"{directory} is not replaced, as it is not a dataset: {error.problem}", remedy
         ) from None
+    if family and provenance.get("family") != family:
+        raise DatasetError(f"{directory} is not replaced: it holds something else", remedy)
+    return provenance

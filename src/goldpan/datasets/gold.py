@@ -27,7 +27,7 @@ Item = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class GoldKind:
-    """What a gold set labels."""
+    """A kind of item that gold sets label."""
 
     name: str
     gold_column: str
@@ -58,7 +58,7 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class GoldScore:
-    """How the rows of a dataset fare against a gold set."""
+    """The agreement of a dataset's rows with a gold set."""
 
     gold: str
     sha256: str
@@ -68,7 +68,7 @@ class GoldScore:
     rows: int
     """Rows of the dataset."""
     labels: Mapping[str, int]
-    """Of the rows that the gold set labels, how many have each label, from right to wrong."""
+    """The number of labelled rows with each label, from right to wrong."""
     right: Estimate
     """The share of labelled rows that are right, with its 95 % interval (Wilson)."""
     at_least_partly: Estimate

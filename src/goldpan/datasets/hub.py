@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha1
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +30,7 @@ from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from huggingface_hub.utils._http import default_client_factory
+from huggingface_hub.utils.sha import git_hash
 from huggingface_hub.utils.tqdm import (
     are_progress_bars_disabled,
     disable_progress_bars,
@@ -41,12 +41,11 @@ from goldpan import __version__
 from goldpan.core.errors import PublishError, TagTakenError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
+from goldpan.core.sealed import file_digest
 from goldpan.core.secrets import mask, register
-from goldpan.datasets.check import check_dataset
-from goldpan.datasets.check_texts import FindPrivate
+from goldpan.datasets.check import FindPrivate, check_dataset
 from goldpan.datasets.hub_errors import HubCall, explained
-from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
-from goldpan.datasets.task import Task
+from goldpan.datasets.provenance import PROVENANCE, read_provenance
 
 # Opens the Hugging Face Hub with a client whose token goes to the Hub alone.
 
@@ -99,63 +98,16 @@ def quiet() -> Iterator[None]:
             enable_progress_bars()
 
 
-# Fetches the files of a task from the Hugging Face Hub, at one commit, when asked to.
-
-_REVISION = re.compile(r"[0-9a-f]{40}")
-
-
-def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]:
-    """Fetch the files that a task names into the Hub's cache, and return where they lie.
-
-    `revision` takes the place of the task's own; it has to be a commit, as branches and tags
-    move. What is in the cache already is not fetched again. Raises `UsageError` where the task is
-    not on the Hub or no commit is known, `PublishError` where the Hub does not answer well.
-    """
-    source = task.source
-    if not source.hub:
-        raise UsageError(
-            f"{task.name} is not on the Hugging Face Hub, so --download cannot fetch it",
-            f"Get {', '.join(source.files) or 'its files'} from {source.url} and give their paths",
-        )
-    commit = revision or source.revision
-    if not _REVISION.fullmatch(commit):
-        raise UsageError(
-            f"{task.name} is not pinned to a commit of {source.hub}"
-            if not commit
-            else f"{commit!r} is not a commit",
-            "Give --revision with the 40 digits of a commit from "
-            f"https://huggingface.co/datasets/{source.hub}/commits/main",
-        )
-    # The Hub's client takes long to import, and most commands do without.
-    from huggingface_hub import get_token
-
-    from goldpan.datasets.hub import endpoint, open_hub, quiet
-    from goldpan.datasets.hub_errors import HubCall, explained
-
-    call = HubCall(source.hub, endpoint(), get_token())
-    api = open_hub(call.token)
-    paths = []
-    with reporter.task(f"Fetching from {call.host}", len(source.files)) as progress:
-        for name in source.files:
-            with quiet(), explained(call, f"fetching {name}"):
-                paths.append(
-                    Path(
-                        api.hf_hub_download(source.hub, name, repo_type="dataset", revision=commit)
-                    )
-                )
-            progress.advance()
-    return paths
-
-
 # What a repository on the Hub holds, and how that differs from a dataset.
 
 KIND = "dataset"
 _NOT_OURS = {".gitattributes"}
+_GIT_DIGITS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What publishing does to one file of the repository."""
+class FileChange:
+    """The change of one file of the repository."""
 
     path: str
     size: int
@@ -194,51 +146,47 @@ def read_hub_state(api: HfApi, call: HubCall) -> HubState | None:
     return HubState(info.sha, files, tags, bool(info.private))
 
 
-def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[Change, ...]:
+def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[FileChange, ...]:
     """Return what has to happen for the repository to hold exactly the local files."""
     changes = []
     for name in local:
         path = directory / name
         remote_digest = remote.get(name)
-        if remote_digest not in (digest(path), _blob_id(path)):
+        if remote_digest is None or remote_digest != _digest_like(remote_digest, path):
             action: Literal["add", "replace"] = "add" if remote_digest is None else "replace"
-            changes.append(Change(name, path.stat().st_size, action))
+            changes.append(FileChange(name, path.stat().st_size, action))
     deleted = sorted(remote.keys() - set(local))
-    return (*changes, *(Change(name, 0, "delete") for name in deleted))
+    return (*changes, *(FileChange(name, 0, "delete") for name in deleted))
 
 
-def _blob_id(path: Path) -> str:
-    blob = sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
-    with path.open("rb") as file:
-        while chunk := file.read(2**20):
-            blob.update(chunk)
-    return blob.hexdigest()
+def _digest_like(remote: str, path: Path) -> str:
+    """Return a file's digest of the Hub's kind: git's SHA-1 of small files, else SHA-256."""
+    return git_hash(path.read_bytes()) if len(remote) == _GIT_DIGITS else file_digest(path)
 
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _SHOWN = 5
 _MOST_CHANGES = 30
-_MOST_CHANGES = 30
 """Files that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishResult(Result):
-    """What was published, or with a dry run would be."""
+    """A published dataset, or with a dry run what would be published."""
 
     repo_id: str
     url: str
     created: bool
-    """Whether the repository is new, as far as is known."""
-    changes: tuple[Change, ...]
+    """A new repository, as far as is known."""
+    changes: tuple[FileChange, ...]
     """Empty where the repository held the same content already."""
     commit: str | None
     """The commit that holds the dataset; None with a dry run."""
     tag: str | None
     dry_run: bool
     compared: bool
-    """Whether the Hub was asked what it holds; a dry run without a token asks nothing."""
+    """False where the Hub was not asked for its content: a dry run without a token."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield what was sent, or would be."""
@@ -365,7 +313,12 @@ def _refuse_conflicts(call: HubCall, state: HubState, *, private: bool) -> None:
 
 
 def _refuse_overwriting(
-    call: HubCall, state: HubState, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
+    call: HubCall,
+    state: HubState,
+    changes: tuple[FileChange, ...],
+    tag: str | None,
+    *,
+    overwrite: bool,
 ) -> None:
     if changes and state.files and not overwrite:
         losses_first = sorted(
@@ -394,7 +347,7 @@ def _send(
     api: HfApi,
     call: HubCall,
     directory: Path,
-    changes: tuple[Change, ...],
+    changes: tuple[FileChange, ...],
     head: str | None,
     reporter: Reporter,
 ) -> str:

@@ -1,4 +1,4 @@
-"""Tells what went wrong between Goldpan and the Hub in words that name the remedy."""
+"""Errors of the Hub and its client as messages that name the remedy."""
 
 from __future__ import annotations
 

@@ -23,27 +23,26 @@ from goldpan.core.plugins import blamed, digests
 from goldpan.core.progress import Reporter
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import table_reader
 from goldpan.datasets.corrections import Corrections, corrected_batches, corrected_family
-from goldpan.datasets.date_neighbors import DateSignal, date_signal
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.leakage import DateSignal, Overlap, date_signal, find_overlap
 from goldpan.datasets.licenses import spdx
 from goldpan.datasets.manifest import CardInputs, Written
-from goldpan.datasets.overlap import Overlap, find_overlap
-from goldpan.datasets.provenance import Provenance, digest
+from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import plain_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.table_reader import published, table_problems
-from goldpan.datasets.task import Task
+from goldpan.datasets.task import Task, input_column, target_column, task_family
 from goldpan.datasets.task_data import task_batches
-from goldpan.datasets.task_rows import input_column, target_column, task_family
 from goldpan.text.blocks import prepared_rows
 from goldpan.text.preprocessing import ordered_steps
 
 SEED = 42
-"""Of splits, as in SELU."""
+"""The seed of splits, as in SELU."""
 Reader = Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
 """Yields the rows of a task from its authors' files; raises `DatasetError` for wrong ones."""
 _PROJECT = "repo:"
@@ -60,12 +59,12 @@ class CountCheck:
 
     @property
     def exact(self) -> bool:
-        """Whether both are equal."""
+        """Tell whether both are equal."""
         return self.expected == self.found
 
     @property
     def difference(self) -> str:
-        """How many more or fewer there are than announced."""
+        """The difference to the announced count, in words."""
         by = self.found - self.expected
         return f"{self.found:,} are {abs(by):,} {'more' if by > 0 else 'fewer'}"
 
@@ -85,11 +84,11 @@ class ImportResult(Result):
     overlap: Overlap | None = None
     """Which test rows resemble train; None where there is no train or no test."""
     date_signal: DateSignal | None = None
-    """What dates alone tell of labels; None where there is no train, or train has no dates."""
+    """The labels that dates alone tell; None where there is no train, or train has no dates."""
 
     @property
     def exact(self) -> bool:
-        """Whether all counts came out."""
+        """Tell whether all counts match."""
         return all(check.exact for check in self.checks)
 
     @property
@@ -146,13 +145,6 @@ class ImportResult(Result):
             yield sentence
 
 
-def import_task(
-    workspace: Workspace, task: Task, files: Sequence[Path], reporter: Reporter
-) -> Written:
-    """Import a task with its own steps and split; see `import_files`."""
-    return import_files(workspace, task, files, reporter).written
-
-
 def import_files(
     workspace: Workspace,
     task: Task,
@@ -169,7 +161,7 @@ def import_files(
 ) -> ImportResult:
     """Import a task's data from its authors' files into `directory`, and count.
 
-    `steps` is a profile of preprocessing, `split` another split than the task's; more than one
+    `steps` is an order of preprocessing, `split` another split than the task's; more than one
     of `processes` prepare many texts side by side. `partitions` are splits by the rows' ids, in
     place of the source's own, for the split `given`. Rows with the
     same input lie on one side of a split, unless it is the official one. Counts that differ do
@@ -204,7 +196,7 @@ def import_files(
         settings: dict[str, Any] = {
             "task": plain_task(task),
             "steps": list(names),
-            "files": {path.name: digest(path) for path in files if path.is_file()},
+            "files": {path.name: file_digest(path) for path in files if path.is_file()},
             "found": counts,
         }
         try:
@@ -217,7 +209,11 @@ def import_files(
                 Provenance(
                     settings=settings,
                     counts=differs,
-                    plugins=digests(("task", task.name), ("importer", task.source.reader)),
+                    plugins=digests(
+                        ("task", task.name),
+                        ("importer", task.source.reader),
+                        ("step order", steps),
+                    ),
                     corrections=corrections.projects if corrections else {},
                 ),
                 CardInputs(

@@ -1,4 +1,4 @@
-"""What kind of dataset a directory holds, whoever built or imported it.
+"""The family of a dataset in a directory, whoever built or imported it.
 
 The three families of FAUN-Eval are known by name. Every other dataset, of a task or a builder,
 says in its provenance which columns it has and which of them people wrote.

@@ -1,4 +1,4 @@
-"""What was written: the splits, files and licenses that card and Croissant describe."""
+"""The manifest of a written dataset: splits, files, licenses, and what its card says."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class WrittenSplit:
     """A split that has rows."""
 
     name: str
@@ -47,7 +47,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What one source repository gave."""
+    """The rows of one source repository."""
 
     repo: str
     license: str | None
@@ -60,7 +60,7 @@ class Written:
 
     directory: Path
     family: Family
-    splits: tuple[Split, ...]
+    splits: tuple[WrittenSplit, ...]
     report: SplitReport
     origins: tuple[Origin, ...]
     """Sorted by name."""
@@ -102,7 +102,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What a dataset has beside its rows and what all datasets tell of themselves."""
+    """Further files and facts of a dataset, beside its rows."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Further files, by their path in the dataset with slashes."""
@@ -123,12 +123,12 @@ class TaskLine:
     source: str
     """The title of the work that its rows are from."""
     license: str
-    """Of that work."""
+    """The license of that work."""
     available: int
     """Its instances."""
     drawn: int
     rows: int
-    """Those that are here."""
+    """The rows that are here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class FunnelStep:
 
 @dataclass(frozen=True, slots=True)
 class CardInputs:
-    """What people are told that the rows do not say."""
+    """The texts of a card that the rows do not give."""
 
     title: str = ""
     """The name for people; empty for one made of the family and the repositories."""
@@ -158,17 +158,17 @@ class CardInputs:
     languages: tuple[str, ...] = ("en",)
     """The natural languages of the texts, ISO 639-1."""
     subjects: str = "subjects"
-    """What the funnel counts: issues or fix pairs."""
+    """The subjects that the funnel counts: issues or fix pairs."""
     considered: int = 0
     """How many there were before any filter."""
     funnel: tuple[FunnelStep, ...] = ()
     limits: tuple[str, ...] = ()
-    """What one should not conclude from this dataset, beside the limits of its family."""
+    """Limits of conclusions from this dataset, beside those of its family."""
     tags: tuple[str, ...] = ()
     answer_choice: str = ""
     """How the reply that answers was chosen, in words; empty where there is none."""
     explained: Mapping[str, str] = field(default_factory=dict)
-    """What the reasons in the provenance's counts mean, by reason."""
+    """The meaning of the reasons in the provenance's counts."""
     tasks: tuple[TaskLine, ...] = ()
     """The tasks whose rows these are; empty for a dataset of one task."""
     citations: tuple[str, ...] = ()
@@ -178,8 +178,8 @@ class CardInputs:
     changes: str = ""
     """Markdown on what changed since an older version, put into the card as it is."""
     apart: bool = True
-    """Whether near duplicates were kept on one side of the split."""
+    """True where near duplicates were kept on one side of the split."""
     near_duplicates: str = ""
     """How they were kept apart, in words, where they were not by groups."""
     redacted: bool = True
-    """Whether private data was looked for and made unreadable."""
+    """True where private data was searched for and made unreadable."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,15 +12,15 @@ from typing import Any
 from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Block, Line, Result
+from goldpan.core.settings_file import toml_value
 from goldpan.core.suggest import suggested
-from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.importing import ImportResult
+from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.task import TaskType
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _MOST_LABELS = 100
 _FEWEST_ROWS = 10
-_SHOWN = 8
 _MOST_LISTED, _LONGEST_LISTED = 24, 40
 _POSITIVE = ("1", "1.0", "true", "yes", "y")
 """Values of which the label is the positive class, whatever the numbers of rows."""
@@ -36,7 +35,7 @@ class AddedTask(Result):
 
     @property
     def exit_code(self) -> int:
-        """As that of the import."""
+        """The exit code of the import."""
         return self.imported.exit_code
 
     def plain(self) -> dict[str, Any]:
@@ -65,7 +64,7 @@ class AddedTask(Result):
 
 @dataclass(slots=True)
 class _Column:
-    """What the label's column holds."""
+    """The values of the label's column."""
 
     values: Counter[str] = field(default_factory=Counter)
     numbers: bool = True
@@ -179,30 +178,30 @@ def _toml(
     number = kind == "regression"
     title = name.replace("_", " ").capitalize()
     lines = [
-        f"title = {_quoted(title)}",
-        f"type = {_quoted(kind)}",
-        f"description = {_quoted(f'Tell the {label} of the text.')}",
+        f"title = {toml_value(title)}",
+        f"type = {toml_value(kind)}",
+        f"description = {toml_value(f'Tell the {label} of the text.')}",
         'activity = "maintenance"',
-        f"split = {_quoted('random:0.8,0.2' if number else 'stratified:0.8,0.2')}",
+        f"split = {toml_value('random:0.8,0.2' if number else 'stratified:0.8,0.2')}",
         *(['metric = "smape"'] if number else []),
         "",
         "[columns]",
-        f"text = {_list(text)}",
-        f"target = {_list([label])}",
+        f"text = {toml_value(text)}",
+        f"target = {toml_value([label])}",
     ]
-    settings = [f"{key} = {_quoted(value)}" for key, value in facts.items() if value]
+    settings = [f"{key} = {toml_value(value)}" for key, value in facts.items() if value]
     if settings:
         lines += ["", "[settings]", *settings]
     lines += [
         "",
         "[source]",
-        f"title = {_quoted(title)}",
+        f"title = {toml_value(title)}",
         'reader = "table"',
-        f"files = {_list([path.name for path in files])}",
+        f"files = {toml_value([path.name for path in files])}",
     ]
     for value in [] if number else _ordered(column):
-        lines += ["", "[[labels]]", f"name = {_quoted(value)}"]
-        lines.append(f"description = {_quoted(f'{label} is {value}.')}")
+        lines += ["", "[[labels]]", f"name = {toml_value(value)}"]
+        lines.append(f"description = {toml_value(f'{label} is {value}.')}")
     return "\n".join(lines) + "\n"
 
 
@@ -214,12 +213,3 @@ def _ordered(column: _Column) -> list[str]:
             key=lambda value: (value.lower() not in _POSITIVE, column.values[value], value),
         )
     return sorted(column.values)
-
-
-def _quoted(text: str) -> str:
-    # A TOML basic string takes the escapes of JSON.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _list(texts: Sequence[str]) -> str:
-    return f"[{', '.join(map(_quoted, texts))}]"

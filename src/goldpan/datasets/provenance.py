@@ -1,4 +1,4 @@
-"""Where a dataset came from, as `provenance.json` tells it.
+"""Provenance: where a dataset came from, and what rests on a file of the workspace.
 
 Nothing in it depends on when, where or by whom the dataset was built: times are those of the
 mined replies, names of files are relative. So building twice gives the same bytes.
@@ -6,7 +6,7 @@ mined replies, names of files are relative. So building twice gives the same byt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from fnmatch import fnmatch
@@ -17,17 +17,17 @@ import orjson
 import pyarrow as pa
 
 from goldpan import __version__
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.suggest import suggested
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import DEFAULT_RULES, Workspace
 
 PROVENANCE = "provenance.json"
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MinedSource:
     """A mined repository that a dataset was made of."""
 
     repo: str
@@ -41,9 +41,9 @@ class Source:
     verification over the records of tests with their logs; of a history the commit of its default
     branch (git HEAD), and over all its refs (git refs)."""
     license: str | None = None
-    """Of the repository, by its SPDX identifier."""
+    """The license of the repository, by its SPDX identifier."""
     license_source: str | None = None
-    """Who says so: GitHub, backup or stated by the user; None without a license."""
+    """The source of the license: GitHub, backup or stated by the user; None without one."""
     rules: str | None = None
     """The pairing rules by which its fix pairs were made; None where it was not paired."""
     history: str | None = None
@@ -51,7 +51,7 @@ class Source:
     via: str | None = None
     """How it was mined: graphql, rest or backup."""
     complete: bool | None = None
-    """Whether all that GitHub announced is stored, as `goldpan status` tells it."""
+    """True where all that GitHub announced is stored, as `goldpan status` tells it."""
     announced: Mapping[str, int | None] = field(default_factory=dict)
     """How many of each kind GitHub announced; null where it did not tell."""
     stored: Mapping[str, int] = field(default_factory=dict)
@@ -60,27 +60,27 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a builder knows of how the rows came to be; values are plain JSON data."""
+    """The origin of a builder's rows; values are plain JSON data."""
 
-    sources: tuple[Source, ...] = ()
+    sources: tuple[MinedSource, ...] = ()
     profile: Mapping[str, Any] = field(default_factory=dict)
     """The filter profile with all its settings."""
     digests: Mapping[str, str] = field(default_factory=dict)
     """The digest of each criterion's settings and version."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the builder."""
+    """The settings of the builder."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Of the packages on which the rows depend."""
+    """The versions of the packages on which the rows depend."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """Subjects that passed the filters and gave no row, by reason, and the like."""
     redactions: Mapping[str, int] = field(default_factory=dict)
     """Redactions in texts, by kind."""
     reviews: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Who reviewed, by review: models with prompt and samples, people with how they agreed."""
+    """The reviewers, by review: models with prompt and samples, people with their agreement."""
     pairing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What the pairing rules ask for, by name."""
+    """The settings of the pairing rules, by name."""
     corrections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What people made of labels, by annotation project; see `Corrections`."""
+    """Corrections of labels by people, by annotation project; see `Corrections`."""
     plugins: Mapping[str, str] = field(default_factory=dict)
     """The SHA-256 of each plugin on which the rows depend, by its name."""
 
@@ -166,6 +166,149 @@ def finished_datasets(workspace: Workspace) -> list[Path]:
     return sorted(path.parent for path in (workspace.root / "datasets").glob(f"*/{PROVENANCE}"))
 
 
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    return file_digest(path)
+def describe_build(directory: Path) -> str | None:
+    """Return how many examples a dataset has and by which rules and profile, if there is one.
+
+    Where it cannot be read, that is for whoever replaces it to say.
+    """
+    provenance = _read(directory)
+    if provenance is None:
+        return None
+    rules, profile = _chosen(provenance)
+    by = [f"rules {' and '.join(rules)}"] if rules else []
+    by += [f"profile {profile}"] if profile else []
+    count = provenance.get("examples", 0)
+    return f"{count:,} examples" + (f" by {', '.join(by)}" if by else "")
+
+
+def build_options(directory: Path) -> str:
+    """Return the options by which a command takes the rules and the profile of a dataset."""
+    rules, profile = _chosen(_read(directory) or {})
+    options = [f" --profile {profile}"] if profile else []
+    options += [f" --rules {name}" for name in rules if name != DEFAULT_RULES]
+    return "".join(options)
+
+
+def _read(directory: Path) -> dict[str, Any] | None:
+    try:
+        return read_provenance(directory) if (directory / PROVENANCE).exists() else None
+    except DatasetError:
+        return None
+
+
+def _chosen(provenance: dict[str, Any]) -> tuple[list[str], str | None]:
+    rules = {source["rules"] for source in provenance.get("sources", ()) if source.get("rules")}
+    return sorted(rules), provenance.get("profile", {}).get("name")
+
+
+_Facts = Mapping[str, Any]
+"""The content of a dataset's provenance."""
+
+
+class Dependents:
+    """The results that depend on files of a workspace, by the names that provenance keeps."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._root = workspace.root
+        self._datasets: dict[Path, _Facts] = {}
+        for folder in ("datasets", "crosscode"):
+            for path in sorted((self._root / folder).rglob(PROVENANCE)):
+                try:
+                    self._datasets[path.parent] = read_provenance(path.parent)
+                except GoldpanError:
+                    continue  # that is told of the file itself
+
+    def of(self, path: Path) -> tuple[str, ...]:
+        """Return what rests on a file, by paths within the workspace, in the order of stages."""
+        return tuple(str(found.relative_to(self._root)) for found in self._of(path))
+
+    def proved_datasets(self, repo: str) -> list[Path]:
+        """Return the datasets with rows of a repository whose fixes can be proved by tests."""
+        return list(self._made_of(repo, lambda facts, _: facts.get("family") == "issue-resolution"))
+
+    def _of(self, path: Path) -> Iterator[Path]:
+        stage, *rest = path.relative_to(self._root).parts
+        repo = "/".join(rest[:2]).removesuffix(".git")
+        match stage:
+            case "raw":
+                yield from self._existing(f"tables/{repo}")
+                yield from self._existing(f"verdicts/{repo}/*/*.parquet")
+                yield from self._made_of(repo)
+            case "git":
+                yield from self._existing(f"tables/{repo}/revisions.parquet")
+                yield from self._existing(f"tables/{repo}/changes.parquet")
+                yield from self._existing(f"verification/{repo}")
+                yield from self._made_of(repo, lambda _, source: "git refs" in source["inputs"])
+            case "tables":
+                yield from self._existing(f"verdicts/{repo}/*/*.parquet")
+                yield from self._made_of(repo)
+            case "reviews":
+                yield from self._existing("verdicts/**/*.llm.parquet")
+                yield from self._if(_was_reviewed)
+            case "verdicts" if rest[0] == "labels":
+                return
+            case "verdicts" if len(rest) == 1:
+                yield from self._if(lambda facts: "near-duplicates" in facts.get("digests", {}))
+            case "verdicts":
+                profile, _, reviewed = path.stem.partition(".")
+                yield from self._made_of(
+                    repo,
+                    lambda facts, source: (
+                        facts.get("profile", {}).get("name") == profile
+                        and source.get("rules") in (path.parent.name, None)
+                        and (not reviewed or _was_reviewed(facts))
+                    ),
+                )
+            case "annotations":
+                yield from self._if(lambda facts: _was_annotated(facts, rest[0]))
+            case "gharchive":
+                yield from self._if(lambda facts: any(path.name in s["inputs"] for s in _of(facts)))
+            case "audits":
+                return
+            case "prompts":
+                yield from self._existing("runs")
+            case "datasets":
+                directory = next((d for d in self._datasets if path.is_relative_to(d)), path.parent)
+                family = self._datasets.get(directory, {}).get("family", directory.name)
+                yield from self._existing(f"runs/{family}/*/*")
+                yield from self._existing(f"audits/{directory.name}/*.parquet")
+            case "verification":
+                yield from self.proved_datasets(tested_repository(rest))
+
+    def _existing(self, pattern: str) -> Iterator[Path]:
+        yield from sorted(self._root.glob(pattern))
+
+    def _made_of(
+        self, repo: str, which: Callable[[_Facts, _Facts], bool] = lambda _, __: True
+    ) -> Iterator[Path]:
+        """Yield the datasets of a repository of which something is true, with its source."""
+
+        def is_of(facts: _Facts) -> bool:
+            return any(
+                str(source["repo"]).lower() == repo and which(facts, source)
+                for source in _of(facts)
+            )
+
+        yield from self._if(is_of)
+
+    def _if(self, which: Callable[[_Facts], bool]) -> Iterator[Path]:
+        yield from (path for path, facts in self._datasets.items() if which(facts))
+
+
+def tested_repository(parts: Sequence[str]) -> str:
+    """Return the repository that a path below `verification` is of: its tests or its packages."""
+    owner, name = [part for part in parts if part not in (".packages", ".seals")][:2]
+    return f"{owner}/{name.removesuffix('.json') if parts[0] == '.seals' else name}"
+
+
+def _of(facts: _Facts) -> list[_Facts]:
+    return list(facts.get("sources", ()))
+
+
+def _was_reviewed(facts: _Facts) -> bool:
+    return any("models" in who for who in facts.get("reviews", {}).values())
+
+
+def _was_annotated(facts: _Facts, project: str) -> bool:
+    people = (who.get("people", {}) for who in facts.get("reviews", {}).values())
+    return project in facts.get("corrections", {}) or any(project in names for names in people)

@@ -16,17 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import UsageError
-from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.plugins import names_of, registered
 from goldpan.core.registry import Registry
 from goldpan.core.settings_file import Source, parse_toml, read_toml
 from goldpan.datasets.licenses import UNKNOWN
 from goldpan.datasets.task import Task
 
-# Reads one task out of TOML, or out of the provenance of a dataset that was made for it.
-
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
-_PAGE = "docs/tasks.md"
+_PAGE = "docs/task-files.md"
 
 
 def read_path(path: Path) -> Task:
@@ -119,15 +116,6 @@ def _with_texts(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**values, "labels": named}
 
 
-__all__ = [
-    "added_tasks",
-    "find_task",
-    "load_tasks",
-    "read_path",
-    "task_paths",
-    "tasks_directory",
-    "tasks_of_family",
-]
 _SHIPPED = files("goldpan.datasets") / "tasks"
 _ENDING = ".toml"
 

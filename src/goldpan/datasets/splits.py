@@ -13,19 +13,47 @@ and put whole groups on a side. The split `given` is the source's own, taken as 
 from __future__ import annotations
 
 import hashlib
+import heapq
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import ceil, lcm
-from typing import TYPE_CHECKING, Literal, Self
+from operator import itemgetter
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from goldpan.core.errors import DatasetError, UsageError
 
 if TYPE_CHECKING:  # it takes long to import, and help needs the forms alone
     import pyarrow as pa
+
+
+# Draws by hash: what is drawn depends on the seed and the names alone, and stays as data grow.
+
+Item = TypeVar("Item")
+
+
+def draw_number(seed: int, *names: str) -> int:
+    """Return a number below 2^64 that a seed and names give."""
+    text = "\0".join((str(seed), *names))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
+
+
+def sample_by_hash(
+    items: Iterable[Item], most: int, seed: int, name: Callable[[Item], str]
+) -> list[Item]:
+    """Return at most so many items, those with the least numbers, in their own order.
+
+    No more than `most` are held. Names have to differ.
+    """
+
+    def number(entry: tuple[int, Item]) -> int:
+        return draw_number(seed, name(entry[1]))
+
+    chosen = heapq.nsmallest(most, enumerate(items), key=number)
+    return [item for _, item in sorted(chosen, key=itemgetter(0))]
 
 
 # Stratified splits: every side gets its share of every label.
@@ -91,14 +119,14 @@ SPLIT_FORMS = (
     "none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2, "
     "time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given"
 )
-"""What `SplitPlan.parse` reads, for people."""
+"""The forms that `SplitPlan.parse` reads, for people."""
 _REMEDY = f"Write {SPLIT_FORMS}"
 _HASHES = 2**64
 
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """How a dataset is split; `parse` reads what people write."""
+    """A way to split a dataset; `parse` reads it as people write it."""
 
     kind: Kind = "none"
     shares: tuple[Fraction, ...] = ()
@@ -141,8 +169,8 @@ class SplitPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """What splitting needs to know of a row."""
+class SplitCandidate:
+    """A row as far as splitting needs it."""
 
     id: str
     group: str
@@ -156,7 +184,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SplitReport:
-    """What splitting did."""
+    """The result of a split in numbers."""
 
     plan: str
     seed: int
@@ -177,7 +205,7 @@ class Splits:
     report: SplitReport
 
 
-def assign_splits(rows: Sequence[Candidate], plan: SplitPlan) -> Splits:
+def assign_splits(rows: Sequence[SplitCandidate], plan: SplitPlan) -> Splits:
     """Decide on which side each row lies, whatever the order of the rows.
 
     Raises `DatasetError` where a plan by time meets a row without one, or the plan `given` a row
@@ -215,7 +243,7 @@ def strata(table: pa.Table, column: str) -> list[tuple[str, ...]]:
     return [tuple(value) if isinstance(value, list) else (value,) for value in values]
 
 
-def _own_sides(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
+def _own_sides(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:
     """Return the side of each row, were it alone in its group: a place in the plan's names."""
     match plan.kind:
         case "none":
@@ -234,7 +262,7 @@ def _own_sides(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
             return [_partition(row, plan) for row in rows]
 
 
-def _moment(row: Candidate, plan: SplitPlan) -> datetime:
+def _moment(row: SplitCandidate, plan: SplitPlan) -> datetime:
     if row.moment is None:
         raise DatasetError(
             f"{row.id} has no time, so it belongs to no side of {plan}",
@@ -243,7 +271,7 @@ def _moment(row: Candidate, plan: SplitPlan) -> datetime:
     return row.moment
 
 
-def _partition(row: Candidate, plan: SplitPlan) -> int:
+def _partition(row: SplitCandidate, plan: SplitPlan) -> int:
     if row.partition not in plan.names:
         raise DatasetError(
             f"{row.id} has no official split, so it belongs to no side of {plan}",
@@ -252,7 +280,7 @@ def _partition(row: Candidate, plan: SplitPlan) -> int:
     return plan.names.index(row.partition)
 
 
-def _stratified(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
+def _stratified(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:
     """Return the side of each row; groups are units, with the labels of all their rows."""
     labels: dict[str, set[str]] = {}
     for row in rows:
@@ -274,7 +302,7 @@ def _drawn(names: list[str], plan: SplitPlan) -> list[int]:
     return sides
 
 
-def _age(row: Candidate) -> tuple[bool, datetime, str]:
+def _age(row: SplitCandidate) -> tuple[bool, datetime, str]:
     """Order rows by time, those without one last, then by id."""
     return (row.moment is None, row.moment or datetime.max.replace(tzinfo=UTC), row.id)
 

@@ -19,9 +19,8 @@ from typing import Any
 
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.settings_file import Source
-from goldpan.datasets.import_files import stem_of, table_rows
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
+from goldpan.datasets.table_files import stem_of, table_rows
+from goldpan.datasets.task import Task, target_column
 
 _YES = {"1", "1.0", "true", "yes", "x"}
 _NO = {"0", "0.0", "false", "no", ""}
@@ -34,20 +33,20 @@ _ITEM = re.compile(r"""u?("[^"]*"|'[^']*')""")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the tables of a source hold a task's rows."""
+    """The form in which a source's tables hold a task's rows."""
 
     text: tuple[str, ...]
     target: tuple[str, ...]
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What the source writes, and which label it means."""
+    """The words of the source, and the labels that they mean."""
     separator: str = ","
-    """What stands between several labels of one column, which may be a list in brackets, too."""
+    """The separator of several labels in one column, which may be a list in brackets, too."""
     partitions: Mapping[str, str] = field(default_factory=dict)
     """Which files are an official split, by a part of their name."""
     join: str | None = None
-    """What stands between several texts, empty ones left out; a line break by default."""
+    """The separator of several texts, empty ones left out; a line break by default."""
     empty: tuple[str, ...] = ()
-    """What the source writes where a text is missing."""
+    """The words of the source for a missing text."""
     strip: str = ""
     """Characters that are no part of a text where it begins and ends."""
     only: Mapping[str, Any] = field(default_factory=dict)
@@ -95,7 +94,7 @@ class Opened:
     layout: Layout
     path: Path
     facts: Mapping[str, str]
-    """What the name of the file tells."""
+    """Facts in the name of the file."""
     partition: str | None
     rows: Iterator[dict[str, Any]]
 
@@ -247,12 +246,12 @@ def _target(table: Opened, row: Mapping[str, Any], where: str) -> Any:
 
 def _one_label(table: Opened, row: Mapping[str, Any], where: str) -> str:
     """Return a row's label, which the name of the file may tell, too."""
-    task, layout, told = table.task, table.layout, table.facts.get("label")
+    task, layout, named = table.task, table.layout, table.facts.get("label")
     written = _text(row.get(layout.target[0])).strip()
-    label = label_of(task, layout, written if told is None else told, where)
-    if told is not None and written and label_of(task, layout, written, where) != label:
+    label = label_of(task, layout, written if named is None else named, where)
+    if named is not None and written and label_of(task, layout, written, where) != label:
         raise DatasetError(
-            f"{where}, is {written}, and the file's name says {told}",
+            f"{where}, is {written}, and the file's name says {named}",
             f"Give the file under its authors' name{published(task)}",
         )
     return label

@@ -1,7 +1,7 @@
-"""What a task is: what a model is given, what it should answer, and how that is scored.
+"""Tasks: what a model is given and should answer, how that is scored, and the shape of rows.
 
 A task is one TOML file in `datasets/tasks/`; `registry.py` reads them. Its rows, imported or
-built, are a dataset like any other (`task_rows.py`).
+built, are a dataset like any other: `write_dataset` writes the family that `task_family` makes.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from goldpan.core.plugins import Kind
+from goldpan.datasets.family import Column, Family
 
 TaskType = Literal[
     "binary", "multi-class", "multi-label", "regression", "ner", "mlm", "text-generation"
 ]
 Activity = Literal["requirements", "design", "development", "quality", "maintenance", "management"]
-"""Of the software life cycle (SELU, Figure 2 and Appendix A); SELU has no task of `design`."""
+"""Parts of the software life cycle (SELU, Figure 2, Appendix A); SELU has none of `design`."""
 Access = Literal["public", "built", "request", "no-copy"]
-"""Whether people may take the source: `built` by Goldpan itself, on `request`, or not to copy."""
+"""Access to the source: `built` by Goldpan itself, on `request`, or not to be copied."""
 BASE_TEMPLATE = """\
 In the context of {context}, {instruction}. {answer}.
 
@@ -34,17 +37,17 @@ CLASSIFICATION: tuple[TaskType, ...] = ("binary", "multi-class", "multi-label")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One of the answers that a classification task allows."""
+    """An answer that a classification task allows."""
 
     name: str
     description: str
     text: str
-    """What it is called in prompts and text-to-text tasks; its name where a file has none."""
+    """Its name in prompts and text-to-text tasks; the label's name where a file has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSource:
-    """Where the data of a task come from, and what one may do with them."""
+    """The source of a task's data, and its terms of use."""
 
     title: str
     url: str
@@ -56,7 +59,7 @@ class TaskSource:
     dataset: str
     """A short kebab-case name; tasks that share it share data (CrossCodeBench, III-C)."""
     reader: str = ""
-    """What reads the form its authors publish: `table`, or a reader of a paper or a plugin."""
+    """The reader of its authors' form: `table`, or one of a paper or a plugin."""
     files: tuple[str, ...] = ()
     """The names of the files that the reader wants."""
     builder: str = ""
@@ -68,7 +71,7 @@ class TaskSource:
     revision: str = ""
     """The commit of that dataset, 40 hexadecimal digits."""
     note: str = ""
-    """What people must know, such as why it cannot be imported."""
+    """A remark for people, such as why it cannot be imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +86,14 @@ class TaskColumns:
 
 @dataclass(frozen=True, slots=True)
 class TaskPrompt:
-    """How a language model is asked."""
+    """The prompt of a task for language models."""
 
     context: str
     instruction: str
     answer: str
     """The form of the answer (SELU, Figure 4)."""
     entity: str
-    """What the text is called: ISSUE, COMMENT."""
+    """The name of the text: ISSUE, COMMENT."""
     examples: tuple[tuple[str, str, str], ...] = ()
     """Positive examples: input, output, why it is right."""
     negative_examples: tuple[tuple[str, str, str], ...] = ()
@@ -145,7 +148,7 @@ class Task:
     announced: Mapping[str, int] = field(default_factory=dict)
     """Totals that papers state, by paper and table; the source may have others."""
     suites: tuple[str, ...] = ()
-    """Benchmarks it belongs to: selu, nlbse22, nlbse23, nlbse24, faun-eval."""
+    """The benchmarks that it belongs to, by name."""
     columns: TaskColumns = field(default_factory=TaskColumns)
     """Where the source, or the builder's dataset, keeps the text and the target."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -159,3 +162,83 @@ class Task:
     def label_names(self) -> tuple[str, ...]:
         """The labels' names, in order."""
         return tuple(label.name for label in self.labels)
+
+
+_TEXT = pa.string()
+_WORDS = pa.list_(pa.field("item", pa.string(), nullable=False))
+_SPANS = pa.list_(
+    pa.field("item", pa.struct([("start", pa.int32()), ("end", pa.int32())]), nullable=False)
+)
+_FACTS = (
+    Column("id", _TEXT, "The stable name of the row, as TASK:SOURCE."),
+    Column("repo", _TEXT, "The project that the text is from, where the source tells."),
+    Column("license", _TEXT, "The license of the source, as an SPDX identifier."),
+    Column("created_at", pa.timestamp("us", tz="UTC"), "When the text was written, if known."),
+    Column("document", _TEXT, "The larger text that it is from, such as a class or a thread."),
+    Column("position", pa.int32(), "Its place in the document, from 0."),
+    Column("partition", _TEXT, "The official split of the source: train, test, or null."),
+    Column("source", _TEXT, "The file and row that it was read from."),
+)
+_INPUT = Column("text", _TEXT, "What the model is given.", holds="prose")
+_TOKENS = Column("tokens", _WORDS, "The words that the model is given.", holds="prose")
+_TARGETS: dict[TaskType, Column] = {
+    "binary": Column("label", _TEXT, "The right label."),
+    "multi-class": Column("label", _TEXT, "The right label."),
+    "multi-label": Column("labels", _WORDS, "The right labels, in the task's order."),
+    "regression": Column("value", pa.float64(), "The right number."),
+    "ner": Column("tags", _WORDS, "The tag of each word (BIO)."),
+    "mlm": Column(
+        "masks",
+        _SPANS,
+        "The words to mask, as character spans of the text.",
+        parts={
+            "start": "Where the word starts, in characters from 0.",
+            "end": "Where it ends; the character there is not part of it.",
+        },
+    ),
+    "text-generation": Column("target", _TEXT, "The right answer.", holds="prose"),
+}
+
+
+def target_column(task_type: TaskType) -> Column:
+    """Return the column that holds what a model should answer."""
+    return _TARGETS[task_type]
+
+
+def input_column(task_type: TaskType) -> Column:
+    """Return the column that a model is given: `tokens` for NER, else `text`."""
+    return _TOKENS if task_type == "ner" else _INPUT
+
+
+def task_family(task: Task) -> Family:
+    """Return the kind of dataset that holds a task's rows."""
+    input_field, target = input_column(task.type), target_column(task.type)
+    return Family(
+        name=task.name,
+        title=task.title,
+        task=task.definition,
+        source=task.source.title,
+        citation=task.source.citation,
+        columns=(*_FACTS, input_field, target),
+        order=("id",),
+        subject=("id",),
+        inputs=(input_field.name,),
+        target=target.name,
+        task_categories=(_CATEGORIES[task.type],),
+        tags=task.suites,
+        limits=(task.source.note,) if task.source.note else (),
+        stratum=target.name if task.type in CLASSIFICATION else "",
+        partition="partition",
+        origin=task.source.title,
+    )
+
+
+_CATEGORIES: dict[TaskType, str] = {
+    "binary": "text-classification",
+    "multi-class": "text-classification",
+    "multi-label": "text-classification",
+    "regression": "text-scoring",
+    "ner": "token-classification",
+    "mlm": "fill-mask",
+    "text-generation": "text-generation",
+}

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result
-from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
-from goldpan.datasets.licenses import UNKNOWN, spdx
+from goldpan.datasets.licenses import UNKNOWN, bibtex_problem, spdx
 from goldpan.datasets.registry import added_tasks, read_path, task_paths
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.table_reader import SETTINGS, layouts_of
@@ -32,7 +31,7 @@ _FEWEST = 2
 
 @dataclass(frozen=True, slots=True)
 class TaskProblem:
-    """What is wrong with a key of a task's file."""
+    """A problem with a key of a task's file."""
 
     task: str
     key: str
@@ -45,7 +44,7 @@ class TaskProblem:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFiles(Result):
-    """What checking all files found."""
+    """The problems that checking all files found."""
 
     tasks: int
     problems: tuple[TaskProblem, ...]

@@ -17,9 +17,8 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import find_family
 from goldpan.datasets.provenance import read_provenance, shard_paths
-from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits, strata
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import input_column, task_family
+from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, strata
+from goldpan.datasets.task import Task, input_column, task_family
 
 _ORDER = ("train", "validation", "test")
 _BATCH = 4_096
@@ -165,7 +164,7 @@ def _sides(task: Task, rows: pa.Table, plan: SplitPlan) -> pa.Array:
     labels = strata(rows, family.stratum)
     names = rows.column("id").to_pylist()
     candidates = [
-        Candidate(name, _digest(text), "", None, stratum=stratum)
+        SplitCandidate(name, _digest(text), "", None, stratum=stratum)
         for name, text, stratum in zip(names, inputs, labels, strict=True)
     ]
     return pa.array(assign_splits(candidates, plan).names)

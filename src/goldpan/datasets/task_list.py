@@ -25,7 +25,7 @@ _ACCESS = {
 
 
 @dataclass(frozen=True, slots=True)
-class TaskLine:
+class ListedTask:
     """A task in a list."""
 
     name: str
@@ -34,7 +34,7 @@ class TaskLine:
     activity: str
     suites: tuple[str, ...]
     rows: int | None
-    """That the source holds, as far as is known."""
+    """The rows of the source, as far as is known."""
     labels: int
     access: str
     license: str
@@ -45,7 +45,7 @@ class TaskLine:
 class TaskList(Result):
     """Tasks, sorted by name."""
 
-    tasks: tuple[TaskLine, ...]
+    tasks: tuple[ListedTask, ...]
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the tasks, an object each."""
@@ -134,7 +134,7 @@ def list_tasks(
         raise unknown_name("task of the type", type, types)
     return TaskList(
         tuple(
-            TaskLine(
+            ListedTask(
                 task.name,
                 task.title,
                 task.type,

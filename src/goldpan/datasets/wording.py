@@ -1,4 +1,4 @@
-"""How a task's rows read as text-to-text (CrossCodeBench, section III-A), and back.
+"""Rows of tasks as text-to-text (CrossCodeBench, section III-A), and back.
 
 Labels become their texts, several joined; a number its shortest decimal; tags of words lines of
 ``word: tag``; masked words blanks to fill in, answered a line each.
@@ -10,9 +10,44 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from goldpan.core.registry import Registry
 from goldpan.datasets.task import Task
+
+# The seven ways to ask (CrossCodeBench, section IV-A).
+
+Side = Literal["train", "evaluation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A prompting method: the definition and examples that stand beside the input."""
+
+    name: str
+    instruct: bool
+    """True for the definition, and examples with reasons; else for the description."""
+    train_positive: int
+    evaluation_positive: int
+    negative: int = 0
+
+    def positive(self, side: Side) -> int:
+        """Return how many positive examples a prompt of that side shows."""
+        return self.train_positive if side == "train" else self.evaluation_positive
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        *(Method(f"{k}-shot", False, k, k) for k in (4, 3, 2, 1)),
+        Method("zero-shot", False, 0, 0),
+        Method("2/0-instruct", True, 2, 4),
+        Method("2/2-instruct", True, 2, 2, negative=2),
+    )
+}
+"""All methods by name."""
+find_method = Registry("method", lambda: METHODS).find
+
 
 MASK = "[MASK]"
 _MASKS = re.compile(r"\[MASK([0-9]{0,18})\]")
@@ -27,17 +62,17 @@ class WordingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How the answers of a task are written."""
+    """The words for a task's answers."""
 
     task: Task
     texts: Mapping[str, str]
-    """What each label is called, by its name; in the task's order."""
+    """The text of each label, by its name; in the task's order."""
     names: Mapping[str, str]
     """The label of each text."""
     joiner: str
-    """What stands between several labels: found in none of their texts."""
+    """The separator of several labels, which is in none of their texts."""
     nothing: str
-    """What stands for no label at all."""
+    """The word for no label at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Scores what datasets and tasks are worth: runs, metrics, statistics, reports."""
+"""Runs of models on tasks, their metrics, and comparisons of models."""

@@ -22,8 +22,8 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.columns import values_of
 from goldpan.evaluation.protocol import Protocol
+from goldpan.evaluation.slices import values_of
 
 FIFTHS = 5
 DOCUMENT = "document"
@@ -45,7 +45,7 @@ class HeldOut(Protocol):
     fifth: int = 0
     """Which of them, from 0."""
     column: str = DOCUMENT
-    """What names the groups."""
+    """Column that names the groups."""
     value: str = ""
     """The group that is the test; empty where a fifth or each of them is."""
 
@@ -61,7 +61,7 @@ def held_out_column(kind: str) -> str:
 def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[TaskData, HeldOut]:
     """Return the task's rows split by a column, and the protocol that says so.
 
-    `kind` is what `--hold-out` takes; the rows have the column (`columns.with_columns`). The
+    `kind` is what `--hold-out` takes; the rows have the column (`slices.with_columns`). The
     official partition no longer counts. Raises `UsageError` for a kind that is not known, for
     rows without a value, or with too few values to hold any out.
     """

@@ -9,7 +9,7 @@ it; the order is by the normalized margin, the probability of the label less tha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.datasets.row_files import write_rows
-from goldpan.datasets.task import CLASSIFICATION, Task
+from goldpan.core.proportions import Estimate
+from goldpan.core.result import Block, Line, Result, Title
+from goldpan.datasets.gold import GoldScore
+from goldpan.datasets.table_files import write_rows
+from goldpan.datasets.task import CLASSIFICATION, Task, target_column
 from goldpan.datasets.task_data import TaskData
-from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
+from goldpan.evaluation.model import load
 from goldpan.evaluation.models.features import Features
 
 Numbers = npt.NDArray[np.float64]
@@ -52,13 +54,13 @@ class RankedLabel:
     id: str
     split: str
     given: tuple[str, ...]
-    """The labels that it bears."""
+    """Labels that it has."""
     suggested: tuple[str, ...]
-    """Those that it would bear if the least probable decision were the other way."""
+    """Labels that it would have if the least probable decision were the other way."""
     margin: float
     """From -1, surely wrong, to 1: the probability of the label less that of the next."""
     suspect: bool
-    """Whether the confident joint counts it as an error."""
+    """True if the confident joint counts it as an error."""
     text: str
     """How the text begins."""
 
@@ -74,7 +76,7 @@ class LabelErrors:
     folds: int
     seed: int
     context: str
-    """What the models read beside the text: neighbours, or none."""
+    """Context that models read beside the text: neighbours, or none."""
     right_out_of_fold: float
     """The share of decisions that the models would have made as the labels say: where it is low,
     so is the worth of the order."""
@@ -221,3 +223,56 @@ def _suggested(task: Task, labels: tuple[str, ...], name: str, other: int) -> tu
         return (task.label_names[other],)
     turned = set(labels) ^ {name}
     return tuple(label for label in task.label_names if label in turned)
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectLabels(Result):
+    """The labels of a task, the most suspect first."""
+
+    found: LabelErrors
+
+    def plain(self) -> dict[str, Any]:
+        """Return the counts and the rows."""
+        return asdict(self.found)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield which labels are suspect."""
+        found = self.found
+        yield Line(
+            f"{found.task}: {found.suspects:,} of {found.rows:,} rows are suspect; out of fold, "
+            f"{found.right_out_of_fold:.1%} of the decisions are as the labels say"
+        )
+        for row in found.ranked:
+            stated, rather = (" and ".join(names) or "none" for names in (row.given, row.suggested))
+            mark = "" if row.suspect else " (not suspect)"
+            yield Line(f"  {row.id}: {stated}, rather {rather}; margin {row.margin:+.2f}{mark}")
+            yield Line(f"    {row.text}")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScores(Result):
+    """How the rows of a dataset agree with gold sets."""
+
+    scores: tuple[GoldScore, ...]
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return the score on each gold set."""
+        return [asdict(score) for score in self.scores]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the shares that are right, each with its interval."""
+        for score in self.scores:
+            part = f", half {score.half}" if score.half else ""
+            labelled = f"{score.labelled:,} of {score.rows:,} rows are labelled"
+            yield Title(score.gold, f"{part}: {labelled}")
+            counts = ", ".join(f"{label} {count:,}" for label, count in score.labels.items())
+            yield Line(f"  {score.kind}: {counts}")
+            yield Line(f"  right: {_share(score.right)}")
+            yield Line(f"  right at least in part: {_share(score.at_least_partly)}")
+            yield Line(f"  of {score.there:,} issues that have one, kept: {_share(score.kept)}")
+
+
+def _share(estimate: Estimate) -> str:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return "cannot be told"
+    return f"{estimate.value:.0%} [{estimate.low:.0%}, {estimate.high:.0%}]"

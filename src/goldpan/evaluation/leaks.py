@@ -1,23 +1,80 @@
-"""What of a score rests on rows that were seen in training, and how loudly that is said."""
+"""Scores without the rows that were seen in training, by overlap of texts and by dates.
+
+A model may have read in training what was public before its cut-off date, answers included. Only
+rows from after it are surely new to the model.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table, write_table
 from goldpan.core.workspace import Workspace, make_directory, publish
-from goldpan.datasets.overlap import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
+from goldpan.datasets.leakage import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.metrics.result import Interval
+from goldpan.evaluation.metrics.estimate import Interval
 from goldpan.evaluation.score import score
 from goldpan.filters.duplicates.settings import DuplicateSettings
+
+CUTOFF = "cutoff"
+"""The setting of a run that names the last day of the model's training data."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowDates:
+    """The dates of a run's test rows, and how many lie on either side of the cut-off."""
+
+    oldest: str | None
+    """As YYYY-MM-DD, UTC; None where no row has a date."""
+    newest: str | None
+    undated: int
+    """Rows without a date."""
+    cutoff: str | None
+    """The last day of the model's training data, where the run names it."""
+    until: int | None
+    """Rows written on that day or before; None without a cut-off."""
+    after: int | None
+    """Rows written later."""
+
+
+def read_cutoff(value: object) -> str:
+    """Return a cut-off as YYYY-MM-DD; raises `UsageError` for what is no date."""
+    try:
+        return date.fromisoformat(str(value)).isoformat()
+    except ValueError:
+        raise UsageError(
+            f"The cut-off {str(value)!r} is not a date", "Write it as in --set cutoff=2023-10-01"
+        ) from None
+
+
+def find_dates(test: pa.Table, cutoff: str | None) -> RowDates:
+    """Return the dates of test rows, by the column `created_at`."""
+    moments = test["created_at"]
+    dates = pc.drop_null(moments)
+    span = pc.min_max(dates).as_py() if len(dates) else {}
+    until = after = None
+    if cutoff is not None:
+        first = datetime.combine(date.fromisoformat(cutoff), time(), UTC) + timedelta(days=1)
+        earlier = pc.less(dates, pa.scalar(first, moments.type))
+        until = pc.sum(earlier).as_py() or 0
+        after = len(dates) - until
+    oldest, newest = (_day(span.get(end)) for end in ("min", "max"))
+    return RowDates(oldest, newest, moments.null_count, cutoff, until, after)
+
+
+def _day(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.date().isoformat()
+
 
 COLUMN = "leaks"
 """The column of `predictions.parquet` that says how a test row resembles train."""
@@ -46,7 +103,7 @@ class ScoreWithout:
     """The score on the test rows that remain when those seen in training are left out."""
 
     seen: str
-    """What was left out: `texts` (equal or near), `documents` or `projects`."""
+    """Rows that were left out: `texts` (equal or near), `documents` or `projects`."""
     left: int
     """Rows that remain."""
     metric: str
@@ -66,13 +123,13 @@ class Leaks:
     text: int
     """Whose text stands in train, but for case, white space and HTML comments."""
     near: int
-    """Whose text nearly does (`datasets/overlap.py`), and not exactly."""
+    """Whose text nearly does (`datasets/leakage.py`), and not exactly."""
     document: int | None
     """Whose document has rows in train; None where rows name no documents."""
     project: int | None
     """Whose project has rows in train; None where rows name no projects."""
     learned: bool
-    """Whether the model learns from train: to others, nothing can leak here."""
+    """True if the model learns from train: to others, nothing can leak here."""
     without: tuple[ScoreWithout, ...]
 
     @property

@@ -1,4 +1,4 @@
-"""What a model is to a run: it learns from rows with answers, then answers rows without.
+"""Models as runs use them: they learn from rows with answers, then answer rows without.
 
 A model never sees the test answers. What it may see of the test rows beside their own texts is
 what `Unlabelled` holds: the texts around them, as a tool that comments code would have them.
@@ -7,7 +7,7 @@ what `Unlabelled` holds: the texts around them, as a tool that comments code wou
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from goldpan.core.errors import UsageError
+from goldpan.core import extras
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugins import Kind
 from goldpan.core.progress import Reporter
 from goldpan.core.settings_file import unknown_key
@@ -24,12 +25,18 @@ from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.llm.budget import Estimate
 
+
+def load(module: str) -> Any:
+    """Return a module of an extra; raises `EvaluationError` that names what to install."""
+    return extras.load(module, "This model", EvaluationError)
+
+
 Answer = str | float | Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a model answered to rows, in their order."""
+    """Answers of a model to rows, in their order."""
 
     values: Sequence[Answer]
     """In the type of the task's target; None where an answer is not valid."""
@@ -43,7 +50,7 @@ class Answers:
 
 @dataclass(slots=True)
 class Costs:
-    """What a run took; models add what only they know of."""
+    """Costs of a run; models add those that only they know."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -58,22 +65,22 @@ class SelectionInfo:
     """How a model came to be; models write what only they know of."""
 
     chosen_on: str = ""
-    """What chose among candidates; empty where there was nothing to choose."""
+    """Rows that chose among candidates; empty without candidates."""
     candidates: int = 0
     """How many there were."""
     from_all: bool = False
     """Whether it learned from all of train, the rows that chose included."""
     training: str = ""
-    """What names the training where it answers other tasks too; empty where it is this one's."""
+    """Name of a training that answers several tasks; empty for the training of this task alone."""
     unseen: tuple[pa.Table, Answers] | None = None
     """Train rows with answers of models that had not learned from them."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """What else happened, as plain JSON data."""
+    """Further facts, as plain JSON data."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingContext:
-    """What a model learns from."""
+    """Rows, settings and folders that a model learns with."""
 
     task: Task
     train: pa.Table
@@ -95,7 +102,7 @@ class TrainingContext:
     every one of them and lie in no other split here, so that no answer crosses a split."""
     protocol: Rules = field(default_factory=lambda: find_protocol("default"))
     validation_name: str = "the validation split"
-    """What the rows to choose by are, for readers."""
+    """Name of the rows to choose by, for readers."""
     replies: Path | None = None
     """Where replies that were paid for are kept beyond this run; None is in `directory`."""
 
@@ -183,3 +190,48 @@ def _boolean(value: object) -> bool:
     if str(value).lower() in ("false", "no", "0"):
         return False
     raise ValueError(value)
+
+
+def require_choice(
+    model: str, settings: Mapping[str, Any], name: str, choices: Collection[str]
+) -> None:
+    """Raise `UsageError` where a setting is none of those that are known."""
+    if settings[name] not in choices:
+        raise UsageError(
+            f"{name} of the model {model} cannot be {settings[name]!r}",
+            f"Choose {', '.join(choices)}",
+        )
+
+
+def require_least(model: str, settings: Mapping[str, Any], **least: int) -> None:
+    """Raise `UsageError` where a number is below what makes sense."""
+    for name, value in least.items():
+        if settings[name] < value:
+            raise UsageError(
+                f"{name} of the model {model} cannot be {settings[name]}", f"Give {value} or more"
+            )
+
+
+def require_type(task: Task, types: Collection[str], problem: str, remedy: str) -> None:
+    """Raise `EvaluationError` for a task of another type; `problem` says who does not answer it."""
+    if task.type not in types:
+        raise EvaluationError(f"{problem} {task.name}, which is {task.type}", remedy)
+
+
+def require_few(model: str, does: str, task: Task, rows: pa.Table, most: int, remedy: str) -> None:
+    """Raise `EvaluationError` where there are more train rows than a model can take."""
+    if len(rows) > most:
+        raise EvaluationError(
+            f"The model {model} {does} {len(rows):,} train rows of {task.name}, and takes at most "
+            f"{most:,}",
+            remedy,
+        )
+
+
+def labels_above(
+    names: Sequence[str], scores: Sequence[Sequence[float]], least: float = 0.5
+) -> list[list[str]]:
+    """Return the labels of each row whose score is at least so high, as multi-label answers."""
+    return [
+        [name for name, score in zip(names, row, strict=True) if score >= least] for row in scores
+    ]

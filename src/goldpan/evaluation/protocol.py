@@ -1,4 +1,4 @@
-"""How a score is obtained: what chooses settings, how often the test is opened, what is wrong.
+"""Evaluation protocols: rows that choose settings, access to the test, known defects.
 
 Goldpan's own protocol lets nothing be chosen by the test. Those of papers are there to repeat
 what they did; each says its known defects, and reports show them.
@@ -6,8 +6,8 @@ what they did; each says its known defects, and reports show them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.core.registry import Registry, files_in
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.settings_file import read_toml
 from goldpan.datasets.task import Task
 from goldpan.text.preprocessing import ordered_steps
@@ -33,34 +34,34 @@ class Protocol:
     validation: Literal["train", "test", "none"]
     """Where rows to choose settings by come from: a part of train, the test itself, or nowhere."""
     share: float = 0.1
-    """Of train, that becomes validation."""
+    """Share of train that becomes validation."""
     temperature: float = 0.0
-    """Of language models."""
+    """Temperature of language models."""
     answer_tokens: int = 50
     """The most tokens of a language model's answer that is a label or a number."""
     text_tokens: int = 4096
     """The most where it is a text, or has a tag or a word for each that is asked."""
     structured: bool = True
-    """Whether the server holds language models to the form of the answer, where it can."""
+    """True if the server enforces the form of a language model's answer, where it can."""
     model_per: str = ""
     """A column, such as `repo`: each of its values has a model of its own, which learns from its
     rows alone."""
     leave_out: str = ""
     """A column: each of its values is tested by a model that learned from all others."""
     seed: int = 0
-    """Of runs, where none is given."""
+    """Seed of runs without one of their own."""
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Settings of models by name; a run with others follows the protocol in part."""
     expected: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What training must report of itself, by model, to follow the protocol in whole."""
+    """Facts that training must report, by model, for a run to follow the whole protocol."""
     lacking: Mapping[str, str] = field(default_factory=dict)
-    """What Goldpan's model does otherwise in any case, by `MODEL TYPE`."""
+    """Known deviations of Goldpan's models from the protocol, by `MODEL TYPE`."""
     steps: str = ""
     """The order of preprocessing that rows were imported with; empty where any will do."""
     split_seed: int | None = None
-    """Of the task's own split; None where any split will do."""
+    """Seed of the task's own split; None if any split will do."""
     defects: tuple[str, ...] = ()
-    """What a reader must know before quoting its scores, a sentence each."""
+    """Defects to know before quoting its scores, a sentence each."""
 
 
 def settings_for(protocol: Protocol, model: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,3 +145,21 @@ def read_protocol(path: Path | Traversable) -> Protocol:
 
 PROTOCOLS = Registry("protocol", _shipped, "protocol", lambda item: item[0], read=read_protocol)
 protocols, find_protocol = PROTOCOLS.entries, PROTOCOLS.find
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolList(Result):
+    """Evaluation protocols with their known defects."""
+
+    protocols: tuple[Protocol, ...]
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return each with its settings."""
+        return [asdict(protocol) for protocol in self.protocols]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield each with its source and defects."""
+        for protocol in self.protocols:
+            yield Line(f"{protocol.name}: {protocol.title}")
+            yield Line(f"  {protocol.source}")
+            yield from (Line(f"  - {defect}") for defect in protocol.defects)

@@ -1,29 +1,129 @@
-"""What `result.json` of a finished run says, typed: a viewer or a script reads it by this."""
+"""Record of a finished run: `result.json` as typed data, for viewers and scripts."""
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from goldpan.datasets.date_neighbors import DateSignal
-from goldpan.evaluation.columns import ByColumn
-from goldpan.evaluation.dates import RowDates
-from goldpan.evaluation.environment import Environment
-from goldpan.evaluation.leaks import Leaks
-from goldpan.evaluation.metrics.result import Scores
+from goldpan import __version__
+from goldpan.datasets.leakage import DateSignal
+from goldpan.evaluation.leaks import Leaks, RowDates
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.model import Costs
 from goldpan.evaluation.protocol import Protocol
+from goldpan.evaluation.slices import ByColumn
+
+_PACKAGES = (
+    "accelerate",
+    "autorank",
+    "deepspeed",
+    "numpy",
+    "openai",
+    "peft",
+    "pyarrow",
+    "scikit-learn",
+    "scipy",
+    "torch",
+    "transformers",
+    "xgboost-cpu",
+)
 
 
-class _Part(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where a run happened; it names no machine and no person."""
+
+    goldpan: str
+    revision: str | None
+    """The git commit of Goldpan's source, with `+` where files differ; None when installed."""
+    python: str
+    system: str
+    cpu: str
+    cores: int
+    memory_gb: float
+    gpus: tuple[str, ...] = ()
+    packages: dict[str, str] = field(default_factory=dict)
+
+
+@cache
+def read_environment() -> Environment:
+    """Return the environment of this process."""
+    return Environment(
+        goldpan=__version__,
+        revision=_revision(),
+        python=platform.python_version(),
+        system=platform.system().lower(),
+        cpu=_cpu(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1,
+        memory_gb=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        gpus=_gpus(),
+        packages=dict(_versions()),
+    )
+
+
+def _revision() -> str | None:
+    source = Path(__file__).resolve().parents[3]
+    if not (source / ".git").exists():
+        return None
+    head = _git(source, "rev-parse", "HEAD")
+    return head and head + ("+" if _git(source, "status", "--porcelain") else "")
+
+
+def _git(source: Path, *arguments: str) -> str | None:
+    output = _output("git", "-C", str(source), *arguments)
+    return None if output is None else output.strip()
+
+
+def _output(*command: str) -> str | None:
+    """Return what a program prints; None where it is missing or fails."""
+    try:
+        return subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, check=True, timeout=30
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def _gpus() -> tuple[str, ...]:
+    output = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader") or ""
+    return tuple(output.split("\n")[:-1])
+
+
+def _versions() -> list[tuple[str, str]]:
+    versions = []
+    for package in _PACKAGES:
+        try:
+            versions.append((package, version(package)))
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+class _RecordPart(BaseModel):
     """Data that nobody changes; what a later version adds is passed over."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class LearnedFrom(_Part):
+class LearnedFrom(_RecordPart):
     """How many rows the model learned from."""
 
     train: int
@@ -32,22 +132,22 @@ class LearnedFrom(_Part):
     """Rows that chose, of a split or carved out of train."""
 
 
-class Learning(_Part):
+class Learning(_RecordPart):
     """How the model came to be."""
 
     chosen_on: str
-    """What chose among candidates; empty where there was nothing to choose."""
+    """Rows that chose among candidates; empty without candidates."""
     candidates: int
     """How many there were."""
     from_all: bool
     """Whether it learned from all of train, the rows that chose included."""
     training: str = ""
-    """What names the training where it answers other tasks too; empty where it is this one's."""
+    """Name of a training that answers several tasks; empty for the training of this task alone."""
     facts: Mapping[str, Any]
-    """What else happened, by model."""
+    """Further facts, by model."""
 
 
-class InvalidAnswer(_Part):
+class InvalidAnswer(_RecordPart):
     """An answer that is not valid."""
 
     raw: str
@@ -56,8 +156,8 @@ class InvalidAnswer(_Part):
     """How often it was given."""
 
 
-class AnswersTold(_Part):
-    """What there is to know of the answers to test rows."""
+class AnswerNotes(_RecordPart):
+    """Notes on the answers to test rows."""
 
     notes: Mapping[str, int]
     """How many are not what was hoped for, by what they are: refused, truncated."""
@@ -65,7 +165,7 @@ class AnswersTold(_Part):
     """The commonest ones that are not valid."""
 
 
-class RunRecord(_Part):
+class RunRecord(_RecordPart):
     """The record of a finished run: task, model, seed, settings, environment and scores."""
 
     format: int
@@ -89,7 +189,7 @@ class RunRecord(_Part):
     in_part: tuple[str, ...] = ()
     """In what the run is less than its protocol asks for; empty where it follows it in whole."""
     seed: int
-    """What random draws began with."""
+    """Seed of all random draws."""
     plugins: Mapping[str, str] = {}
     """SHA-256 of the plugins that brought the model or the task, by their names."""
     environment: Environment
@@ -99,7 +199,7 @@ class RunRecord(_Part):
     dates: RowDates | None = None
     """When test rows were written, and how many after the model's cut-off; None in older runs."""
     date_signal: DateSignal | None = None
-    """What dates alone tell of labels; None where rows have no dates, and in older runs."""
+    """Prediction of labels by dates alone; None without dates, and in older runs."""
     split: str
     """How rows were split, as `--split` writes it; empty where it is not known."""
     learned_from: LearnedFrom
@@ -107,13 +207,13 @@ class RunRecord(_Part):
     learning: Learning
     """How the model came to be."""
     uses_neighbours: bool
-    """Whether the model reads the texts around a row, those of test rows included."""
+    """True if the model reads the texts around a row, those of test rows included."""
     uses_dates: bool = False
-    """Whether the model reads when a text was written; false in older runs."""
+    """True if the model reads the date of a text; false in older runs."""
     test_opened: int
     """How often the test was opened: once, and once more after each kill."""
-    answers: AnswersTold
-    """What there is to know of the answers."""
+    answers: AnswerNotes
+    """Notes on the answers."""
     costs: Costs
     """Tokens, money and time."""
     leaks: Leaks

@@ -1,7 +1,8 @@
-"""How many issues a model's patches resolve, and how far similarity is from that.
+"""Issues that a model's patches resolve, as tests decide, beside their similarity to the fix.
 
-CodeBLEU and exact match compare texts: a correct patch in other words scores low, and a wrong one
-that copies most lines scores high. Execution tells them apart, so both stand beside each other.
+CodeBLEU and exact match compare texts: a correct patch in other words scores low, and a wrong
+one that copies most lines scores high. Execution tells them apart, so both stand beside each
+other.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
 
 from goldpan.code.edits.edit import EditError
 from goldpan.code.edits.parse import parse_edits
@@ -24,7 +26,10 @@ from goldpan.code.split_patch import split_patch
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
+from goldpan.core.workspace import write_whole
 from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
+from goldpan.evaluation.runs import PREDICTIONS, RESULT
 from goldpan.execution.resolve import EXPLAINED, Outcome, Resolution
 
 RESOLVED: Outcome = "resolved"
@@ -38,19 +43,19 @@ _REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class PatchScore:
-    """What execution and text say of one patch."""
+    """Outcome of one patch by execution, and its similarity to the fix."""
 
     id: str
     outcome: Outcome
     codebleu: float
     """CodeBLEU of the lines that it writes and those of the merged fix, in [0, 1]."""
     exact: bool
-    """Whether these are the same lines, but for white space."""
+    """True if these are the same lines, but for white space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """What text alone says of patches with one outcome."""
+    """Similarity of patches with one outcome to their merged fixes."""
 
     patches: int
     codebleu: float | None
@@ -266,3 +271,40 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         raise EvaluationError(f"{path}:{number} is not JSON: {error}", _REMEDY) from None
     except pa.ArrowInvalid as error:
         raise EvaluationError(f"{path} is not a Parquet file: {error}", _REMEDY) from None
+
+
+RESOLVED_FILE = "resolved.json"
+_PATCHES = TypeAdapter(tuple[PatchScore, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResolved:
+    """Outcomes of a run's patches by running tests."""
+
+    instances: int
+    """How many proved issues there are, answered or not."""
+    patches: tuple[PatchScore, ...]
+
+
+def write_resolved(predictions: Path, result: ResolvedResult) -> None:
+    """Keep a result beside the run that the predictions are of; of other files nothing is kept."""
+    directory = predictions.parent
+    if predictions.name != PREDICTIONS or not (directory / RESULT).is_file():
+        return
+    plain = {
+        "predictions": file_digest(predictions),
+        "instances": len(result.resolutions),
+        "patches": [asdict(patch) for patch in result.patches],
+    }
+    write_whole(directory / RESOLVED_FILE, sealed_json(plain))
+
+
+def read_resolved(directory: Path) -> StoredResolved | None:
+    """Return what is kept beside a run, None where nothing is or its predictions are others."""
+    try:
+        plain = read_json(directory / RESOLVED_FILE)
+        if plain["predictions"] != file_digest(directory / PREDICTIONS):
+            return None
+        return StoredResolved(plain["instances"], _PATCHES.validate_python(plain["patches"]))
+    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError, ValidationError):
+        return None

@@ -33,45 +33,44 @@ from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Result
 from goldpan.core.sealed import sealed_json
 from goldpan.core.workspace import Workspace, make_directory, publish
-from goldpan.datasets.date_neighbors import date_signal
+from goldpan.datasets.leakage import date_signal
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.columns import NO_VALUE, unasked, values_of
-from goldpan.evaluation.dates import CUTOFF, find_dates
-from goldpan.evaluation.environment import read_environment
-from goldpan.evaluation.leaks import overlap_of, read_overlap
+from goldpan.evaluation.leaks import CUTOFF, find_dates, overlap_of, read_overlap
 from goldpan.evaluation.model import Costs, Model, SelectionInfo
 from goldpan.evaluation.protocol import Protocol, in_part
-from goldpan.evaluation.record import RunRecord
+from goldpan.evaluation.record import RunRecord, read_environment
 from goldpan.evaluation.run_shown import run_blocks
-from goldpan.evaluation.runs import identity, run_directory
-from goldpan.evaluation.score import invalid_answers
-from goldpan.evaluation.stored import (
+from goldpan.evaluation.runs import (
     PREDICTIONS,
     RESULT,
     TRAIN,
     VALIDATION,
+    identity,
     read_result,
     record_of,
     rescore,
+    run_directory,
     scored,
     with_values,
 )
+from goldpan.evaluation.score import invalid_answers
+from goldpan.evaluation.slices import NO_VALUE, default_columns, values_of
 from goldpan.evaluation.training import train_and_ask, training_context, unanswered
 from goldpan.llm.budget import Estimate
 
-# The trainings of one run: a single one, one for each project, or one without each project.
-
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What one model learns from and answers."""
+class RunPart:
+    """Rows that one model learns from and answers."""
 
     name: str
     """The value of the column that parts the rows; empty where one model does all."""
     splits: Mapping[str, pa.Table]
 
 
-def parts_of(data: TaskData, protocol: Protocol, *, needs_train: bool = True) -> tuple[Part, ...]:
+def parts_of(
+    data: TaskData, protocol: Protocol, *, needs_train: bool = True
+) -> tuple[RunPart, ...]:
     """Return the parts that a protocol asks for; every test row is in one of them.
 
     Raises `UsageError` where rows lack the column, `EvaluationError` where a part has nothing to
@@ -79,7 +78,7 @@ def parts_of(data: TaskData, protocol: Protocol, *, needs_train: bool = True) ->
     """
     column = protocol.leave_out or protocol.model_per
     if not column:
-        return (Part("", data.splits),)
+        return (RunPart("", data.splits),)
     for name, rows in data.splits.items():
         if column not in rows.column_names or rows[column].null_count:
             raise UsageError(
@@ -97,7 +96,7 @@ def parts_of(data: TaskData, protocol: Protocol, *, needs_train: bool = True) ->
                 f"{protocol.name} trains a model for each",
                 "Choose another --protocol",
             )
-        parts.append(Part(value, splits))
+        parts.append(RunPart(value, splits))
     return tuple(parts)
 
 
@@ -234,7 +233,7 @@ def run(
                 files=files,
                 kinds=kinds,
                 learns=model.needs_train,
-                by=(*unasked(predictions), *by),
+                by=(*default_columns(predictions), *by),
             ),
         }
         tables = {PREDICTIONS: predictions, TRAIN: train_predictions, VALIDATION: chosen}
@@ -251,7 +250,7 @@ def _date_signal(data: TaskData) -> dict[str, Any] | None:
     return None if signal is None else asdict(signal)
 
 
-def _learning(learning: Sequence[SelectionInfo], parts: Sequence[Part]) -> dict[str, Any]:
+def _learning(learning: Sequence[SelectionInfo], parts: Sequence[RunPart]) -> dict[str, Any]:
     """Return how the models of a run came to be; facts by part where there are several."""
     facts: dict[str, Any] = learning[0].facts
     if len(learning) > 1:

@@ -1,4 +1,4 @@
-"""How a run is shown: what to know before quoting it, its scores, by label and by project."""
+"""Screen of a run: cautions before quoting it, then scores, by label and by project."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.result import Block, Line, Table, Title
 from goldpan.core.sanitize import line
-from goldpan.evaluation.columns import ByColumn
-from goldpan.evaluation.dates import RowDates
 from goldpan.evaluation.finetune.settings import FEWEST_STEPS
-from goldpan.evaluation.leaks import Leaks, headline
-from goldpan.evaluation.metrics.result import Interval, Metric, Scores
+from goldpan.evaluation.leaks import Leaks, RowDates, headline
+from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
 from goldpan.evaluation.record import Learning, RunRecord
+from goldpan.evaluation.slices import ByColumn
 
 if TYPE_CHECKING:
     from goldpan.evaluation.run import RunResult
 
 _METRICS = 6
-"""How many metrics beside the main one are shown."""
+"""Number of metrics that are shown beside the main one."""
 _ANSWERS = 5
-"""How many answers that are not valid are shown."""
+"""Number of invalid answers that are shown."""
 _LABELS, _PARTS = 30, 20
-"""How many labels, and how many values of a column, have a line."""
+"""Number of labels, and of values of a column, that have a line."""
 
 
 def run_blocks(result: RunResult) -> Iterator[Block]:

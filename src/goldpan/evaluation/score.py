@@ -1,4 +1,4 @@
-"""From the stored predictions of a run to all metrics of its task, and nothing else is read."""
+"""All metrics of a task, computed from the stored predictions of a run alone."""
 
 from __future__ import annotations
 
@@ -7,45 +7,90 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import Task, TaskType
-from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.metrics.added import added_evidence
+from goldpan.datasets.task import Task, TaskType, target_column
 from goldpan.evaluation.metrics.classification import (
     confusion_matrix,
+    indicate_labels,
+    multi_label_confusions,
+    multi_label_evidence,
     number_labels,
     single_label_confusions,
     single_label_evidence,
 )
 from goldpan.evaluation.metrics.curves import check_scores
-from goldpan.evaluation.metrics.entities import count_invalid as count_invalid_tags
-from goldpan.evaluation.metrics.entities import entity_evidence
-from goldpan.evaluation.metrics.estimate import Evidence, Floats, estimate, resample
-from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
-from goldpan.evaluation.metrics.masked_words import masked_word_evidence
-from goldpan.evaluation.metrics.multi_label import (
-    indicate_labels,
-    multi_label_confusions,
-    multi_label_evidence,
+from goldpan.evaluation.metrics.estimate import (
+    ConfusionMatrix,
+    Floats,
+    Interval,
+    LabelConfusion,
+    Metric,
+    MetricEvidence,
+    Scores,
+    added_evidence,
+    estimate,
+    resample,
 )
+from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
 from goldpan.evaluation.metrics.patches import patch_evidence, with_files
 from goldpan.evaluation.metrics.regression import count_invalid as count_invalid_numbers
 from goldpan.evaluation.metrics.regression import regression_evidence
-from goldpan.evaluation.metrics.result import (
-    ConfusionMatrix,
-    LabelConfusion,
-    Metric,
-    Scores,
-)
+from goldpan.evaluation.metrics.words import count_invalid as count_invalid_tags
+from goldpan.evaluation.metrics.words import entity_evidence, masked_word_evidence
 from goldpan.evaluation.model import Answers
 
-# What a model answered, a row an example: metrics are computed from this table alone.
+_FROM_ONE = ("smape",)
+"""Errors of which 1 - error is the score (SELU, IV-C); others change their sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankingScore:
+    """A score of which higher is better."""
+
+    name: str
+    value: float | None
+    interval: Interval | None
+    reason: str
+    """Why there is no value."""
+
+
+def ranking_score(scores: Scores) -> RankingScore:
+    """Return the score that ranks: as it is, or 1 - SMAPE, or the negative of another error."""
+    try:
+        metric = scores.metric(scores.main)
+    except KeyError:
+        return RankingScore(scores.main, None, None, f"{scores.main} was not computed")
+    if metric.higher_is_better:
+        return RankingScore(metric.name, metric.value, metric.interval, metric.reason)
+    interval = metric.interval and Interval(
+        _turn(metric.name, metric.interval.high),
+        _turn(metric.name, metric.interval.low),
+        metric.interval.level,
+    )
+    value = None if metric.value is None else _turn(metric.name, metric.value)
+    return RankingScore(ranking_name(metric.name), value, interval, metric.reason)
+
+
+def ranking_name(metric: str) -> str:
+    """Return what the ranking score of an error is called."""
+    return f"1 - {metric}" if metric in _FROM_ONE else f"-{metric}"
+
+
+def ranking_values(metric: str, values: Floats) -> Floats:
+    """Turn the values of an error round."""
+    return 1 - values if metric in _FROM_ONE else np.negative(values)
+
+
+def _turn(metric: str, value: float) -> float:
+    return float(ranking_values(metric, np.array([value]))[0])
+
 
 _SHOWN, _LONGEST = 20, 500
-"""How many invalid answers a result shows, and how many characters of each."""
+"""Number of invalid answers that a result shows, and of characters of each."""
 _TEXT = pa.string()
 _WORDS = pa.list_(pa.field("item", pa.string(), nullable=False))
 _NUMBERS = pa.list_(pa.field("item", pa.float64(), nullable=False))
@@ -128,11 +173,15 @@ PATCHES = "code-edit"
 """The families whose answers are paths and patches; other texts are compared as texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcomes:
-    """What the examples say."""
+_Rows = Mapping[str, list[Any]]
+_Files = Mapping[str, str] | None
 
-    evidence: list[Evidence]
+
+@dataclass(frozen=True, slots=True)
+class ExampleOutcomes:
+    """Evidence of the examples of a task, and what is counted beside it."""
+
+    evidence: list[MetricEvidence]
     invalid: int
     missing: tuple[Metric, ...] = ()
     """Metrics that cannot be computed, with the reason."""
@@ -157,7 +206,7 @@ def score(
     Raises `EvaluationError` where the table is no predictions table of the task.
     """
     rows = _checked(task, predictions)
-    evidence = _METRICS[task.type](task, rows, files or {})
+    evidence = outcomes_of(task, rows, files or {})
     drawing = resample(rows["repo"], seed=seed, resamples=resamples)
     return Scores(
         task=task.name,
@@ -176,6 +225,13 @@ def score(
         confusion=evidence.confusion,
         label_confusions=evidence.label_confusions,
     )
+
+
+def outcomes_of(
+    task: Task, rows: Mapping[str, list[Any]], files: Mapping[str, str] | None
+) -> ExampleOutcomes:
+    """Return the evidence of truths, answers and scores by column; no patch without `files`."""
+    return _METRICS[task.type](task, rows, files)
 
 
 def positive_label(task: Task) -> str | None:
@@ -229,18 +285,18 @@ def _unknown_truth(task: Task, error: KeyError) -> EvaluationError:
     )
 
 
-def _label_scores(task: Task, rows: Mapping[str, list[Any]]) -> tuple[Floats | None, str]:
+def _label_scores(task: Task, rows: _Rows) -> tuple[Floats | None, str]:
     return check_scores(rows["scores"], len(task.labels))
 
 
-def _single_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Outcomes:
+def _single_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
     positive = positive_label(task)
     try:
         data = number_labels(task.label_names, rows["truth"], rows["answer"], positive)
     except KeyError as error:
         raise _unknown_truth(task, error) from None
     scores, reason = _label_scores(task, rows)
-    return _Outcomes(
+    return ExampleOutcomes(
         single_label_evidence(data, scores),
         data.invalid,
         _areas_missing(reason, binary=positive is not None),
@@ -249,13 +305,13 @@ def _single_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str
     )
 
 
-def _multi_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Outcomes:
+def _multi_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
     try:
         data = indicate_labels(task.label_names, rows["truth"], rows["answer"])
     except KeyError as error:
         raise _unknown_truth(task, error) from None
     scores, reason = _label_scores(task, rows)
-    return _Outcomes(
+    return ExampleOutcomes(
         multi_label_evidence(data, scores),
         data.invalid,
         _areas_missing(reason, binary=False),
@@ -263,43 +319,41 @@ def _multi_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]
     )
 
 
-def _numbers(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Outcomes:
+def _numbers(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
     if count_invalid_numbers(rows["truth"]):
         raise EvaluationError(
             f"A right answer of {task.name} is not a finite number", "Correct the task's data"
         )
     evidence = regression_evidence(rows["truth"], rows["answer"])
-    return _Outcomes(evidence, count_invalid_numbers(rows["answer"]))
+    return ExampleOutcomes(evidence, count_invalid_numbers(rows["answer"]))
 
 
-def _tags(_: Task, rows: Mapping[str, list[Any]], __: Mapping[str, str]) -> _Outcomes:
+def _tags(_: Task, rows: _Rows, __: _Files) -> ExampleOutcomes:
     truths, answers = rows["truth"], rows["answer"]
-    return _Outcomes(entity_evidence(truths, answers), count_invalid_tags(truths, answers))
+    return ExampleOutcomes(entity_evidence(truths, answers), count_invalid_tags(truths, answers))
 
 
-def _masked_words(_: Task, rows: Mapping[str, list[Any]], __: Mapping[str, str]) -> _Outcomes:
+def _masked_words(_: Task, rows: _Rows, __: _Files) -> ExampleOutcomes:
     evidence = masked_word_evidence(rows["truth"], rows["answer"])
-    return _Outcomes(evidence, _nulls(rows["answer"]))
+    return ExampleOutcomes(evidence, _nulls(rows["answer"]))
 
 
-def _texts(task: Task, rows: Mapping[str, list[Any]], files: Mapping[str, str]) -> _Outcomes:
+def _texts(task: Task, rows: _Rows, files: _Files) -> ExampleOutcomes:
     truths, answers = rows["truth"], rows["answer"]
     if task.source.builder == PATHS:
         evidence = path_evidence(truths, answers)
     else:
         evidence = text_evidence(truths, answers)
-        if task.source.builder == PATCHES:
+        if task.source.builder == PATCHES and files is not None:
             evidence += patch_evidence(with_files(truths, answers, rows["id"], files))
-    return _Outcomes(evidence, _nulls(answers))
+    return ExampleOutcomes(evidence, _nulls(answers))
 
 
 def _nulls(answers: list[Any]) -> int:
     return sum(answer is None for answer in answers)
 
 
-_METRICS: Mapping[
-    TaskType, Callable[[Task, Mapping[str, list[Any]], Mapping[str, str]], _Outcomes]
-] = {
+_METRICS: Mapping[TaskType, Callable[[Task, _Rows, _Files], ExampleOutcomes]] = {
     "binary": _single_label,
     "multi-class": _single_label,
     "multi-label": _multi_label,

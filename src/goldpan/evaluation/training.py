@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter
 from goldpan.core.resources import named
 from goldpan.core.workspace import Workspace, make_directory
-from goldpan.datasets.overlap import Overlap
+from goldpan.datasets.leakage import Overlap
 from goldpan.datasets.provenance import PROVENANCE
-from goldpan.datasets.registry import load_tasks, tasks_directory
-from goldpan.datasets.task import Task
+from goldpan.datasets.registry import load_tasks
+from goldpan.datasets.task import Task, target_column
 from goldpan.datasets.task_data import TaskData, read_task_data, task_directory, with_validation
-from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.leaks import with_leaks
 from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
 from goldpan.evaluation.protocol import Protocol
@@ -62,9 +62,6 @@ def _row_origins(table: pa.Table) -> list[str]:
     return [repr(key) for key in zip(*columns, strict=True)]
 
 
-# Counts what a run takes: wall time, processor time of this process and its children.
-
-
 @contextmanager
 def counting(costs: Costs) -> Iterator[None]:
     """Add the time of the block, also where it fails."""
@@ -77,19 +74,18 @@ def counting(costs: Costs) -> Iterator[None]:
 
 
 def _processor() -> float:
-    spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
+    return sum(os.times()[:4])
 
 
 TEST = "the test set"
-"""What chose, where the test did."""
+"""Name of the rows that chose, where the test did."""
 _TRAIN_ROWS = 5_000
 _OPENED = "test-opened"
 
 
 @dataclass(frozen=True, slots=True)
 class PartResult:
-    """What the model of one part of a run answered."""
+    """Answers of the model of one part of a run."""
 
     context: TrainingContext
     overlap: Overlap

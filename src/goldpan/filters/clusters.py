@@ -102,7 +102,7 @@ def _told_apart(workspace: Workspace, duplicates: pa.Table, engine: Engine) -> p
     cuts = [0, *starts[1:][np.diff(before) > 0].tolist(), len(clusters)]
     parts = [Clusters(clusters.slice(start, end - start)) for start, end in pairwise(cuts)]
     marked = pa.concat_tables(engine.map(partial(_mark, absolute), parts))
-    return marked.sort_by([(name, "ascending") for name in DUPLICATES.order]).combine_chunks()
+    return DUPLICATES.ordered(marked).combine_chunks()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,12 +21,12 @@ import pyarrow.compute as pc
 from goldpan import __version__
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import count_rows, read_metadata, read_table, write, writer
+from goldpan.core.parquet import count_rows, read_metadata, read_table, replace_tables
 from goldpan.core.plugins import blamed, plugin_command
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import VERDICTS
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import Workspace
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion, Subject
@@ -224,16 +224,11 @@ def _filter(
                 if criterion.subject == "issue":
                     _show_to_pairs(view, rows)
                 task.advance()
-        verdicts = pa.concat_tables(tables).sort_by(
-            [(name, "ascending") for name in VERDICTS.order]
-        )
-        with workspace.scratch() as scratch:
-            path = scratch / "verdicts.parquet"
-            with writer(path, VERDICTS) as target:
-                told = stored_profile(profile, sorted([*judged, *reused]))
-                target.add_key_value_metadata({INPUTS_KEY: inputs.encode(), PROFILE_KEY: told})
-                write(target, VERDICTS, view.repo, verdicts)
-            publish({path: workspace.verdicts(repo, profile.name)})
+        verdicts = VERDICTS.ordered(pa.concat_tables(tables))
+        applied = stored_profile(profile, sorted([*judged, *reused]))
+        metadata = {INPUTS_KEY: inputs.encode(), PROFILE_KEY: applied}
+        path = workspace.verdicts(repo, profile.name)
+        replace_tables(workspace, {path: (VERDICTS, verdicts)}, view.repo, metadata)
         return FilterResult(
             view.repo,
             profile.name,

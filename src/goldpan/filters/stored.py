@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from goldpan import __version__
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.parquet import read_metadata, read_table
+from goldpan.core.parquet import read_metadata, read_table, reading
 from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.sealed import file_digest, verify_parquet
 from goldpan.core.workspace import DEFAULT_RULES, Workspace
@@ -152,12 +152,8 @@ def read_verdicts(
             (f"Add --profile {' or --profile '.join(others)}, or r" if others else "R")
             + f"un {again}",
         )
-    try:
+    with reading(path, f"Remove it and run {again}"):
         return read_table(path, columns)
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})", f"Remove it and run {again}"
-        ) from error
 
 
 def profile_verdicts(

@@ -14,8 +14,14 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
-    from goldpan.annotation.studio.push import Selection
-    from goldpan.annotation.studio.shown import Agreements, ProjectStatus, Pulled, Pushed, Written
+    from goldpan.annotation.studio.push import SuspectSelection
+    from goldpan.annotation.studio.shown import (
+        Agreements,
+        AnnotationExport,
+        ProjectStatus,
+        Pulled,
+        Pushed,
+    )
     from goldpan.datasets.task import Task
 
 
@@ -47,8 +53,8 @@ class Annotate(Group):
 
         Args:
             project (NAME): A name for this round of annotation.
-            form (NAME): fix-pair, question-answer, issue-type or code-comment-LANGUAGE. (default:
-                made from --task)
+            form (NAME): fix-pair, question-answer, issue-type, or a plugin's. (default: made from
+                --task)
             dataset (DATASET): The dataset to annotate, by its name or directory. (default: the rows
                 of --task)
             task (NAME): A classification task, whose labels people choose from.
@@ -66,11 +72,10 @@ class Annotate(Group):
             url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
                 serve runs)
         """
-        from goldpan.annotation.studio.forms import find_form, read_tasks
+        from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
         from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.annotation.studio.shown import Pushed
         from goldpan.annotation.studio.suggestions import find_review_basis, find_suggestions
-        from goldpan.annotation.studio.task_forms import task_form
         from goldpan.datasets.task_data import task_directory
         from goldpan.filters.basis import Basis
         from goldpan.filters.stored import find_profile
@@ -133,7 +138,7 @@ class Annotate(Group):
             url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
                 serve runs)
         """
-        from goldpan.annotation.studio.collect import collect
+        from goldpan.annotation.studio.decisions import collect
         from goldpan.annotation.studio.shown import Pulled
 
         server = self._server(url)
@@ -204,7 +209,7 @@ class Annotate(Group):
         output: Path | str | None = None,
         gold: Path | str | None = None,
         names: bool = False,
-    ) -> Written:
+    ) -> AnnotationExport:
         """Write what a paper reports about rounds of annotation, or a gold set of decided labels.
 
         A paper reports what annotators were shown, how far they agree, what was adjudicated or is
@@ -217,7 +222,7 @@ class Annotate(Group):
             names: Give annotators' addresses instead of pseudonyms.
         """
         from goldpan.annotation.studio.gold import make_gold, write_gold
-        from goldpan.annotation.studio.shown import Written
+        from goldpan.annotation.studio.shown import AnnotationExport
         from goldpan.annotation.studio.summary import summarize
         from goldpan.annotation.studio.summary_markdown import write_summary
 
@@ -231,7 +236,7 @@ class Annotate(Group):
         if decided is not None and gold is not None:
             write_gold(decided, Path(gold))
             labels.update(item.label for item in decided.items)
-        return Written(
+        return AnnotationExport(
             summary,
             tuple(files),
             decided,
@@ -287,7 +292,8 @@ class Annotate(Group):
         return choose_server(self.lab.layout, url, os.environ)
 
     def _task(self, name: str | None, suspects: int | None) -> Task | None:
-        from goldpan.datasets.registry import find_task, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import find_task
 
         if name is None:
             if suspects is not None:
@@ -298,7 +304,7 @@ class Annotate(Group):
 
 def _select(
     task: Task, rows: Path, suspects: int, controls: int, folds: int, seed: int
-) -> Selection:
+) -> SuspectSelection:
     """Return the rows whose labels are most suspect, and controls."""
     from goldpan.annotation.studio.push import choose
     from goldpan.evaluation.label_errors import find_label_errors

@@ -3,95 +3,106 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, get_args
 
-from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins import names_of
 from goldpan.core.registry import unknown_name
 from goldpan.core.suggest import choices, suggested
+from goldpan.operations.added import AddedToBuild
 from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import every_command
-from goldpan.operations.values import LOCAL, Execution, Positive, several
+from goldpan.operations.values import LOCAL, Execution, Positive, file_paths, several
 
 if TYPE_CHECKING:
-    from goldpan.builders.build import DatasetRequest
     from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
 
 Answer = Literal["best", "first", "all", "reviewed"]
-P = ParamSpec("P")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _build_rows(
-    self: Build,
-    family: str,
-    *repos: str,
-    profile: str | Path = "default",
-    rules: str = "default",
-    split: str = "none",
-    seed: int = 0,
-    limit: Positive | None = None,
-    require: str | Sequence[str] = (),
-    gold: Path | str | Sequence[Path | str] = (),
-    output: Path | str | None = None,
-    since: Path | str | Dataset | None = None,
-    execution: Execution = LOCAL,
-) -> Dataset:
-    """Build a family from what a filter profile keeps.
+class RowOptions(TypedDict, total=False):
+    """Options of every family whose rows are made of what a filter profile keeps.
 
     The directory holds Parquet files, a card, Croissant metadata and provenance. Building twice
     gives the same bytes.
 
     Args:
-        profile (NAME): default, faun-eval, verified, or the path of your own .toml
-            file.
+        profile (NAME): default, verified, or the path of your own .toml file.
         rules (NAME): The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
-            faun-eval, or a plugin's.
+            or a plugin's.
         split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2,
             time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given.
         seed: Seed of random splits and of --limit.
         limit: At most this many rows, drawn by --seed. (default: all)
-        require (NAME): Only rows that this review kept, such as fix-pair, or that goldpan verify
-            proved: verified, for issue-resolution; may be given several times.
+        require (NAME): Only rows that this review kept, such as question-answer or fix-pair, or
+            that goldpan verify proved: verified, for issue-resolution; may be given several times.
         gold: A gold set; the card says how well the rows agree with it.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
         since (DATASET): An older version; the card says what has changed since then, and why.
         execution: Where repositories are worked on, one a processor.
     """
-    layout, request = self._request(family, repos, profile, rules, (split, seed), output, execution)
-    return self._write(
-        layout,
-        replace(request, limit=limit, reviews=several(require), **self._compared(gold, since)),
-    )
+
+    profile: str | Path
+    rules: str
+    split: str
+    seed: int
+    limit: Positive | None
+    require: str | Sequence[str]
+    gold: Path | str | Sequence[Path | str]
+    output: Path | str | None
+    since: Path | str | Dataset | None
+    execution: Execution
 
 
-def _for_family(
-    build: Callable[Concatenate[Build, str, P], Dataset], family: str, summary: str
-) -> Callable[Concatenate[Build, P], Dataset]:
-    """Return the operation that builds one family, which has a summary of its own."""
+_DEFAULTS: RowOptions = {
+    "profile": "default",
+    "rules": "default",
+    "split": "none",
+    "seed": 0,
+    "limit": None,
+    "require": (),
+    "gold": (),
+    "output": None,
+    "since": None,
+    "execution": LOCAL,
+}
+
+
+def _spelled_out(build: F) -> F:
+    """Return an operation whose signature and help name each of its `RowOptions`, with defaults."""
+    own = inspect.signature(build)
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_DEFAULTS[name],  # type: ignore[literal-required]
+            annotation=annotation.__forward_arg__,
+        )
+        for name, annotation in RowOptions.__annotations__.items()
+    ]
+    signature = own.replace(parameters=[*list(own.parameters.values())[:-1], *options])
 
     @wraps(build)
-    def build_family(self: Build, /, *args: P.args, **options: P.kwargs) -> Dataset:
-        return build(self, family, *args, **options)
+    def build_rows(*arguments: Any, **given: Any) -> Any:
+        bound = signature.bind(*arguments, **given)
+        bound.apply_defaults()
+        return build(*bound.args, **bound.kwargs)
 
-    name, signature = family.replace("-", "_"), inspect.signature(build)
-    kept = [parameter for parameter in signature.parameters.values() if parameter.name != "family"]
-    build_family.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
-    build_family.__doc__ = "\n".join(
-        [summary, *inspect.cleandoc(build.__doc__ or "").splitlines()[1:]]
-    )
-    build_family.__name__, build_family.__qualname__ = name, f"Build.{name}"
-    return build_family
+    summary, _, of_own = (inspect.getdoc(build) or "").partition("\n\nArgs:")
+    _, about, of_options = (inspect.getdoc(RowOptions) or "").split("\n\n")
+    build_rows.__doc__ = f"{summary}\n\n{about}\n\nArgs:{of_own}{of_options.removeprefix('Args:')}"
+    build_rows.__signature__ = signature  # type: ignore[attr-defined]
+    return cast("F", build_rows)
 
 
-class Build(Group):
+class Build(AddedToBuild, Group):
     """Build a dataset: Parquet files, card, Croissant metadata and provenance."""
 
     words = "build"
@@ -112,120 +123,67 @@ class Build(Group):
         built: Dataset = operation.function(owner_of(operation, self.lab), *repos, **options)
         return built
 
+    @_spelled_out
     def qa(
-        self,
-        *repos: str,
-        answer: Answer | None = None,
-        profile: str | Path = "default",
-        rules: str = "default",
-        split: str = "none",
-        seed: int = 0,
-        limit: Positive | None = None,
-        require: str | Sequence[str] = (),
-        gold: Path | str | Sequence[Path | str] = (),
-        output: Path | str | None = None,
-        since: Path | str | Dataset | None = None,
-        execution: Execution = LOCAL,
+        self, *repos: str, answer: Answer | None = None, **options: Unpack[RowOptions]
     ) -> Dataset:
         """Build questions and their answers from the issues that a filter profile keeps.
-
-        The directory holds Parquet files, a card, Croissant metadata and provenance. Building
-        twice gives the same bytes.
 
         Args:
             answer: The best, the first or all replies, or the reply that the required review
                 question-answer names. (default: as the profile says)
-            profile (NAME): default, faun-eval, verified, or the path of your own
-                .toml file.
-            rules (NAME): The pairing rules whose pairs and verdicts are taken: default,
-                unconfirmed, faun-eval, or a plugin's.
-            split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
-                stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
-                their source, given.
-            seed: Seed of random splits and of --limit.
-            limit: At most this many rows, drawn by --seed. (default: all)
-            require (NAME): Only rows that this review kept, such as question-answer; may be given
-                several times.
-            gold: A gold set; the card says how well the rows agree with it.
-            output: The dataset's directory. (default: WORKSPACE/datasets/...)
-            since (DATASET): An older version; the card says what has changed since then, and why.
-            execution: Where repositories are worked on, one a processor.
         """
         if answer not in (None, *get_args(Answer)):
             raise unknown_name("choice of an answer", answer, get_args(Answer))
-        layout, request = self._request(
-            "qa", repos, profile, rules, (split, seed), output, execution
-        )
-        compared = self._compared(gold, since)
-        required = several(require)
-        return self._write(
-            layout, replace(request, answer=answer, limit=limit, reviews=required, **compared)
-        )
+        return self._build("qa", repos, options, answer)
 
-    fault_localization = _for_family(
-        _build_rows,
-        "fault-localization",
-        "Build issues with the files and lines that their fixes changed.",
-    )
-    code_edit = _for_family(
-        _build_rows, "code-edit", "Build issues with the edits that fixed them, a file each."
-    )
-    issue_resolution = _for_family(
-        _build_rows,
-        "issue-resolution",
-        "Build issues with their fixes and the tests that can verify them, as SWE-bench has them.",
-    )
+    @_spelled_out
+    def fault_localization(self, *repos: str, **options: Unpack[RowOptions]) -> Dataset:
+        """Build issues with the files and lines that their fixes changed."""
+        return self._build("fault-localization", repos, options)
 
-    def _request(
-        self,
-        family: str,
-        repos: Sequence[str],
-        profile: str | Path,
-        rules: str,
-        split: tuple[str, int],
-        output: Path | str | None,
-        execution: Execution,
-    ) -> tuple[Any, DatasetRequest]:
-        """Return the paths by pairing rules, and which dataset is to be built of all its rows."""
-        from goldpan.builders.build import DatasetRequest
+    @_spelled_out
+    def code_edit(self, *repos: str, **options: Unpack[RowOptions]) -> Dataset:
+        """Build issues with the edits that fixed them, a file each."""
+        return self._build("code-edit", repos, options)
+
+    @_spelled_out
+    def issue_resolution(self, *repos: str, **options: Unpack[RowOptions]) -> Dataset:
+        """Build issues with fixes and the tests that can verify them, as SWE-bench has them."""
+        return self._build("issue-resolution", repos, options)
+
+    def _build(
+        self, family: str, repos: Sequence[str], options: RowOptions, answer: Answer | None = None
+    ) -> Dataset:
+        from goldpan.builders.build import DatasetRequest, build
         from goldpan.builders.recipes import find_recipe
+        from goldpan.datasets.gold import read_gold
         from goldpan.datasets.splits import SplitPlan
         from goldpan.filters.stored import find_profile
 
-        lab = self.lab
+        lab, output, since = self.lab, options["output"], options["since"]
         lab.settings.trust.require("plugins")
-        recipe, plan = find_recipe(family), SplitPlan.parse(*split)
+        recipe, plan = find_recipe(family), SplitPlan.parse(options["split"], options["seed"])
         names = known_repositories(lab.layout, repos, "tables")
-        layout = lab.layout.by_rules(rules)
-        return layout, DatasetRequest(
+        layout, execution = lab.layout.by_rules(options["rules"]), options["execution"]
+        request = DatasetRequest(
             recipe,
             names,
-            find_profile(layout, names, str(profile)),
+            find_profile(layout, names, str(options["profile"])),
             plan,
             Path(output) if output else lab.layout.dataset(family),
+            reviews=several(options["require"]),
+            answer=answer,
+            golds=[read_gold(path) for path in file_paths(options["gold"])],
+            since=None if since is None else find_dataset(lab, since).path,
+            limit=options["limit"],
             processes=execution.workers or lab.settings.processes,
             engine=execution.engine,
             address=execution.address,
         )
-
-    def _compared(
-        self, gold: Path | str | Sequence[Path | str], since: Path | str | Dataset | None
-    ) -> Mapping[str, Any]:
-        """Return what a dataset is compared with, as a request has it."""
-        from goldpan.datasets.gold import read_gold
-
-        paths = [gold] if isinstance(gold, (str, Path)) else gold
-        return {
-            "golds": [read_gold(Path(path)) for path in paths],
-            "since": None if since is None else find_dataset(self.lab, since).path,
-        }
-
-    def _write(self, layout: Any, request: DatasetRequest) -> Dataset:
-        from goldpan.builders.build import build
-
-        with self.lab.reporting() as reporter:
+        with lab.reporting() as reporter:
             built = build(layout, request, reporter)
-        return _dataset(self.lab, request.directory, built)
+        return _dataset(lab, request.directory, built)
 
 
 def family_function(family: str) -> Callable[..., Dataset]:
@@ -242,8 +200,13 @@ def recipe_function(family: str) -> Callable[..., Dataset]:
     """Return the operation that builds a family of a plugin's recipe, made as the own ones are."""
     from goldpan.builders.recipes import find_recipe
 
-    title = find_recipe(family).family.title
-    return _for_family(_build_rows, family, f"Build a dataset of a plugin: {title}.")
+    def build_family(self: Build, *repos: str, **options: Unpack[RowOptions]) -> Dataset:
+        return self._build(family, repos, options)
+
+    name = family.replace("-", "_")
+    build_family.__name__, build_family.__qualname__ = name, f"Build.{name}"
+    build_family.__doc__ = f"Build a dataset of a plugin: {find_recipe(family).family.title}."
+    return _spelled_out(build_family)
 
 
 def datasets(self: Workspace) -> list[Dataset]:
@@ -257,7 +220,3 @@ def _dataset(lab: Workspace, directory: Path, built: Any = None) -> Dataset:
     from goldpan.operations.dataset import Dataset
 
     return Dataset(directory, built=built, workspace=lab)
-
-
-def _names(repos: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(map(repository_name, repos)))

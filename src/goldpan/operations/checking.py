@@ -6,12 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
-from annotated_types import Ge
-
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import existing
 from goldpan.operations.signature import opens_with
+from goldpan.operations.values import Limits
 
 if TYPE_CHECKING:
     from goldpan.check import CheckResult
@@ -36,7 +35,7 @@ def check(self: Workspace, *, repair: bool = False) -> CheckResult:
         return replace(check_workspace(layout, reporter), repaired=repaired)
 
 
-def prune(self: Workspace, *, older_than: Annotated[float, Ge(0)] = 7.0) -> Pruned:
+def prune(self: Workspace, *, older_than: Annotated[float, Limits(0)] = 7.0) -> Pruned:
     """Delete from a store what its workspace no longer uses.
 
     See docs/workspaces.md.

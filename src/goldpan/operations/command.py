@@ -12,7 +12,6 @@ from typing import Annotated, Any, get_args, get_origin
 
 import cyclopts
 import orjson
-from annotated_types import Ge, Gt, Le, Lt
 from cyclopts.validators import Number
 
 from goldpan.core.errors import StoppedError, UsageError
@@ -121,18 +120,9 @@ def _described(parameter: Parameter) -> cyclopts.Parameter:
         settings["name"] = f"--{parameter.option}"
     if parameter.is_flag and parameter.default is not False:
         settings["negative"] = f"--no-{parameter.option}"
-    if limits := _limits(parameter):
-        settings["validator"] = Number(**limits)
+    if (limits := parameter.limits) is not None:
+        settings["validator"] = Number(gte=limits.least, lte=limits.most)
     return cyclopts.Parameter(**settings)
-
-
-def _limits(parameter: Parameter) -> dict[str, Any]:
-    names = {Ge: "gte", Gt: "gt", Le: "lte", Lt: "lt"}
-    return {
-        names[type(limit)]: getattr(limit, type(limit).__name__.lower())
-        for limit in parameter.metadata
-        if type(limit) in names
-    }
 
 
 def _run(operation: Operation, values: dict[str, Any]) -> int:

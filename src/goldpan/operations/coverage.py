@@ -87,9 +87,9 @@ def _status_of_repositories(
         coverages.append(measure_coverage(lab.layout, name))  # tells damage from what was cut off
         check_replies(lab.layout, name)
     if page is not None:
-        from goldpan.plan.overview import write_workspace_overview
+        from goldpan.report.workspace_page import write_workspace_page
 
-        write_workspace_overview(lab.layout, page, (), coverages)
+        write_workspace_page(lab.layout, page, coverages)
     return Results(
         RepositoryStatus(coverage, stored_profiles(lab.layout, coverage.repo))
         for coverage in coverages

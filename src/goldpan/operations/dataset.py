@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pyarrow as pa
 
     from goldpan.audit.audit import AuditResult
-    from goldpan.datasets.export.result import ExportResult
+    from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
     from goldpan.operations.workspace import Workspace
@@ -135,13 +135,13 @@ class Dataset(Result):
 
     def to_pandas(self, split: str | None = None) -> pd.DataFrame:
         """Return the rows of a split, by default of all, as a data frame."""
-        _optional("pandas")
+        optional("pandas")
         frame: pd.DataFrame = self.to_arrow(split).to_pandas()
         return frame
 
     def to_datasets(self) -> datasets.DatasetDict:
         """Return the splits as Hugging Face `datasets` has them."""
-        module = _optional("datasets")
+        module = optional("datasets")
         splits: datasets.DatasetDict = module.DatasetDict(
             {name: module.Dataset(self.to_arrow(name)) for name in self.splits}
         )
@@ -342,7 +342,8 @@ def _fetch(repo_id: str) -> Path:
     return directory
 
 
-def _optional(name: str) -> ModuleType:
+def optional(name: str) -> ModuleType:
+    """Return a package that is not needed otherwise; raises `UsageError` where it is missing."""
     from importlib import import_module
 
     try:

@@ -39,10 +39,9 @@ def filter(
     commands take as `--profile`.
 
     Args:
-        profile (NAME): default, faun-eval, verified, or the path of your own .toml file;
+        profile (NAME): default, verified, or the path of your own .toml file;
             the name of that, too, once it was used.
-        rules (NAME): The rules whose pairs to judge: default, unconfirmed, faun-eval,
-            or a plugin's.
+        rules (NAME): The rules whose pairs to judge: default, unconfirmed, or a plugin's.
         settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's; may be
             given several times.
         rejects: Also write what is dropped, to a .parquet, .jsonl or .csv file.
@@ -87,8 +86,7 @@ def funnel(
 
     Args:
         profile (NAME): The profile whose verdicts to count.
-        rules (NAME): The rules whose pairs to count: default, unconfirmed, faun-eval,
-            or a plugin's.
+        rules (NAME): The rules whose pairs to count: default, unconfirmed, or a plugin's.
         settings (CRITERION.KEY=VALUE): A setting of a criterion, as given to `goldpan filter`; may
             be given several times.
         output: Also draw the funnel, to a .svg, .png or .html file.
@@ -110,8 +108,8 @@ def why(self: Workspace, subject: str, *, rules: str = "default") -> Explanation
 
     Args:
         subject (OWNER/NAME#NUMBER): The issue or pull request, or its address on GitHub.
-        rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, faun-eval,
-            or a plugin's.
+        rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, or a
+            plugin's.
 
     """
     from goldpan.explain import explain

@@ -7,13 +7,13 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from goldpan.core import plugins
 from goldpan.core.commands import PANELS
+from goldpan.core.plugins import Kind as PartKind
 from goldpan.core.plugins import names_of
 from goldpan.operations.signature import (
     Kind,
@@ -26,7 +26,6 @@ from goldpan.operations.signature import (
 from goldpan.operations.table import (
     children,
     every_command,
-    first_words,
     function_of,
     is_group,
     summary_of,
@@ -39,16 +38,23 @@ JSON_HELP = "Print the result as JSON."
 _HELP = ("-h, --help", "Show this and stop.")
 _WIDEST = 100
 Rows = Iterable[tuple[str, str]]
+_KINDS: dict[str, PartKind] = {
+    "form": "annotation form",
+    "protocol": "protocol",
+    "steps": "step order",
+}
+_OF_PAIRS: dict[str, PartKind] = {"profile": "profile", "rules": "rules"}
+"""The kinds of what parameters name; a profile is the filters' where rules are asked for, too."""
 
 
 def program_help(program: Operation) -> str:
     """Return the help of `goldpan`: a line for each command, and its own options."""
     parts = ["Usage: goldpan COMMAND [OPTIONS]", _filled(program.summary)]
-    commands = first_words()
-    width = max(map(len, commands))
-    for title in dict.fromkeys((*PANELS, *commands.values())):
-        names = [name for name, panel in commands.items() if panel == title]
-        parts.append(_panel(title, [(name, summary_of(name)) for name in names], width))
+    commands = [command for name, command in every_command().items() if " " not in name]
+    width = max(len(command.name) for command in commands)
+    for title in dict.fromkeys((*PANELS, *(command.panel for command in commands))):
+        members = [command for command in commands if command.panel == title]
+        parts.append(_panel(title, [(member.name, member.summary) for member in members], width))
     options = [(_left(parameter), parameter.about) for parameter in program.parameters]
     parts.append(_panel("Options, before or after the command", [*options, _HELP]))
     return _joined(parts)
@@ -105,32 +111,30 @@ def named_workspace(words: Sequence[str]) -> str | None:
     return named[-1] if named else None
 
 
-def _with_what_is_here(parameters: Iterable[Parameter], words: Sequence[str]) -> list[Parameter]:
-    """Return parameters whose help also names what workspace and plugins bring."""
+def with_what_is_registered(
+    parameters: Iterable[Parameter], stored: Mapping[str, set[str]] | None = None
+) -> list[Parameter]:
+    """Return parameters whose help also names what papers and plugins bring, and what is stored."""
     named = {parameter.name: parameter for parameter in parameters}
-    here = {"form": _of_plugins("annotation form"), "protocol": _of_plugins("protocol")}
-    if "rules" in named:
-        workspace = named_workspace(words) or os.environ.get(
-            "GOLDPAN_WORKSPACE", "goldpan-workspace"
-        )
-        verdicts = [
-            path
-            for path in Path(workspace).glob("verdicts/*/*/*/*.parquet")
-            if "." not in path.stem
-        ]
-        here["profile"] = {*(path.stem for path in verdicts), *_of_plugins("profile")}
-        here["rules"] = {*(path.parent.name for path in verdicts), *_of_plugins("rules")}
-    for name in named.keys() & here:
+    kinds = _KINDS | (_OF_PAIRS if "rules" in named else {})
+    for name in named.keys() & kinds:
+        here = {*names_of(kinds[name]), *(stored or {}).get(name, ())}
         told = set(re.findall(r"[\w-]+", named[name].help))
-        if others := sorted(here[name] - told):
+        if others := sorted(here - told):
             about = f"{named[name].help} Also here: {', '.join(others)}."
             named[name] = replace(named[name], help=about)
     return [*named.values()]
 
 
-def _of_plugins(kind: plugins.Kind) -> set[str]:
-    """Return the names that plugins add to those that Goldpan's own help tells."""
-    return {*names_of(kind)} - {*names_of(kind, ships=True)}
+def _stored(words: Sequence[str]) -> dict[str, set[str]]:
+    """Return the profiles and rules of which the workspace has verdicts."""
+    workspace = named_workspace(words) or os.environ.get("GOLDPAN_WORKSPACE", "goldpan-workspace")
+    found = Path(workspace).glob("verdicts/*/*/*/*.parquet")
+    verdicts = [path for path in found if "." not in path.stem]
+    return {
+        "profile": {path.stem for path in verdicts},
+        "rules": {path.parent.name for path in verdicts},
+    }
 
 
 def _panels(
@@ -138,7 +142,7 @@ def _panels(
 ) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the parameters in the order in which people need them."""
     named: dict[str, list[Parameter]] = {"Arguments": [], "Options": []}
-    for parameter in _with_what_is_here(operation.parameters, words):
+    for parameter in with_what_is_registered(operation.parameters, _stored(words)):
         if parameter.kind == "group":
             named[title_of(parameter.type)] = list(fields_of(parameter.type))
         else:

@@ -12,9 +12,8 @@ from goldpan.operations.filtering import choose_profile
 from goldpan.operations.repositories import dataset_directories
 
 if TYPE_CHECKING:
-    from goldpan.core.workspace import Workspace as Layout
     from goldpan.operations.workspace import Workspace
-    from goldpan.report.compared import Compared
+    from goldpan.report.compared import ComparisonReport, FileComparisonReport
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace
 
@@ -27,15 +26,14 @@ def report(
     dataset: str | Path | Sequence[str | Path] = (),
     runs: bool = False,
     output: Path | str = Path("goldpan-report.html"),
-) -> ReportFacts | Compared:
+) -> ReportFacts | ComparisonReport | FileComparisonReport:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
     With --runs, or if the workspace holds only evaluation runs, the page says which models differ.
 
     Args:
         profile (NAME): The profile whose verdicts to report on.
-        rules (NAME): The rules whose pairs to report on: default, unconfirmed, faun-eval,
-            or a plugin's.
+        rules (NAME): The rules whose pairs to report on: default, unconfirmed, or a plugin's.
         dataset (DATASET): A dataset to show examples of: its name in the workspace, or its
             directory; may be given several times. (default: all of the workspace)
         runs: Report on stored evaluation runs instead; see goldpan evaluate compare.
@@ -55,7 +53,7 @@ def report(
         )
     has_runs = any(self.path.glob("runs/*/*/*/result.json"))
     if runs or (has_runs and not repos and not self.repositories()):
-        return _report_runs(self.layout, page)
+        return self.evaluate.compare(output=page)
     layout, names, chosen = choose_profile(self, repos, profile, rules)
     directories = dataset_directories(layout, dataset) or finished_datasets(layout)
     return write_report(layout, names, chosen, directories, page)
@@ -84,16 +82,3 @@ def trace(
 
     layout = existing(self.layout)
     return trace(layout, example_id, dataset_directories(layout, dataset), verify=verify)
-
-
-def _report_runs(layout: Layout, page: Path) -> Compared:
-    """Write the page on all stored runs."""
-    from goldpan.datasets.registry import load_tasks, tasks_directory
-    from goldpan.evaluation.comparing import compare_stored
-    from goldpan.evaluation.comparison_result import Question
-    from goldpan.report.compared import report_comparison
-    from goldpan.report.evaluation import EvaluationFiles
-
-    tasks = load_tasks(tasks_directory(layout.root))
-    compared = compare_stored(layout, tasks, (), Question())
-    return report_comparison(layout, compared, tasks, EvaluationFiles(page))

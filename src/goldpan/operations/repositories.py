@@ -63,8 +63,12 @@ def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[st
     return list(first.values())
 
 
-def dataset_directory(layout: Layout, dataset: str | Path) -> Path:
-    """Return the directory of a dataset that is given by its path or its name in the workspace."""
+def dataset_directory(layout: Layout, dataset: str | Path | Dataset) -> Path:
+    """Return the directory of a dataset, given by its path, its name in the workspace, or open."""
+    from goldpan.operations.dataset import Dataset
+
+    if isinstance(dataset, Dataset):
+        return dataset.path
     named = layout.dataset(str(dataset))
     return named if named.is_dir() and not Path(dataset).is_dir() else Path(dataset)
 

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from annotated_types import Ge, Le
-
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result, Results
-from goldpan.operations.values import several
+from goldpan.operations.values import Limits, several
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
-    from goldpan.reproduce.context import Context
+    from goldpan.reproduce.cells import Context
     from goldpan.reproduce.recipe import Recipe, TableRecipe
 
 
@@ -28,11 +26,11 @@ def reproduce(
     task: str | Sequence[str] = (),
     no_run: bool = False,
     quick: bool = False,
-    limit: Annotated[int, Ge(10)] | None = None,
+    limit: Annotated[int, Limits(10)] | None = None,
     slurm: bool = False,
     list: bool = False,
     download: bool = False,
-    seed: Annotated[int, Ge(0), Le(2**32 - 1)] | None = None,
+    seed: Annotated[int, Limits(0, 2**32 - 1)] | None = None,
     output: Path | str | None = None,
 ) -> Result:
     """Repeat the tables of a paper, and show each cell beside the printed one.
@@ -56,15 +54,15 @@ def reproduce(
         output: A directory for results. (default: WORKSPACE/reproduce/PAPER)
     """
     from goldpan.evaluation.protocol import find_protocol
-    from goldpan.reproduce.catalogue import (
+    from goldpan.reproduce.cells import Context, Effort
+    from goldpan.reproduce.data import DataFolder
+    from goldpan.reproduce.recipe import (
         find_recipe,
         find_tables,
         find_tasks,
         recipe_names,
         split_names,
     )
-    from goldpan.reproduce.context import Context, Effort
-    from goldpan.reproduce.data import DataFolder
     from goldpan.reproduce.shown import RecipeDescription, RecipeSummary
 
     if paper is None:
@@ -116,14 +114,14 @@ def reproduce(
 
 
 def _can_run(table: TableRecipe) -> bool:
-    from goldpan.reproduce.computations import find_computation
-    from goldpan.reproduce.context import can_run
+    from goldpan.reproduce.cells import can_run
+    from goldpan.reproduce.engine import find_computation
 
     return any(can_run(find_computation(computation.method)) for computation in table.compute)
 
 
 def _models(recipe: Recipe, names: tuple[str, ...]) -> tuple[str, ...]:
-    from goldpan.reproduce.models import find_models
+    from goldpan.reproduce.runs import find_models
 
     named = tuple(name for name in names if name != "all")
     find_models(recipe, named)  # a wrong name is refused before any work

@@ -12,9 +12,9 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.annotation.review.calibration import Calibrations
-    from goldpan.annotation.review.planner import ReviewEstimate
     from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.annotation.review.settings import ReviewSettings
+    from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.operations.workspace import Workspace
 
 SubjectName = Literal["issue", "pair"]
@@ -44,11 +44,10 @@ def review(
 
     Args:
         profile (NAME): The profile whose verdicts say what is kept.
-        rules (NAME): The rules whose pairs to review: default, unconfirmed, faun-eval,
-            or a plugin's.
+        rules (NAME): The rules whose pairs to review: default, unconfirmed, or a plugin's.
         model (NAME): A model to ask; may be given several times.
         base_url (URL): An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
-        settings_file: A TOML file: models, prices, samples and the like (docs/review.md).
+        settings_file: A TOML file: models, prices, samples and the like (docs/filtering.md).
         settings: A setting over those of the file, such as samples=3; may be given several times.
         subject: What to review; may be given several times. (default: both)
         dataset (DATASET): Review the labels of this dataset of a classification task instead: its
@@ -61,8 +60,12 @@ def review(
             project's name, or a Parquet file.
 
     """
-    from goldpan.annotation.review.labels import estimate_labels, review_labels
-    from goldpan.annotation.review.run import estimate_review, run_review
+    from goldpan.annotation.review.run import (
+        estimate_labels,
+        estimate_review,
+        review_labels,
+        run_review,
+    )
 
     if calibrate is not None:
         return _calibrations(self, repos, profile, rules, str(calibrate))

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.result import Block, Line, Result, Results
-from goldpan.datasets.registry import find_task, load_tasks, tasks_directory, tasks_of_family
+from goldpan.datasets.registry import find_task, load_tasks, tasks_of_family
 from goldpan.datasets.task_data import TaskData, task_directory
-from goldpan.evaluation.columns import with_columns
 from goldpan.evaluation.held_out import held_out_column
 from goldpan.evaluation.held_out import hold_out as hold_groups_out
 from goldpan.evaluation.model import Model
@@ -22,9 +22,10 @@ from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.run import estimate as estimate_run
 from goldpan.evaluation.run import run as run_once
+from goldpan.evaluation.slices import with_columns
 from goldpan.evaluation.task_input import TaskInput, read_task_input
 from goldpan.llm.budget import Estimate
-from goldpan.operations.dataset import Dataset
+from goldpan.operations.dataset import Dataset, optional
 
 if TYPE_CHECKING:
     import pandas as pd  # it is optional
@@ -93,11 +94,9 @@ class Evaluation(Results[RunResult]):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the scores as a data frame, one row per run."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise UsageError("pandas is not installed", "Run pip install pandas") from None
-        return pd.DataFrame([asdict(score) for score in self.scores])
+        rows = [asdict(score) for score in self.scores]
+        frame: pd.DataFrame = optional("pandas").DataFrame(rows)
+        return frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from docstring_parser import parse
+from docstring_parser.google import parse
+
+from goldpan.operations.values import Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OPENING, _PROGRESS = "opening", "progress"
@@ -42,8 +44,7 @@ class Parameter:
     help: str
     kind: Kind
     placeholder: str
-    metadata: tuple[Any, ...] = ()
-    """Limits of the value, of `annotated_types`."""
+    limits: Limits | None = None
     is_mapping: bool = False
     """Whether it is settings by name, each ``KEY=VALUE`` on the command line."""
 
@@ -232,7 +233,7 @@ def _parameter(
     text = " ".join(about.split()) or _HELP.get(name, "")
     is_mapping = _is_mapping(annotation)
     return Parameter(
-        name, simple, default, text, kind, placeholder, _metadata(annotation), is_mapping
+        name, simple, default, text, kind, placeholder, _limits(annotation), is_mapping
     )
 
 
@@ -273,12 +274,13 @@ def _simple(annotation: Any) -> Any:
     return annotation
 
 
-def _metadata(annotation: Any) -> tuple[Any, ...]:
+def _limits(annotation: Any) -> Limits | None:
     """Return the limits of a type, or of the first member of a union that has some."""
-    if found := getattr(annotation, "__metadata__", ()):
-        return tuple(found)
+    for found in getattr(annotation, "__metadata__", ()):
+        if isinstance(found, Limits):
+            return found
     members = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else ()
-    return next(filter(None, map(_metadata, members)), ())
+    return next(filter(None, map(_limits, members)), None)
 
 
 def _is_mapping(annotation: Any) -> bool:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from goldpan.core.config import (
     CONFIG_FILE,
@@ -18,7 +16,6 @@ from goldpan.core.config import (
     find_trust,
 )
 from goldpan.core.errors import UsageError
-from goldpan.core.resources import named
 from goldpan.core.result import Block, Line, Result, Results
 from goldpan.core.trust import record_trust
 from goldpan.core.workspace import existing
@@ -51,6 +48,7 @@ class NewWorkspace(Result):
 @opens_with("path")
 def init(self: Workspace) -> NewWorkspace:
     """Create a workspace with a commented settings file and a commented plan."""
+    from goldpan.core.resources import named
     from goldpan.plan.template import commented_plan
 
     file, plan = self.path / CONFIG_FILE, self.path / "plan.toml"
@@ -71,6 +69,8 @@ def settings_template(opening: Sequence[Parameter]) -> str:
 
     `opening` are the parameters of `Workspace`.
     """
+    import orjson
+
     declared = (*fields_of(Settings), *opening)
     about = {parameter.name: parameter.help for parameter in declared}
     defaults = Settings()
@@ -188,10 +188,7 @@ class SettingsInEffect(Result):
 
     def plain(self) -> dict[str, dict[str, str]]:
         """Return value and source of each."""
-        return {
-            name: {"value": setting.value, "source": setting.source}
-            for name, setting in self.settings.items()
-        }
+        return {name: asdict(setting) for name, setting in self.settings.items()}
 
     def blocks(self) -> Iterator[Block]:
         """Yield a line for each."""

@@ -1,4 +1,4 @@
-"""Which commands there are: each command's words, and where its operation stands.
+"""Which commands there are: each command's words, from which the place of its operation follows.
 
 The method of a command has the command's words for its name: ``goldpan build issue-type`` is
 ``Workspace.build.issue_type``. Python keeps ``import`` for itself: ``goldpan import`` is
@@ -8,8 +8,8 @@ is read off the operation (`signature.py`). Papers and plugins add commands.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
+from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any
 
@@ -20,141 +20,118 @@ from goldpan.core.registry import Registry
 
 BUILD_GROUP = "build"
 """The group to which a plugin's families add commands."""
-
-
 _HERE = "goldpan.operations."
+_GROUPS = {
+    "mine": "mining:Mine",
+    "annotate": "annotating:Annotate",
+    "build": "building:Build",
+    "tasks": "tasks:Tasks",
+    "evaluate": "evaluating:Evaluate",
+    "config": "starting:Config",
+}
+_PLACES = {
+    "run": "planning:run",
+    "mine": "mining:Mine.__call__",
+    "export": "dataset:Dataset.export",
+    "publish": "dataset:Dataset.publish",
+    "apply-edit": "functions:apply_edit",
+    "diff": "functions:diff",
+    "contamination": "functions:contamination",
+}
+"""Of operations that are not the method of `Workspace` that their words name."""
+_EXAMPLES: Mapping[str, Mapping[str, str]] = {
+    START: {"demo": "", "init": "lab", "trust": "lab", "doctor": "", "run": "plan.toml --dry-run"},
+    MINE: {
+        "mine": "--repo numpy/numpy",
+        "mine gharchive": "--from 2022-01-01 --to 2022-01-02",
+        "normalize": "--repo numpy/numpy",
+        "clone": "--repo numpy/numpy",
+        "pair": "--repo numpy/numpy --rules unconfirmed",
+        "status": "--repo numpy/numpy",
+    },
+    FILTER: {
+        "filter": "--profile verified",
+        "funnel": "--profile verified --output funnel.svg",
+        "why": "numpy/numpy#12345",
+        "review": "--model gpt-4o --dry-run",
+        "annotate": "",
+        "annotate push": "--project pairs --form fix-pair --dataset data",
+        "annotate pull": "--project pairs",
+        "annotate status": "--project pairs",
+        "annotate agreement": "--project pairs",
+        "annotate adjudicate": "--project pairs",
+        "annotate export": "--project pairs --output appendix",
+        "annotate serve": "--install",
+    },
+    BUILD: {
+        "build": "",
+        "build qa": "--split random:0.8,0.1,0.1",
+        "build fault-localization": "--profile verified",
+        "build code-edit": "--profile verified",
+        "build issue-resolution": "--profile verified",
+        "verify": "issue-resolution --workers 2",
+        "audit": "qa --finding solution-in-issue",
+        "tasks": "",
+        "tasks list": "--type binary",
+        "tasks show": "issue_type",
+        "tasks validate": "",
+        "tasks add": "urgent reports.csv --text body --label urgent",
+        "tasks import": "bug_issue bugs.csv",
+        "import": "our-source posts.csv",
+        "export": "qa --to inspect --output qa-inspect",
+        "publish": "qa --repo-id lab/qa --private",
+        "apply-edit": "answer.md --root checkout",
+    },
+    EVALUATE: {
+        "evaluate": "",
+        "evaluate run": "--task issue_type --model tfidf-svm --seed 0",
+        "evaluate score": "--task issue_type",
+        "evaluate lengths": "--task issue_type --model bert-base-cased",
+        "evaluate compare": "--task issue_type",
+        "evaluate finetune": "--task issue_type --weights bert-base-cased",
+        "evaluate resolved": "proved --predictions patches.jsonl",
+        "evaluate labels": "qa --gold answers.csv",
+        "evaluate label-errors": "--task requirement_type",
+        "evaluate models": "",
+        "evaluate protocols": "",
+        "reproduce": "our-paper.toml --table 3 --data papers",
+    },
+    LOOK: {
+        "report": "--output report.html",
+        "open": "",
+        "diff": "published/qa qa",
+        "contamination": "code-edit --against swe-bench.parquet",
+        "trace": "qa:numpy/numpy#12345",
+        "check": "lab",
+        "prune": "--workspace s3://lab/data --older-than 30",
+        "config": "",
+        "config show": "",
+    },
+}
+"""By panels of the program's help and by words, what is typed behind the words in an example."""
 
 
-def _own(
-    name: str, operation: str = "", example: str = "", group: str = "", panel: str = ""
-) -> Command:
-    """Return a command whose operation and group are named from `goldpan.operations` on."""
-    return Command(name, operation and _HERE + operation, example, group and _HERE + group, panel)
+def python_names(words: str) -> list[str]:
+    """Return the words of a command as Python writes them."""
+    return [f"{name}_" if iskeyword(name) else name for name in words.replace("-", "_").split()]
+
+
+def _own(words: str, example: str, panel: str) -> Command:
+    first, *others = python_names(words)
+    group = _GROUPS.get(first, "")
+    if others:
+        return Command(words, f"{_HERE}{group}.{others[0]}", example)
+    operation = _PLACES.get(words, "" if group else f"workspace:Workspace.{first}")
+    return Command(
+        words, operation and _HERE + operation, example, group and _HERE + group, panel=panel
+    )
 
 
 OWN: Mapping[str, Command] = MappingProxyType(
     {
-        command.name: command
-        for command in (
-            _own("demo", "planning:demo", panel=START),
-            _own("init", "starting:init", "lab", panel=START),
-            _own("trust", "starting:trust", "lab", panel=START),
-            _own("doctor", "starting:doctor", panel=START),
-            _own("run", "planning:run", "plan.toml --dry-run", panel=START),
-            _own(
-                "mine",
-                "mining:Mine.__call__",
-                "--repo numpy/numpy",
-                group="mining:Mine",
-                panel=MINE,
-            ),
-            _own("mine gharchive", "mining:Mine.gharchive", "--from 2022-01-01 --to 2022-01-02"),
-            _own("normalize", "mining:normalize", "--repo numpy/numpy", panel=MINE),
-            _own("clone", "mining:clone", "--repo numpy/numpy", panel=MINE),
-            _own("pair", "mining:pair", "--repo numpy/numpy --rules faun-eval", panel=MINE),
-            _own("status", "coverage:status", "--repo numpy/numpy", panel=MINE),
-            _own("filter", "filtering:filter", "--profile faun-eval", panel=FILTER),
-            _own(
-                "funnel",
-                "filtering:funnel",
-                "--profile faun-eval --output funnel.svg",
-                panel=FILTER,
-            ),
-            _own("why", "filtering:why", "numpy/numpy#12345", panel=FILTER),
-            _own("review", "reviewing:review", "--model gpt-4o --dry-run", panel=FILTER),
-            _own("annotate", group="annotating:Annotate", panel=FILTER),
-            _own(
-                "annotate push",
-                "annotating:Annotate.push",
-                "--project pairs --form fix-pair --dataset data",
-            ),
-            _own("annotate pull", "annotating:Annotate.pull", "--project pairs"),
-            _own("annotate status", "annotating:Annotate.status", "--project pairs"),
-            _own("annotate agreement", "annotating:Annotate.agreement", "--project pairs"),
-            _own("annotate adjudicate", "annotating:Annotate.adjudicate", "--project pairs"),
-            _own(
-                "annotate export", "annotating:Annotate.export", "--project pairs --output appendix"
-            ),
-            _own("annotate serve", "annotating:Annotate.serve", "--install"),
-            _own("build", group="building:Build", panel=BUILD),
-            _own("build qa", "building:Build.qa", "--split random:0.8,0.1,0.1"),
-            _own(
-                "build fault-localization",
-                "building:Build.fault_localization",
-                "--profile faun-eval",
-            ),
-            _own("build code-edit", "building:Build.code_edit", "--profile faun-eval"),
-            _own("build issue-resolution", "building:Build.issue_resolution", "--profile verified"),
-            _own("verify", "verifying:verify", "issue-resolution --workers 2", panel=BUILD),
-            _own("audit", "auditing:audit", "qa --finding solution-in-issue", panel=BUILD),
-            _own("tasks", group="tasks:Tasks", panel=BUILD),
-            _own("tasks list", "tasks:Tasks.list", "--suite selu"),
-            _own("tasks show", "tasks:Tasks.show", "issue_type"),
-            _own("tasks validate", "tasks:Tasks.validate"),
-            _own("tasks add", "tasks:Tasks.add", "urgent reports.csv --text body --label urgent"),
-            _own("tasks import", "tasks:Tasks.import_", "bug_issue bugs.csv"),
-            _own("import", "tasks:import_", "nlbse23-comments java.csv", panel=BUILD),
-            _own(
-                "export",
-                "dataset:Dataset.export",
-                "qa --to inspect --output qa-inspect",
-                panel=BUILD,
-            ),
-            _own(
-                "publish", "dataset:Dataset.publish", "qa --repo-id lab/qa --private", panel=BUILD
-            ),
-            _own("apply-edit", "functions:apply_edit", "answer.md --root checkout", panel=BUILD),
-            _own("evaluate", group="evaluating:Evaluate", panel=EVALUATE),
-            _own(
-                "evaluate run",
-                "evaluating:Evaluate.run",
-                "--task issue_type --model tfidf-svm --seed 0",
-            ),
-            _own("evaluate score", "evaluating:Evaluate.score", "--task issue_type"),
-            _own(
-                "evaluate lengths",
-                "evaluating:Evaluate.lengths",
-                "--task issue_type --model bert-base-cased",
-            ),
-            _own("evaluate compare", "evaluating:Evaluate.compare", "--task issue_type"),
-            _own(
-                "evaluate finetune",
-                "evaluating:Evaluate.finetune",
-                "--task issue_type --weights bert-base-cased",
-            ),
-            _own(
-                "evaluate resolved",
-                "evaluating:Evaluate.resolved",
-                "proved --predictions patches.jsonl",
-            ),
-            _own("evaluate labels", "evaluating:Evaluate.labels", "qa --gold answers.csv"),
-            _own(
-                "evaluate label-errors",
-                "evaluating:Evaluate.label_errors",
-                "--task requirement_type",
-            ),
-            _own("evaluate models", "evaluating:Evaluate.models"),
-            _own("evaluate protocols", "evaluating:Evaluate.protocols"),
-            _own(
-                "reproduce", "reproducing:reproduce", "selu --table 3 --data papers", panel=EVALUATE
-            ),
-            _own("report", "reporting:report", "--output report.html", panel=LOOK),
-            _own("open", "starting:open_page", panel=LOOK),
-            _own("diff", "functions:diff", "published/qa qa", panel=LOOK),
-            _own(
-                "contamination",
-                "functions:contamination",
-                "code-edit --against swe-bench.parquet",
-                panel=LOOK,
-            ),
-            _own("trace", "reporting:trace", "qa:numpy/numpy#12345", panel=LOOK),
-            _own("check", "checking:check", "lab", panel=LOOK),
-            _own(
-                "prune", "checking:prune", "--workspace s3://lab/faun --older-than 30", panel=LOOK
-            ),
-            _own("config", group="starting:Config", panel=LOOK),
-            _own("config show", "starting:Config.show"),
-        )
+        words: _own(words, example, panel)
+        for panel, examples in _EXAMPLES.items()
+        for words, example in examples.items()
     }
 )
 """By all their words, in the order of the pipeline."""
@@ -208,5 +185,4 @@ def function_of(name: str) -> Callable[..., Any]:
 
 def summary_of(name: str) -> str:
     """Return the first line that a command or a group of commands says of itself."""
-    documented = every_command()[name].documented
-    return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
+    return every_command()[name].summary

@@ -26,7 +26,7 @@ class Tasks(Group):
         """List the tasks, and which have data in the workspace.
 
         Args:
-            suite (NAME): Only tasks of a benchmark, such as selu or nlbse23.
+            suite (NAME): Only tasks of a suite, by which benchmarks hold tasks together.
             type (TYPE): Only tasks of a type, such as binary or ner.
 
         """
@@ -120,7 +120,7 @@ class Tasks(Group):
             files (FILE): The files as their authors publish them, plain or as .gz or .xz.
             download: Fetch the files from the Hugging Face Hub.
             revision (COMMIT): With --download, the commit to fetch: 40 hex digits.
-            steps (NAME): How texts are prepared: default, selu-paper or none.
+            steps (NAME): The order in which texts are prepared: default, none, or a plugin's.
             split (SPLIT): none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
                 stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
                 their source, given. (default: the task's)
@@ -130,10 +130,10 @@ class Tasks(Group):
                 given several times.
 
         """
-        from goldpan.annotation.studio.corrections import read_corrections
-        from goldpan.datasets.hub import download as fetch
+        from goldpan.annotation.studio.gold import read_corrections
         from goldpan.datasets.importing import import_files
         from goldpan.datasets.registry import find_task
+        from goldpan.datasets.source_import import download as fetch
 
         layout = self.lab.layout
         task = find_task(name, self._own)
@@ -159,7 +159,7 @@ class Tasks(Group):
     @property
     def _own(self) -> Path:
         """The directory of tasks of one's own."""
-        from goldpan.datasets.registry import tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
 
         return tasks_directory(self.lab.path)
 
@@ -177,15 +177,16 @@ def import_(
     some tasks are missing.
 
     Args:
-        source (SOURCE): The source, such as nlbse23-comments.
+        source (SOURCE): The source, by the name of its data or of its reader.
         files (FILE): The files as their authors publish them.
         corrections (PROJECT): An annotation project whose decisions replace labels; may be given
             several times.
 
     """
-    from goldpan.annotation.studio.corrections import projects_by_task, read_corrections
+    from goldpan.annotation.studio.gold import projects_by_task, read_corrections
+    from goldpan.core.own_tasks import tasks_directory
     from goldpan.datasets.importing import import_files
-    from goldpan.datasets.registry import load_tasks, tasks_directory
+    from goldpan.datasets.registry import load_tasks
     from goldpan.datasets.source_import import SourceImport, files_by_task, tasks_of_source
 
     tasks = tasks_of_source(source, load_tasks(tasks_directory(self.path)))

@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from annotated_types import Ge
 
-Positive = Annotated[int, Ge(1)]
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a number may be, both ends included: ``Annotated[int, Limits(1)]``."""
+
+    least: float
+    most: float | None = None
+
+
+Positive = Annotated[int, Limits(1)]
 """A whole number of 1 or more."""
-Count = Annotated[int, Ge(0)]
+Count = Annotated[int, Limits(0)]
 """A whole number of 0 or more."""
 EngineName = Literal["local", "ray"]
 IsolationName = Literal["auto", "docker", "podman", "bubblewrap", "none"]
@@ -56,7 +63,7 @@ class Sandbox:
     image: str = ""
     recipe: Sequence[Path | str] = ()
     network: NetworkName = "index"
-    timeout: Annotated[float, Ge(1)] = 1_800.0
+    timeout: Annotated[float, Limits(1)] = 1_800.0
     memory: Positive = 8
     disk: Positive = 16
 

@@ -44,7 +44,7 @@ def verify(
         sandbox: How tests run.
         execution: Where rows are worked on; without workers, one after the other.
     """
-    from goldpan.datasets.earlier_build import read_choice, read_made
+    from goldpan.datasets.provenance import build_options, describe_build
     from goldpan.execution.records import instance_of
     from goldpan.execution.verify_all import verify_all
 
@@ -62,11 +62,11 @@ def verify(
             address=execution.address,
             again=again,
         )
-    made = read_made(opened.path)
+    made = describe_build(opened.path)
     return replace(
         proved,
         dataset=f"{opened.path}: {made}" if made else "",
-        choice=read_choice(opened.path),
+        choice=build_options(opened.path),
     )
 
 
@@ -90,8 +90,7 @@ def resolved(
         sandbox: How tests run.
         execution: Where rows are worked on; without workers, one after the other.
     """
-    from goldpan.evaluation.resolved import patches_of, read_patches, summarize
-    from goldpan.evaluation.resolved_files import write_resolved
+    from goldpan.evaluation.resolved import patches_of, read_patches, summarize, write_resolved
     from goldpan.execution.records import instance_of
     from goldpan.execution.resolve import resolve_all
 
@@ -142,7 +141,7 @@ def _check_uv(sandbox: Sandbox) -> None:
 
 
 def _rows(dataset: Dataset) -> list[Mapping[str, Any]]:
-    from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+    from goldpan.datasets.examples import ISSUE_RESOLUTION
 
     if dataset.family != ISSUE_RESOLUTION.name:
         raise UsageError(

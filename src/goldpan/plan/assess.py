@@ -17,6 +17,7 @@ from goldpan.plan.record import (
     changes,
     digest_of,
     flat,
+    named_changes,
 )
 from goldpan.plan.unit import Cost, Step, Unit
 
@@ -68,6 +69,16 @@ class Assessment:
         if self.after:
             return "after"
         return "partial" if self.record is not None and self.record.lacks else "fresh"
+
+    @property
+    def reason(self) -> str:
+        """Why it is not up to date, in a few words; empty where it is."""
+        if self.why:
+            return named_changes(self.why)
+        if self.after:
+            stages = dict.fromkeys(name.partition("/")[0] for name in self.after)
+            return f"perhaps, after {' and '.join(stages)}"
+        return "; ".join(self.record.lacks) if self.record is not None else ""
 
 
 def recipe_of(step: Step) -> Recipe:

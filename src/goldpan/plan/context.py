@@ -75,7 +75,8 @@ class Context:
 
     def task(self, name: str) -> Task:
         """Return a task of the registry, or of the workspace."""
-        from goldpan.datasets.registry import find_task, tasks_directory
+        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.datasets.registry import find_task
 
         return find_task(name, tasks_directory(self.lab.path))
 
@@ -138,8 +139,8 @@ class Context:
     def data_digests(self, section: StageSection) -> dict[str, str]:
         """Return the digests of the datasets, and the rows of tasks, that a section names."""
         return {
-            **self.dataset_digests(_names(section.get("dataset"))),
-            **self.task_digests(_names(section.get("task"))),
+            **self.dataset_digests(section.names("dataset")),
+            **self.task_digests(section.names("task")),
         }
 
     def dataset_digests(self, names: Iterable[str]) -> dict[str, str]:
@@ -149,10 +150,6 @@ class Context:
             f"datasets/{name}": digest_of(layout.dataset(name) / "provenance.json")
             for name in names
         }
-
-
-def _names(value: str | Sequence[str] | None) -> Sequence[str]:
-    return [value] if isinstance(value, str) else value or ()
 
 
 def rules_settings(names: Iterable[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.commands import Builder, Reads, find_builder, imported
 from goldpan.core.errors import DatasetError
+from goldpan.core.workspace import make_directory
 from goldpan.plan.context import files_below
 from goldpan.plan.file import LAST
 from goldpan.plan.record import Record, digest_of, digests_of
@@ -19,7 +20,6 @@ from goldpan.plan.unit import Outcome, Stage
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.core.workspace import Workspace as Layout
-    from goldpan.datasets.diff.result import DiffResult
     from goldpan.operations.dataset import Dataset
 
 _STAGES: Mapping[Reads, Stage | None] = {
@@ -72,12 +72,12 @@ class DatasetStep(OperationStep):
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of tables, verdicts, reviews, people's decisions and gold sets."""
         section, context = self.section, self.context
-        projects = [name for key in _PROJECTS for name in section.get(key) or ()]
+        projects = [name for key in _PROJECTS for name in section.names(key)]
         digests = {**self._sources(), **context.decisions(projects)}
         if section.since not in (None, LAST):
             older = Path(context.file.source(str(section.since)))
             digests["since"] = digest_of(older / "provenance.json")
-        for name in section.get("gold") or ():
+        for name in section.names("gold"):
             digests[f"gold {name}"] = digest_of(context.file.resolve(name))
         return digests
 
@@ -113,12 +113,12 @@ class DatasetStep(OperationStep):
         data = Dataset(lab.layout.dataset(self.section.name), workspace=lab)
         said, older = outcome.said, self._older()
         if older is not None:
-            changes = diff(older, data)
+            make_directory(self.changelog.parent)
+            changes = diff(older, data, changelog=self.changelog)
             said += (
                 f", {changes.added:,} added, {changes.gone:,} gone, {changes.changed:,} changed"
                 + (f", {changes.moved:,} in another split" if changes.moved else "")
             )
-            self._write_changes(changes)
         present = self._present() if self._stage is not None else self.repos
         left_out = [f"{repo} is left out" for repo in self.repos if repo not in present]
         return replace(
@@ -169,14 +169,6 @@ class DatasetStep(OperationStep):
         if since == LAST:
             return load(self.previous) if self.previous.is_dir() else None
         return load(self.context.file.source(since))
-
-    def _write_changes(self, changes: DiffResult) -> None:
-        from goldpan.core.workspace import make_directory, write_whole
-        from goldpan.datasets.diff.version import changelog
-
-        make_directory(self.changelog.parent)
-        text = f"## Changes\n\n{changelog(changes)}\n"
-        write_whole(self.changelog, text.encode())
 
     def _present(self) -> tuple[str, ...]:
         """Return the repositories that it is built of."""

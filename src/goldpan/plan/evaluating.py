@@ -84,10 +84,10 @@ class EvaluateStep(OperationStep):
     def price(self) -> Cost:
         """Add up what models behind endpoints would cost, where the datasets are built."""
         try:
-            estimates = self.call({**self.values(), "dry_run": True})
+            planned = self.call({**self.values(), "dry_run": True})
         except GoldpanError:
             return Cost(note="model calls and money, as the datasets are not built yet")
-        remote = [estimate for estimate in estimates if estimate is not None]
+        remote = [run.estimate for run in planned if run.estimate is not None]
         if not remote:
             return Cost()
         costs = [estimate.cost for estimate in remote if estimate.cost is not None]

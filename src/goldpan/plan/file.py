@@ -148,8 +148,7 @@ def _check_units(file: PlanFile) -> None:
     for key, kind, section in file.stages():
         if kind not in ("verify", "evaluation", "export"):
             continue
-        datasets = section.get("dataset")
-        for name in datasets if isinstance(datasets, tuple) else [datasets]:
+        for name in section.names("dataset"):
             if name not in built:
                 others = f"It builds {', '.join(built) or 'none'}"
                 raise UsageError(
@@ -181,7 +180,7 @@ def _check_reviews(file: PlanFile) -> None:
     wanted: dict[str, str] = {}
     for number, dataset in enumerate(file.datasets):
         rules, key = dataset.given().get("rules"), f"dataset[{number}]"
-        is_reviewed = bool({*(dataset.get("require") or ())} - {VERIFIED})
+        is_reviewed = bool({*dataset.names("require")} - {VERIFIED})
         if rules is not None and rules not in file.rules:
             raise UsageError(
                 f"{file.path}: {key}.rules: the plan does not pair by {rules!r}",

@@ -11,8 +11,9 @@ from typing import Literal
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.log import LOG
 from goldpan.core.resources import explain
+from goldpan.core.workspace import size_of
 from goldpan.plan.assess import Assessment
-from goldpan.plan.record import Change, Recipe, Record, digests_of, size_of
+from goldpan.plan.record import Change, Recipe, Record, digests_of
 from goldpan.plan.results import UnitNotifier, UnitResult, now
 from goldpan.plan.unit import Outcome, Step, Unit
 

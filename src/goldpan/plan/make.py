@@ -218,7 +218,7 @@ def _dataset(
     else:
         waits = tuple(f"{stage}/{repo}" for repo in chosen)
         needs, after = ([], waits) if dataset.leave_out else ([*waits], ())
-    if required := dataset.get("require") or ():
+    if required := dataset.names("require"):
         if context.file.plan.review is not None and set(required) - {VERIFIED}:
             needs.append(f"review/{_review_name(context)}")
         if VERIFIED in required:
@@ -239,11 +239,8 @@ def _dataset(
 def _data_units(context: Context, section: StageSection) -> tuple[str, ...]:
     """Return the units that make the datasets and the rows of tasks that a section names."""
     file = context.file
-    named = section.get("dataset") or ()
-    datasets = [named] if isinstance(named, str) else [*named]
+    datasets, tasks = section.names("dataset"), section.names("task")
     units = [f"dataset/{name}" for name in datasets if file.dataset(name) is not None]
-    named = section.get("task") or ()
-    tasks = [named] if isinstance(named, str) else [*named]
     units += [f"tasks/{name}" for name in tasks if name in file.plan.tasks]
     sources = [context.task(name).source for name in tasks]
     built = {source.builder for source in sources if source.access == "built"}

@@ -9,8 +9,9 @@ from typing import Any
 
 from goldpan.core.commands import find_builder
 from goldpan.core.errors import DatasetError, PublishError, TagTakenError, UsageError
+from goldpan.core.workspace import size_of
 from goldpan.plan.context import files_below
-from goldpan.plan.record import digests_of, size_of
+from goldpan.plan.record import digests_of
 from goldpan.plan.step import OperationStep
 from goldpan.plan.unit import Cost, Outcome
 

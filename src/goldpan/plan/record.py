@@ -132,15 +132,6 @@ def _below(root: Path, path: Path) -> Path:
     return path.relative_to(root) if path.is_relative_to(root) else path.absolute()
 
 
-def size_of(paths: Iterable[Path]) -> int:
-    """Return the bytes of files, and of all files below folders."""
-    total = 0
-    for path in paths:
-        files = path.rglob("*") if path.is_dir() else (path,)
-        total += sum(file.stat().st_size for file in files if file.is_file())
-    return total
-
-
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested settings by dotted keys, as JSON holds them, without secrets."""
     flattened: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
 from goldpan.operations.signature import Parameter, fields_of
+from goldpan.operations.values import several
 
 _NEVER = ("repos", "execution", "dry_run", "progress", "workspace")
 """Parameters that a run of the plan gives, not its file."""
@@ -50,6 +51,10 @@ class Section(BaseModel):
     def get(self, name: str) -> Any:
         """Return a value by name; None where the section has no such key."""
         return getattr(self, name, None)
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Return the names that a key gives, one or several; none where there is no such key."""
+        return several(self.get(name) or ())
 
     def replaced(self, **values: Any) -> Self:
         """Return the section with other values."""
@@ -134,7 +139,9 @@ def _field(parameter: Parameter, *, is_several: bool) -> tuple[Any, Any]:
 
 
 def _limited(kind: Any, parameter: Parameter) -> Any:
-    return Annotated[kind, *parameter.metadata] if parameter.metadata else kind
+    if (limits := parameter.limits) is None:
+        return kind
+    return Annotated[kind, Field(ge=limits.least, le=limits.most)]
 
 
 def _plain(kind: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -55,11 +55,8 @@ def read_selection(path: Path) -> Selection | None:
     """Return what was selected before; raises `WorkspaceError` for a file that is damaged."""
     try:
         stored = read_json(path)
-        repositories = [
-            Selected(repository["repo"], repository["stars"], repository["query"])
-            for repository in stored["repositories"]
-        ]
-        return Selection(stored["at"], tuple(stored["queries"]), tuple(repositories))
+        repositories = tuple(Selected(**repository) for repository in stored["repositories"])
+        return Selection(stored["at"], tuple(stored["queries"]), repositories)
     except FileNotFoundError:
         return None
     except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
@@ -71,15 +68,7 @@ def read_selection(path: Path) -> Selection | None:
 def write_selection(path: Path, selection: Selection) -> None:
     """Keep what was selected."""
     make_directory(path.parent)
-    facts = {
-        "at": selection.at,
-        "queries": list(selection.queries),
-        "repositories": [
-            {"repo": repository.repo, "stars": repository.stars, "query": repository.query}
-            for repository in selection.repositories
-        ],
-    }
-    write_whole(path, sealed_json(facts))
+    write_whole(path, sealed_json(asdict(selection)))
 
 
 def repositories_of(repositories: Repositories, selection: Selection | None) -> tuple[str, ...]:

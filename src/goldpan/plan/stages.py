@@ -100,7 +100,7 @@ def _dataset_files(step: OperationStep) -> dict[str, str]:
 
 
 def _recipes(step: OperationStep) -> dict[str, str]:
-    paths = map(step.context.file.resolve, step.section.get("recipe") or ())
+    paths = map(step.context.file.resolve, step.section.names("recipe"))
     return {f"recipe {path.name}": digest_of(path) for path in paths}
 
 
@@ -120,8 +120,8 @@ def _runs(step: OperationStep) -> dict[str, str]:
 
 
 def _given_files(step: OperationStep) -> dict[str, str]:
-    paths = map(step.context.file.resolve, step.section.get("files") or ())
-    projects = step.context.decisions(step.section.get("corrections") or ())
+    paths = map(step.context.file.resolve, step.section.names("files"))
+    projects = step.context.decisions(step.section.names("corrections"))
     return {**{f"file {path.name}": digest_of(path) for path in paths}, **projects}
 
 
@@ -212,18 +212,11 @@ class DuplicatesStep(Step):
 
     def run(self) -> Outcome:
         """Find them; on a cluster with all its machines, which this task hands its portions."""
-        from goldpan.filters.clusters import duplicates_path, workspace_duplicates
+        from goldpan.filters.clusters import duplicates_path
 
         lab = self.context.lab
         settings = self.context.profiles[self.profile].settings["near-duplicates"]
-        with lab.reporting() as reporter:
-            found = workspace_duplicates(
-                lab.layout,
-                settings,
-                reporter,
-                workers=lab.settings.processes,
-                engine=self.context.engine,
-            )
+        found = lab.near_duplicates(self.profile, execution=self.context.execution)
         paths = (duplicates_path(lab.layout, settings),)
         return Outcome(f"{len(found):,} issues have duplicates", paths)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from shutil import disk_usage
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
@@ -14,9 +14,13 @@ from goldpan.operations.workspace import Workspace
 from goldpan.plan.assess import Assessment, RunSelection
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
-from goldpan.plan.record import named_changes
 from goldpan.plan.results import nothing_to_do, units_text
 from goldpan.plan.run import OpenPlan
+from goldpan.plan.unit import STAGES
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.report.document import Cell, Content
+    from goldpan.report.workspace_page import Addition
 
 _MOST = 20
 _COSTS = ("requests", "points", "calls", "money", "seconds", "bytes")
@@ -50,7 +54,7 @@ class DryRun(PlanOutlook):
         yield Line(f"{count} would run in {self.workspace}:")
         rows = [
             (stage, _names(units), reason, *_costs(units))
-            for stage, reason, units in _grouped(self.units, reason_of)
+            for stage, reason, units in _grouped(self.units, lambda unit: unit.reason)
         ]
         fresh = frozenset(number for number, row in enumerate(rows) if row[2] == "")
         known = [0, 1, 2, *(n for n in range(3, 9) if any(row[n] for row in rows))]
@@ -92,20 +96,10 @@ class PlanStatus(PlanOutlook):
             rows = [
                 (stage, state, _names(units), reason)
                 for stage, (state, reason), units in _grouped(
-                    others, lambda unit: (unit.state, reason_of(unit))
+                    others, lambda unit: (unit.state, unit.reason)
                 )
             ]
             yield Table(("stage", "state", "units", "why"), rows)
-
-
-def reason_of(unit: Assessment) -> str:
-    """Return why a unit is not up to date, in a few words; empty where it is."""
-    if unit.why:
-        return named_changes(unit.why)
-    if unit.after:
-        stages = dict.fromkeys(name.partition("/")[0] for name in unit.after)
-        return f"perhaps, after {' and '.join(stages)}"
-    return "; ".join(unit.record.lacks) if unit.record is not None else ""
 
 
 def _plain(unit: Assessment) -> dict[str, Any]:
@@ -181,12 +175,51 @@ def status_of_plan(
 
     The workspace is the plan's unless `lab` was opened by name.
     """
-    from goldpan.plan.overview import write_workspace_overview
+    from goldpan.report.workspace_page import write_workspace_page
 
     file = load_plan(plan)
     opened_lab = open_workspace(file, lab.path if "workspace" in lab.given else None)
     opened = OpenPlan(file, opened_lab, reporter, keep=False)
     judged = opened.assess(RunSelection(refresh=False))  # which says when, not whether all is well
     if page is not None:
-        write_workspace_overview(opened_lab.layout, page, judged)
+        write_workspace_page(opened_lab.layout, page, addition=page_addition(judged))
     return PlanStatus(tuple(judged), file.path, opened_lab.path)
+
+
+def page_addition(judged: Sequence[Assessment]) -> Addition:
+    """Return what the page on a workspace says of a plan's units."""
+    from goldpan.report.document import Section, listed
+    from goldpan.report.workspace_page import Addition
+
+    failed = [unit.unit.name for unit in judged if unit.state == "failed"]
+    fresh = sum(unit.state == "fresh" for unit in judged)
+    return Addition(
+        Section("plan", "Plan", tuple(_page_tables(judged))),
+        f"{fresh:,} of the {len(judged):,} units of the plan are up to date.",
+        (f"{len(failed):,} units of the plan failed: {listed(failed)}.",) if failed else (),
+    )
+
+
+def _page_tables(judged: Sequence[Assessment]) -> Iterator[Content]:
+    from goldpan.report.document import ReportTable, folded
+
+    states = ("fresh", "partial", "due", "after", "stopped", "failed")
+    counts: list[tuple[Cell, ...]] = []
+    for stage in STAGES:
+        of_stage = [unit.state for unit in judged if unit.unit.stage == stage]
+        if of_stage:
+            counts.append((stage, *(of_stage.count(state) for state in states)))
+    yield ReportTable("", ("stage", *states), tuple(counts))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            unit.unit.name,
+            unit.state,
+            unit.reason,
+            unit.record.at if unit.record else "",
+        )
+        for unit in judged
+        if unit.state != "fresh"
+    ]
+    if rows:
+        columns = ("unit", "state", "why", "last run")
+        yield folded(ReportTable("Units that are not up to date", columns, tuple(rows)), 40)

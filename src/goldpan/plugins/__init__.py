@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from goldpan.builders.recipes import Recipe
     from goldpan.datasets.family import Column, Family
     from goldpan.datasets.registry import read_path as read_task
-    from goldpan.datasets.task import Task
-    from goldpan.datasets.task_rows import target_column
-    from goldpan.evaluation.metrics.added import ExampleMetric
+    from goldpan.datasets.task import Task, target_column
+    from goldpan.evaluation.metrics.estimate import ExampleMetric
     from goldpan.evaluation.model import Answers, Model, TrainingContext
     from goldpan.evaluation.model import Entry as ModelEntry
     from goldpan.evaluation.model import settled as model_settings
@@ -72,7 +71,7 @@ _MODULES = {
     "BuildContext": "builders.context",
     "Column": "datasets.family",
     "Criterion": "filters.criterion",
-    "ExampleMetric": "evaluation.metrics.added",
+    "ExampleMetric": "evaluation.metrics.estimate",
     "Family": "datasets.family",
     "Form": "annotation.studio.forms",
     "Model": "evaluation.model",
@@ -87,7 +86,7 @@ _MODULES = {
     "TrainingContext": "evaluation.model",
     "model_settings": "evaluation.model:settled",
     "read_task": "datasets.registry:read_path",
-    "target_column": "datasets.task_rows",
+    "target_column": "datasets.task",
 }
 """Where each name stands, with the name that it has there if it is another."""
 

@@ -28,6 +28,9 @@ from goldpan.core.parquet import (
 from goldpan.core.parquet import (
     read_table as read_table,
 )
+from goldpan.core.parquet import (
+    write_table as write_table,
+)
 from goldpan.core.progress import Reporter as Reporter
 from goldpan.core.query import connect_alone as connect_alone
 from goldpan.core.query import open_tables as open_tables
@@ -77,6 +80,7 @@ from goldpan.core.sealed import (
 )
 from goldpan.core.settings_file import Source as Source
 from goldpan.core.settings_file import read_toml as read_toml
+from goldpan.core.settings_file import toml_text as toml_text
 from goldpan.core.workspace import (
     UNPAIRED as UNPAIRED,
 )

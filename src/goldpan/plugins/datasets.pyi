@@ -1,3 +1,5 @@
+from goldpan.core.own_tasks import tasks_directory as tasks_directory
+from goldpan.core.sealed import file_digest as file_digest
 from goldpan.datasets.corrections import (
     corrected_batches as corrected_batches,
 )
@@ -7,20 +9,12 @@ from goldpan.datasets.corrections import (
 from goldpan.datasets.family import GROUP as GROUP
 from goldpan.datasets.family import Column as Column
 from goldpan.datasets.family import Family as Family
+from goldpan.datasets.family import read_columns as read_columns
+from goldpan.datasets.family import read_family as read_family
+from goldpan.datasets.files import refuse_foreign as refuse_foreign
 from goldpan.datasets.files import write_dataset as write_dataset
-from goldpan.datasets.hash_sampling import draw_number as draw_number
-from goldpan.datasets.import_files import (
-    form_of as form_of,
-)
-from goldpan.datasets.import_files import (
-    open_text as open_text,
-)
-from goldpan.datasets.import_files import (
-    stem_of as stem_of,
-)
-from goldpan.datasets.import_files import (
-    table_rows as table_rows,
-)
+from goldpan.datasets.json_array import FieldError as FieldError
+from goldpan.datasets.json_array import read_array as read_array
 from goldpan.datasets.manifest import (
     CardInputs as CardInputs,
 )
@@ -36,29 +30,14 @@ from goldpan.datasets.manifest import (
 from goldpan.datasets.manifest import (
     Written as Written,
 )
-from goldpan.datasets.prompt_methods import (
-    METHODS as METHODS,
-)
-from goldpan.datasets.prompt_methods import (
-    Method as Method,
-)
-from goldpan.datasets.prompt_methods import (
-    Side as Side,
-)
-from goldpan.datasets.prompt_methods import (
-    find_method as find_method,
-)
 from goldpan.datasets.provenance import (
     PROVENANCE as PROVENANCE,
 )
 from goldpan.datasets.provenance import (
+    MinedSource as MinedSource,
+)
+from goldpan.datasets.provenance import (
     Provenance as Provenance,
-)
-from goldpan.datasets.provenance import (
-    Source as Source,
-)
-from goldpan.datasets.provenance import (
-    digest as digest,
 )
 from goldpan.datasets.provenance import (
     read_provenance as read_provenance,
@@ -81,10 +60,16 @@ from goldpan.datasets.registry import (
 from goldpan.datasets.registry import (
     task_of as task_of,
 )
-from goldpan.datasets.registry import (
-    tasks_directory as tasks_directory,
-)
 from goldpan.datasets.splits import SplitPlan as SplitPlan
+from goldpan.datasets.splits import draw_number as draw_number
+from goldpan.datasets.splits import sample_by_hash as sample_by_hash
+from goldpan.datasets.table_files import form_of as form_of
+from goldpan.datasets.table_files import open_text as open_text
+from goldpan.datasets.table_files import stem_of as stem_of
+from goldpan.datasets.table_files import table_rows as table_rows
+from goldpan.datasets.task import (
+    CLASSIFICATION as CLASSIFICATION,
+)
 from goldpan.datasets.task import (
     Label as Label,
 )
@@ -97,6 +82,9 @@ from goldpan.datasets.task import (
 from goldpan.datasets.task import (
     TaskType as TaskType,
 )
+from goldpan.datasets.task import input_column as input_column
+from goldpan.datasets.task import target_column as target_column
+from goldpan.datasets.task import task_family as task_family
 from goldpan.datasets.task_data import (
     TaskData as TaskData,
 )
@@ -109,9 +97,15 @@ from goldpan.datasets.task_data import (
 from goldpan.datasets.task_data import (
     task_directory as task_directory,
 )
-from goldpan.datasets.task_rows import input_column as input_column
-from goldpan.datasets.task_rows import target_column as target_column
-from goldpan.datasets.task_rows import task_family as task_family
+from goldpan.datasets.wording import (
+    METHODS as METHODS,
+)
+from goldpan.datasets.wording import (
+    Method as Method,
+)
+from goldpan.datasets.wording import (
+    Side as Side,
+)
 from goldpan.datasets.wording import (
     Wording as Wording,
 )
@@ -120,6 +114,9 @@ from goldpan.datasets.wording import (
 )
 from goldpan.datasets.wording import (
     answer_form as answer_form,
+)
+from goldpan.datasets.wording import (
+    find_method as find_method,
 )
 from goldpan.datasets.wording import (
     input_text as input_text,

@@ -1,9 +1,10 @@
-from goldpan.evaluation.ablation import relative_change as relative_change
-from goldpan.evaluation.ablation import without as without
-from goldpan.evaluation.comparison_result import ComparisonResult as ComparisonResult
-from goldpan.evaluation.comparison_units import System as System
-from goldpan.evaluation.extras import load as load
+from goldpan.evaluation.comparison.question import ComparisonResult as ComparisonResult
+from goldpan.evaluation.comparison.question import System as System
+from goldpan.evaluation.comparison.score_files import Part as Part
+from goldpan.evaluation.comparison.score_files import read_scores as read_scores
+from goldpan.evaluation.finetune.weights import MINILM as MINILM
 from goldpan.evaluation.finetune.weights import Weights as Weights
+from goldpan.evaluation.finetune.weights import encoder_weights as encoder_weights
 from goldpan.evaluation.held_out import (
     DOCUMENT as DOCUMENT,
 )
@@ -13,19 +14,9 @@ from goldpan.evaluation.held_out import (
 from goldpan.evaluation.held_out import (
     held_out_rows as held_out_rows,
 )
-from goldpan.evaluation.lengths import (
-    THIRDS as THIRDS,
-)
-from goldpan.evaluation.lengths import (
-    Third as Third,
-)
-from goldpan.evaluation.lengths import (
-    score_by_length as score_by_length,
-)
-from goldpan.evaluation.metrics.confusion import BinaryConfusion as BinaryConfusion
-from goldpan.evaluation.metrics.confusion import pool as pool
+from goldpan.evaluation.metrics.classification import has_label as has_label
+from goldpan.evaluation.metrics.generation import bleu_of_counts as bleu_of_counts
 from goldpan.evaluation.metrics.generation import compare_text as compare_text
-from goldpan.evaluation.metrics.text_scores import bleu_of_counts as bleu_of_counts
 from goldpan.evaluation.model import (
     Answers as Answers,
 )
@@ -38,84 +29,99 @@ from goldpan.evaluation.model import (
 from goldpan.evaluation.model import (
     TrainingContext as TrainingContext,
 )
+from goldpan.evaluation.model import load as load
+from goldpan.evaluation.model import (
+    require_choice as require_choice,
+)
+from goldpan.evaluation.model import (
+    require_few as require_few,
+)
+from goldpan.evaluation.model import (
+    require_least as require_least,
+)
+from goldpan.evaluation.model import (
+    require_type as require_type,
+)
 from goldpan.evaluation.model import (
     settled as settled,
 )
-from goldpan.evaluation.models.cache import cache_directory as cache_directory
-from goldpan.evaluation.models.cache import digest as digest
-from goldpan.evaluation.models.checks import (
-    require_choice as require_choice,
-)
-from goldpan.evaluation.models.checks import (
-    require_least as require_least,
-)
-from goldpan.evaluation.models.dates_only import (
+from goldpan.evaluation.models.baselines import (
     LabelsByDate as LabelsByDate,
 )
-from goldpan.evaluation.models.dates_only import (
+from goldpan.evaluation.models.baselines import (
     require_dates as require_dates,
 )
 from goldpan.evaluation.models.embedded import Frozen as Frozen
 from goldpan.evaluation.models.embedded import LayerMeans as LayerMeans
 from goldpan.evaluation.models.encoder import Encoder as Encoder
+from goldpan.evaluation.models.encoder import (
+    Pair as Pair,
+)
+from goldpan.evaluation.models.encoder import (
+    Vectors as Vectors,
+)
+from goldpan.evaluation.models.encoder import cache_directory as cache_directory
+from goldpan.evaluation.models.encoder import digest as digest
 from goldpan.evaluation.models.encoder import load_encoder as load_encoder
+from goldpan.evaluation.models.encoder import (
+    vectors_of as vectors_of,
+)
 from goldpan.evaluation.models.features import (
     PLACE as PLACE,
 )
+from goldpan.evaluation.models.features import Documents as Documents
 from goldpan.evaluation.models.features import (
     Features as Features,
 )
 from goldpan.evaluation.models.features import (
     place_facts as place_facts,
 )
-from goldpan.evaluation.models.heads import (
+from goldpan.evaluation.models.features import spoken as spoken
+from goldpan.evaluation.models.linear import (
     SIMILARITY as SIMILARITY,
 )
-from goldpan.evaluation.models.heads import (
+from goldpan.evaluation.models.linear import (
     Booleans as Booleans,
 )
-from goldpan.evaluation.models.heads import (
+from goldpan.evaluation.models.linear import (
     Head as Head,
 )
-from goldpan.evaluation.models.heads import (
+from goldpan.evaluation.models.linear import (
     Numbers as Numbers,
 )
-from goldpan.evaluation.models.heads import (
+from goldpan.evaluation.models.linear import (
     answers_of as answers_of,
 )
-from goldpan.evaluation.models.heads import (
-    bears as bears,
-)
-from goldpan.evaluation.models.heads import (
+from goldpan.evaluation.models.linear import best_threshold as best_threshold
+from goldpan.evaluation.models.linear import (
     cross_validated as cross_validated,
 )
-from goldpan.evaluation.models.heads import (
+from goldpan.evaluation.models.linear import (
     fit_head as fit_head,
 )
-from goldpan.evaluation.models.heads import (
+from goldpan.evaluation.models.linear import (
     labels_of as labels_of,
-)
-from goldpan.evaluation.models.minilm import MINILM as MINILM
-from goldpan.evaluation.models.minilm import encoder_weights as encoder_weights
-from goldpan.evaluation.models.surrounding_text import Documents as Documents
-from goldpan.evaluation.models.surrounding_text import spoken as spoken
-from goldpan.evaluation.models.thresholds import best_threshold as best_threshold
-from goldpan.evaluation.models.vectors import (
-    Pair as Pair,
-)
-from goldpan.evaluation.models.vectors import (
-    Vectors as Vectors,
-)
-from goldpan.evaluation.models.vectors import (
-    vectors_of as vectors_of,
 )
 from goldpan.evaluation.protocol import find_protocol as find_protocol
 from goldpan.evaluation.run import RunResult as RunResult
+from goldpan.evaluation.runs import PREDICTIONS as PREDICTIONS
+from goldpan.evaluation.runs import TRAIN as TRAIN
 from goldpan.evaluation.runs import Run as Run
 from goldpan.evaluation.runs import read_runs as read_runs
 from goldpan.evaluation.score import predictions_schema as predictions_schema
-from goldpan.evaluation.score_files import Part as Part
-from goldpan.evaluation.score_files import read_scores as read_scores
+from goldpan.evaluation.slices import (
+    THIRDS as THIRDS,
+)
+from goldpan.evaluation.slices import (
+    Third as Third,
+)
+from goldpan.evaluation.slices import (
+    score_by_length as score_by_length,
+)
+from goldpan.evaluation.statistics.curves import BinaryConfusion as BinaryConfusion
+from goldpan.evaluation.statistics.curves import label_counts as label_counts
+from goldpan.evaluation.statistics.curves import pool as pool
+from goldpan.evaluation.statistics.decide import FEWEST_TASKS as FEWEST_TASKS
 from goldpan.evaluation.statistics.drift import (
     degradation as degradation,
 )
@@ -124,17 +130,15 @@ from goldpan.evaluation.statistics.drift import (
 )
 from goldpan.evaluation.statistics.effects import cohen_d as cohen_d
 from goldpan.evaluation.statistics.effects import magnitude as magnitude
-from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS as FEWEST_TASKS
-from goldpan.evaluation.statistics.omnibus import (
+from goldpan.evaluation.statistics.frequentist import (
     anova as anova,
 )
-from goldpan.evaluation.statistics.omnibus import (
+from goldpan.evaluation.statistics.frequentist import (
     check_assumptions as check_assumptions,
 )
-from goldpan.evaluation.statistics.omnibus import (
+from goldpan.evaluation.statistics.frequentist import (
     friedman as friedman,
 )
-from goldpan.evaluation.statistics.outcomes import label_counts as label_counts
 from goldpan.evaluation.statistics.scores import (
     Floats as Floats,
 )
@@ -144,14 +148,14 @@ from goldpan.evaluation.statistics.scores import (
 from goldpan.evaluation.statistics.scores import (
     rank as rank,
 )
-from goldpan.evaluation.stored import PREDICTIONS as PREDICTIONS
-from goldpan.evaluation.stored import TRAIN as TRAIN
 from goldpan.evaluation.task_input import (
     built_family as built_family,
 )
 from goldpan.evaluation.task_input import (
     input_lengths as input_lengths,
 )
+from goldpan.evaluation.task_input import relative_change as relative_change
 from goldpan.evaluation.task_input import (
     scored_input as scored_input,
 )
+from goldpan.evaluation.task_input import without as without

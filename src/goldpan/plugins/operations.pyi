@@ -8,6 +8,9 @@ from goldpan.operations.values import (
     Execution as Execution,
 )
 from goldpan.operations.values import (
+    Limits as Limits,
+)
+from goldpan.operations.values import (
     Positive as Positive,
 )
 from goldpan.operations.values import (

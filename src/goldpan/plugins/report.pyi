@@ -1,6 +1,6 @@
-from goldpan.report.comparison.added import Materials as Materials
 from goldpan.report.comparison.added import ReportSection as ReportSection
-from goldpan.report.comparison.materials import Row as Row
+from goldpan.report.comparison.added import RowsByTask as RowsByTask
+from goldpan.report.comparison.added import TaskRow as TaskRow
 from goldpan.report.document import (
     Cell as Cell,
 )
@@ -8,15 +8,15 @@ from goldpan.report.document import (
     Content as Content,
 )
 from goldpan.report.document import (
+    Remark as Remark,
+)
+from goldpan.report.document import (
+    ReportTable as ReportTable,
+)
+from goldpan.report.document import (
     Section as Section,
 )
-from goldpan.report.document import (
-    Table as Table,
-)
-from goldpan.report.document import (
-    Text as Text,
-)
+from goldpan.report.document import formatted as formatted
 from goldpan.report.document import (
     listed as listed,
 )
-from goldpan.report.number_format import formatted as formatted

@@ -1,15 +1,15 @@
-from goldpan.reproduce.cells import Outcome as Outcome
-from goldpan.reproduce.cells import State as State
-from goldpan.reproduce.context import (
+from goldpan.reproduce.cells import (
     Context as Context,
 )
-from goldpan.reproduce.context import (
+from goldpan.reproduce.cells import Outcome as Outcome
+from goldpan.reproduce.cells import State as State
+from goldpan.reproduce.cells import (
     parsed as parsed,
 )
-from goldpan.reproduce.context import (
+from goldpan.reproduce.cells import (
     runs_models as runs_models,
 )
-from goldpan.reproduce.context import (
+from goldpan.reproduce.cells import (
     workspaces as workspaces,
 )
 from goldpan.reproduce.data import (
@@ -24,22 +24,25 @@ from goldpan.reproduce.data import (
 from goldpan.reproduce.data import (
     read_text as read_text,
 )
-from goldpan.reproduce.models import (
-    find_models as find_models,
-)
-from goldpan.reproduce.models import (
-    model_of as model_of,
-)
-from goldpan.reproduce.models import (
-    run_of as run_of,
-)
 from goldpan.reproduce.prepare import prepared as prepared
 from goldpan.reproduce.recipe import (
     ModelRecipe as ModelRecipe,
+)
+from goldpan.reproduce.recipe import (
+    StrictModel as StrictModel,
 )
 from goldpan.reproduce.recipe import (
     TableRecipe as TableRecipe,
 )
 from goldpan.reproduce.recipe import (
     Value as Value,
+)
+from goldpan.reproduce.runs import (
+    find_models as find_models,
+)
+from goldpan.reproduce.runs import (
+    model_of as model_of,
+)
+from goldpan.reproduce.runs import (
+    run_of as run_of,
 )

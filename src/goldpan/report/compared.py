@@ -1,4 +1,4 @@
-"""What a comparison says: on the terminal, in a notebook and as plain data."""
+"""Comparisons of models on the terminal, in a notebook and as plain data."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparing_files import FileComparison
-from goldpan.evaluation.comparison_result import ComparisonResult
+from goldpan.evaluation.comparison.files import FileComparison
+from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.leakage import headlines
-from goldpan.report.comparison.ranking import rank_range
-from goldpan.report.comparison.summary import heading, sentences, warnings
-from goldpan.report.evaluation import EvaluationFiles, Written, write_evaluation
+from goldpan.report.comparison.summary import heading, rank_range, sentences, warnings
+from goldpan.report.evaluation import EvaluationFiles, WrittenFile, write_evaluation
 from goldpan.report.score_report import file_sentences, write_file_report
 
 _MOST = 40
@@ -24,11 +23,11 @@ _MOST = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Compared(Result):
-    """What stored runs say of models, and the files that tell it at length."""
+class ComparisonReport(Result):
+    """A comparison of stored runs, and the files that report it."""
 
     result: ComparisonResult
-    files: tuple[Written, ...] = ()
+    files: tuple[WrittenFile, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """Return the ranking, the decisions behind it and what limits them."""
@@ -74,11 +73,11 @@ class Compared(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class FileCompared(Result):
-    """What a file of scores from elsewhere says of models, and the files that tell it at length."""
+class FileComparisonReport(Result):
+    """A comparison of scores from elsewhere, and the files that report it."""
 
     result: FileComparison
-    files: tuple[Written, ...] = ()
+    files: tuple[WrittenFile, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """Return the ranking, the decisions behind it and what the file lacks for them."""
@@ -108,14 +107,14 @@ def report_comparison(
     tasks: Mapping[str, Task],
     files: EvaluationFiles,
     title: str = "",
-) -> Compared:
+) -> ComparisonReport:
     """Write the files on a comparison of stored runs, and return both."""
-    return Compared(result, write_evaluation(workspace, result, tasks, files, title))
+    return ComparisonReport(result, write_evaluation(workspace, result, tasks, files, title))
 
 
-def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> FileCompared:
+def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> FileComparisonReport:
     """Write the files on a comparison of scores from elsewhere, and return both."""
-    return FileCompared(result, write_file_report(result, files))
+    return FileComparisonReport(result, write_file_report(result, files))
 
 
 def _standings(comparison: Comparison) -> Iterator[Block]:
@@ -138,6 +137,6 @@ def _standings(comparison: Comparison) -> Iterator[Block]:
         yield Line(f"and {len(comparison.standings) - _MOST} more")
 
 
-def _written(files: Sequence[Written]) -> Iterator[Block]:
+def _written(files: Sequence[WrittenFile]) -> Iterator[Block]:
     for file in files:
         yield Line(f"Wrote {file.output}, {file.size / 1e6:.1f} MB")

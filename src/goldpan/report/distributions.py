@@ -1,14 +1,134 @@
-"""Counts what the tables hold, beside what the profile keeps of it."""
+"""Charts: counts of what the tables hold beside what the profile keeps, and of funnels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import duckdb
 
-from goldpan.report.charts import Bar, Chart, Overlap, Overlaps, short
+from goldpan.filters.funnel import Funnel, Step
 from goldpan.report.tables import rows
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The number of things of one kind, and of those that belong to the part."""
+
+    label: str
+    whole: int
+    part: int
+    tick: str = ""
+    """The text below a column, where its label is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A distribution: a list of bars, or columns in a fixed order."""
+
+    title: str
+    caption: str
+    whole: str
+    """The things that are counted, in the plural."""
+    part: str
+    """The things that the darker part of each bar counts."""
+    bars: tuple[Bar, ...]
+    left_out: int = 0
+    """Kinds that were too rare to show."""
+    shape: Literal["bars", "columns"] = "bars"
+
+    @property
+    def largest(self) -> int:
+        """Return the longest bar."""
+        return max((bar.whole for bar in self.bars), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class UpsetRow:
+    """The number of things with exactly these members."""
+
+    members: tuple[str, ...]
+    bar: Bar
+
+
+@dataclass(frozen=True, slots=True)
+class UpsetChart:
+    """An UpSet chart: kinds that occur together, the most frequent first."""
+
+    title: str
+    caption: str
+    whole: str
+    part: str
+    members: tuple[str, ...]
+    rows: tuple[UpsetRow, ...]
+    left_out: int
+
+    @property
+    def largest(self) -> int:
+        """Return the longest bar."""
+        return max((row.bar.whole for row in self.rows), default=0)
+
+
+def share(count: int, whole: int, room: float = 100) -> str:
+    """Return a length for SVG; what is not zero can be seen."""
+    if not count or not whole:
+        return "0"
+    return f"{max(count / whole * room, room / 100):.4g}"
+
+
+def percent(count: int, whole: int) -> str:
+    """Return a share for people."""
+    if not whole:
+        return "–"
+    return f"{100 * count / whole:.1f} %" if 0 < count < whole else f"{100 * count // whole} %"
+
+
+def short(count: int) -> str:
+    """Return a number in at most four characters: 950, 1.2k, 34k, 5.6M."""
+    for size, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if count >= size:
+            value = count / size
+            return (
+                f"{value:.0f}{letter}"
+                if value >= 10 or count % size == 0
+                else f"{value:.1f}{letter}"
+            )
+    return str(count)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The subjects that a deciding criterion leaves."""
+
+    criterion: str
+    before: int
+    left: int
+
+    @property
+    def dropped(self) -> int:
+        """Return how many it takes out here, where those before it have decided."""
+        return self.before - self.left
+
+
+def levels(funnel: Funnel) -> list[Level]:
+    """Return the steps that decide, each with what reaches it and what it leaves."""
+    steps: list[Level] = []
+    before = funnel.rows
+    for step in funnel.steps:
+        if step.left is not None:
+            steps.append(Level(step.criterion, before, step.left))
+            before = step.left
+    return steps
+
+
+def frequent(step: Step) -> list[tuple[str, int]]:
+    """Return a step's reasons, the most frequent first."""
+    return sorted(
+        ((reason or "undecided", count) for reason, count in step.reasons.items()),
+        key=lambda item: (-item[1], item[0]),
+    )
+
 
 _ISSUES = """
 CREATE TEMP TABLE report_issues AS
@@ -80,14 +200,12 @@ _MOST_BARS = 12
 _MOST_LABELS = 20
 _MOST_SETS = 12
 _MOST_YEARS = 40
-
-
 _ISSUES_COUNTED = ("issues", "kept issues")
 _PULLS_COUNTED = ("pull requests", "in fix pairs")
 _PAIRS_COUNTED = ("fix pairs", "kept pairs")
 
 
-def measure(connection: duckdb.DuckDBPyConnection) -> list[Chart | Overlaps]:
+def measure(connection: duckdb.DuckDBPyConnection) -> list[Chart | UpsetChart]:
     """Return all distributions that the tables allow, in the order of the report."""
     for query in (_ISSUES, _PULLS, _PAIRS):
         connection.execute(query)
@@ -224,13 +342,13 @@ def _numbers(row: dict[str, Any] | None) -> tuple[int, int]:
     return (row["whole"], row["part"]) if row else (0, 0)
 
 
-def _overlaps(connection: duckdb.DuckDBPyConnection) -> Overlaps:
+def _overlaps(connection: duckdb.DuckDBPyConnection) -> UpsetChart:
     overlaps = [
-        Overlap(tuple(row["label"] or ()), Bar("", *_numbers(row)))
+        UpsetRow(tuple(row["label"] or ()), Bar("", *_numbers(row)))
         for row in _counted(connection, "signals")
     ]
     overlaps.sort(key=lambda overlap: (-overlap.bar.whole, overlap.members))
-    return Overlaps(
+    return UpsetChart(
         "Signals together",
         "Fix pairs by the exact set of signals that they rest on.",
         *_PAIRS_COUNTED,

@@ -1,4 +1,4 @@
-"""The parts of a report; HTML (`evaluation.py`), Markdown and LaTeX render them."""
+"""The parts of a report, which HTML, Markdown and LaTeX render, and numbers as people read them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from goldpan.text.excerpts import Excerpt
 
 MOST_ROWS = 400
 """Rows of one table; the rest is counted."""
-
 Cell = str | int | float | None
 """None is a value that does not exist: it divides by zero, or was never measured."""
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Remark:
     """A remark."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Rows below named columns; numbers stand to the right."""
 
     title: str
@@ -34,6 +33,24 @@ class Table:
     """Row and column of cells that stand out, such as the best of a row."""
     left_out: int = 0
     """Rows that are not shown."""
+
+    def only(self, columns: Sequence[int]) -> ReportTable:
+        """Return the table with these columns alone."""
+        return replace(
+            self,
+            columns=tuple(self.columns[at] for at in columns),
+            rows=tuple(tuple(row[at] for at in columns) for row in self.rows),
+            strong=frozenset(
+                (row, columns.index(column)) for row, column in self.strong if column in columns
+            ),
+        )
+
+
+def number_columns(rows: Sequence[Sequence[Cell]], columns: int) -> list[bool]:
+    """Return which columns hold numbers alone, and so stand to the right."""
+    return [
+        bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(columns)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +74,18 @@ class Matrix:
 
     @property
     def invalid(self) -> bool:
-        """Whether any answer is not valid."""
+        """Tell whether any answer is not valid."""
         return any(row[-1] for row in self.counts)
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """What some models answered to an example, and whether it is right."""
+    """An answer that some models gave to an example."""
 
     answer: str
     right: bool
     models: str
-    """Who answered so."""
+    """The models that answered so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +105,7 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """What opens when it is wanted."""
+    """Content that readers unfold."""
 
     title: str
     content: tuple[Content, ...]
@@ -96,13 +113,13 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SideBySide:
     """Small parts that stand side by side."""
 
     content: tuple[Content, ...]
 
 
-Content = Text | Table | Figure | Matrix | Mistake | Fold | Group
+Content = Remark | ReportTable | Figure | Matrix | Mistake | Fold | SideBySide
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +131,7 @@ class Section:
     title: str
     content: tuple[Content, ...]
     note: str = ""
-    """What the section is for, in a sentence or two."""
+    """The purpose of the section, in a sentence or two."""
     step: int | None = None
     """The number of the ECSER step that it fills."""
     optional: bool = False
@@ -124,7 +141,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a report says."""
+    """A whole report."""
 
     title: str
     lead: str
@@ -133,11 +150,11 @@ class Report:
     summary: tuple[str, ...]
     """Plain sentences."""
     warnings: tuple[str, ...]
-    """What a reader must know before quoting."""
+    """Facts that a reader must know before quoting."""
     sections: tuple[Section, ...]
 
 
-def cut(whole: Table, most: int = MOST_ROWS) -> Table:
+def cut(whole: ReportTable, most: int = MOST_ROWS) -> ReportTable:
     """Return a table with its first rows, which says how many there are more."""
     if len(whole.rows) <= most:
         return whole
@@ -145,7 +162,7 @@ def cut(whole: Table, most: int = MOST_ROWS) -> Table:
     return replace(whole, rows=whole.rows[:most], strong=strong, left_out=len(whole.rows) - most)
 
 
-def folded(whole: Table, rows: int = 12) -> Content:
+def folded(whole: ReportTable, rows: int = 12) -> Content:
     """Return a table as it is, or behind its title where it has many rows."""
     if len(whole.rows) <= rows:
         return whole
@@ -160,3 +177,42 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     if rest:
         return f"{', '.join(shown)} and {rest} more"
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
+NOTHING = "–"
+
+
+def formatted(cell: Cell) -> str:
+    """Return a cell as text: three decimals for scores, thousands parted, a dash for nothing."""
+    if cell is None:
+        return NOTHING
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if cell and abs(cell) < 0.0005:
+        return f"{cell:.1e}"
+    return f"{cell:,.3f}" if abs(cell) < 100 else f"{cell:,.1f}"
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 task, 2 tasks."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+
+
+def with_interval(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a score with its interval."""
+    if value is None:
+        return NOTHING
+    if low is None or high is None:
+        return formatted(value)
+    return f"{formatted(value)} [{formatted(low)}, {formatted(high)}]"
+
+
+def seconds(number: float) -> str:
+    """Return a time in the unit that fits it."""
+    if number < 120:
+        return f"{number:.1f} s"
+    return f"{number / 60:.1f} min" if number < 7200 else f"{number / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""Draws examples from datasets and lays their evidence side by side."""
+"""Examples: rows of datasets with their evidence, and subjects that criteria drop."""
 
 from __future__ import annotations
 
@@ -22,14 +22,103 @@ from goldpan.report.tables import file_list, rows
 from goldpan.text.excerpts import Excerpt, excerpt
 from goldpan.text.redaction import redact
 
-# Draws the part of a folder tree that lies around one file.
+_LONGEST = 20_000
+# The smallest digests of each reason: drawn in one pass, whatever the number of verdicts.
+_DROPPED = """
+CREATE OR REPLACE TEMP TABLE drawn AS
+WITH picked AS (
+  SELECT subject, criterion, reason, min_by(
+    {'repo': repo, 'issue': issue, 'pull_repo': pull_repo, 'pull': pull,
+     'value': value, 'evidence': evidence, 'undecided': keep IS NULL},
+    md5(concat_ws(' ', $seed, criterion, repo, issue, pull_repo, pull)), $most
+  ) AS ones
+  FROM verdicts WHERE keep IS DISTINCT FROM true GROUP BY subject, criterion, reason
+), apart AS (SELECT subject, criterion, reason, unnest(ones) AS one FROM picked)
+SELECT subject, criterion, reason, unnest(one),
+       md5(concat_ws(' ', $seed, criterion, one.repo, one.issue, one.pull_repo, one.pull)) AS lot
+FROM apart
+"""
+# One of each reason comes first, then the next of each.
+_SHOWN = """
+WITH ranked AS (
+  SELECT *, row_number() OVER (PARTITION BY subject, criterion, reason ORDER BY lot) AS place
+  FROM drawn
+), shown AS (
+  SELECT * FROM ranked
+  QUALIFY row_number() OVER (PARTITION BY subject, criterion ORDER BY place, reason) <= $most
+), others AS (
+  SELECT s.lot, list(v.criterion ORDER BY v.criterion) AS others
+  FROM shown s JOIN verdicts v
+    ON v.repo = s.repo AND v.subject = s.subject AND v.issue = s.issue
+       AND v.pull_repo IS NOT DISTINCT FROM s.pull_repo AND v.pull IS NOT DISTINCT FROM s.pull
+  WHERE v.decides AND v.keep IS DISTINCT FROM true AND v.criterion <> s.criterion
+  GROUP BY s.lot
+)
+SELECT s.* EXCLUDE (lot, place), left(i.title, $longest) AS title, left(i.body, $longest) AS body,
+       left(p.title, $longest) AS pull_title, coalesce(others, []) AS others
+FROM shown s
+LEFT JOIN others USING (lot)
+LEFT JOIN entries i ON i.repo = s.repo AND i.number = s.issue
+LEFT JOIN entries p ON p.repo = s.pull_repo AND p.number = s.pull
+ORDER BY s.subject, s.criterion, s.place, s.reason
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A subject that a criterion drops, or cannot judge."""
+
+    repo: str
+    issue: int
+    pull_repo: str | None
+    pull: int | None
+    title: str
+    pull_title: str
+    body: Excerpt
+    reason: str
+    value: float | None
+    evidence: str
+    others: Sequence[str]
+    """The other deciding criteria that drop it as well."""
+
+
+def draw_dropped(
+    connection: duckdb.DuckDBPyConnection, seed: int, most: int = 3
+) -> dict[tuple[str, str], list[Dropped]]:
+    """Draw at most `most` dropped subjects a criterion, of different reasons first.
+
+    Keys are subject and criterion. What is private in the texts is made unreadable, as in
+    datasets.
+    """
+    connection.execute(_DROPPED, {"seed": str(seed), "most": most})
+    samples: dict[tuple[str, str], list[Dropped]] = {}
+    for row in rows(connection, _SHOWN, most=most, longest=_LONGEST):
+        dropped = Dropped(
+            repo=row["repo"],
+            issue=row["issue"],
+            pull_repo=row["pull_repo"],
+            pull=row["pull"],
+            title=_public(row["title"]),
+            pull_title=_public(row["pull_title"]),
+            body=excerpt(redact(row["body"] or "").text, 280, 280),
+            reason=row["reason"] or ("undecided" if row["undecided"] else "dropped"),
+            value=row["value"],
+            evidence=_public(row["evidence"]),
+            others=row["others"],
+        )
+        samples.setdefault((row["subject"], row["criterion"]), []).append(dropped)
+    return samples
+
+
+def _public(text: str | None) -> str:
+    return line(redact(text or "").text)
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
     """One line of a drawn tree."""
 
-    drawn: str
+    lines: str
     """The lines that lead to the name."""
     name: str
     changed: bool = False
@@ -61,7 +150,7 @@ def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Bra
         branches += [Branch(f"{indent}├── ", entry.label) for entry in entries[start:end]]
         if end < len(entries):
             branches.append(Branch(f"{indent}├── ", f"… {len(entries) - end:,} more"))
-        branches[-1] = replace(branches[-1], drawn=f"{indent}└── ")
+        branches[-1] = replace(branches[-1], lines=f"{indent}└── ")
         ours_at = at - start + bool(start)
         if depth == len(way) - 1:
             branches[ours_at] = replace(branches[ours_at], changed=True)
@@ -92,8 +181,8 @@ ORDER BY subject, NOT decides, criterion
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What one criterion said of the subject of an example."""
+class ShownVerdict:
+    """The verdict of one criterion on the subject of an example."""
 
     subject: str
     criterion: str
@@ -114,7 +203,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReferenceAnswer:
     """The reference of a question, and what else was said."""
 
     reference: Turn
@@ -133,7 +222,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class ShownEdit:
     """The change of one file."""
 
     path: str
@@ -147,7 +236,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class DatasetExample:
     """One row of a dataset with what the filters said of its subject."""
 
     id: str
@@ -161,23 +250,23 @@ class Example:
     """The author association of who opened the issue, where the row tells."""
     opened: str
     labels: tuple[str, ...]
-    verdicts: tuple[Verdict, ...]
-    answer: Answer | None = None
+    verdicts: tuple[ShownVerdict, ...]
+    answer: ReferenceAnswer | None = None
     location: Location | None = None
-    edit: Edit | None = None
+    edit: ShownEdit | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class DatasetExamples:
     """A dataset with examples of it."""
 
     name: str
     title: str
-    """What kind of rows it has."""
+    """The kind of its rows."""
     family: Family | None
     """None where its rows are of no issue or fix pair, such as of an imported task."""
     splits: Mapping[str, int]
-    examples: tuple[Example, ...]
+    examples: tuple[DatasetExample, ...]
 
     @property
     def rows(self) -> int:
@@ -187,7 +276,7 @@ class Dataset:
 
 def draw_examples(
     connection: duckdb.DuckDBPyConnection, directory: Path, seed: int, most: int
-) -> Dataset:
+) -> DatasetExamples:
     """Draw at most `most` rows of a dataset, the same for the same rows and seed.
 
     Of one whose rows are of no issue, such as an imported task, none is drawn. `connection` holds
@@ -217,7 +306,7 @@ def draw_examples(
         name = directory.resolve().name
         if family is None:
             title = str(known.get("family", name))
-            return Dataset(name, title, None, dict(sorted(splits.items())), ())
+            return DatasetExamples(name, title, None, dict(sorted(splits.items())), ())
         ids = [row["id"] for row in rows(connection, _DRAWN, seed=str(seed), most=most)]
         drawn_rows = rows(connection, "FROM shards WHERE list_contains($ids, id)", ids=ids)
     except duckdb.Error as error:
@@ -226,7 +315,7 @@ def draw_examples(
         ) from error
     drawn_rows.sort(key=lambda row: (ids.index(row["id"]), row["filename"]))
     examples = tuple(_example(connection, row) for row in drawn_rows[:most])
-    return Dataset(name, family.title, family, dict(sorted(splits.items())), examples)
+    return DatasetExamples(name, family.title, family, dict(sorted(splits.items())), examples)
 
 
 def _family(columns: set[str]) -> Family | None:
@@ -242,10 +331,10 @@ def _split(filename: str) -> str:
     return shard[1] if shard else Path(filename).stem
 
 
-def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> Example:
+def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> DatasetExample:
     title, _, body = str(row.get("problem_statement") or "").partition("\n")
     subject = {"repo": row["repo"], "issue": row["issue"], "pull": row.get("pull") or 0}
-    return Example(
+    return DatasetExample(
         id=row["id"],
         split=_split(row["filename"]),
         repo=row["repo"] or "",
@@ -263,11 +352,11 @@ def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> E
     )
 
 
-def _verdict(row: Mapping[str, Any]) -> Verdict:
-    return Verdict(**{**row, "evidence": line(redact(row["evidence"] or "").text)})
+def _verdict(row: Mapping[str, Any]) -> ShownVerdict:
+    return ShownVerdict(**{**row, "evidence": _public(row["evidence"])})
 
 
-def _answer(row: Mapping[str, Any]) -> Answer:
+def _answer(row: Mapping[str, Any]) -> ReferenceAnswer:
     reference = Turn(
         row.get("answer_role") or "",
         _day(row.get("answer_created_at")),
@@ -278,7 +367,7 @@ def _answer(row: Mapping[str, Any]) -> Answer:
         Turn(turn["role"] or "", _day(turn["created_at"]), excerpt(turn["content"], 600, 2000))
         for turn in turns[1 : 1 + _MOST_TURNS]
     ]
-    return Answer(reference, tuple(others), max(0, len(turns) - 1 - _MOST_TURNS))
+    return ReferenceAnswer(reference, tuple(others), max(0, len(turns) - 1 - _MOST_TURNS))
 
 
 def _location(row: Mapping[str, Any]) -> Location:
@@ -288,13 +377,13 @@ def _location(row: Mapping[str, Any]) -> Location:
     return Location(path, tuple(branches), len(paths))
 
 
-def _edit(row: Mapping[str, Any]) -> Edit:
+def _edit(row: Mapping[str, Any]) -> ShownEdit:
     whole = row["patch"] if "test_patch" in row else ""  # of several files, a git diff
     sides = side_by_side(row.get("diff") or whole)
     if not sides.rows:  # git takes UTF-16 for binary
         blocks = [(edit["search"], edit["replace"]) for edit in row.get("edits") or ()]
         sides = side_by_side(blocks_as_diff(row.get("file_before") or "", blocks) or "")
-    return Edit(
+    return ShownEdit(
         path=row.get("path") or ", ".join(part.path for part in split_patch(whole)),
         previous_path=row.get("previous_path"),
         language=row.get("code_language") or "",

@@ -13,11 +13,12 @@ from goldpan.core.errors import UsageError
 from goldpan.core.extras import load
 from goldpan.core.resources import unwritable
 from goldpan.filters.funnel import PLURAL, Funnel
-from goldpan.report.funnels import Level, levels
+from goldpan.report.distributions import Level, levels
 from goldpan.report.plot_style import GOLD, INK, PALE, SOFT, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 _LOST, _LOST_INK = "#e8bfb2", "#a03a1f"
 _SUFFIXES = (".svg", ".png", ".html")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from goldpan.core.sanitize import line
-from goldpan.report.document import Cell, Table
-from goldpan.report.number_format import NOTHING, formatted
+from goldpan.report.document import NOTHING, Cell, ReportTable, formatted, number_columns
 
 _MARKS = {
     "\\": r"\textbackslash{}",
@@ -32,7 +32,7 @@ _MOST_ROWS = 45
 _LONGEST_CELL = 120
 
 
-def latex_tables(tables: Iterable[Table]) -> str:
+def latex_tables(tables: Iterable[ReportTable]) -> str:
     """Return tables for a paper.
 
     A document needs the packages booktabs, graphicx, textcomp and fontenc with T1. Wide tables are
@@ -60,27 +60,18 @@ def _plain(text: str) -> str:
     return _STRANGE.sub(lambda match: match[0] if match[0] in _MARKS else "?", text)
 
 
-def _pieces(table: Table) -> Iterator[Table]:
+def _pieces(table: ReportTable) -> Iterator[ReportTable]:
     """Cut a table into parts that fit a page; what names a row stands in each."""
     fixed = 2 if table.columns[:2] in (("place", "model"), ("first", "second")) else 1
     for chosen in _columns(table, fixed):
+        part = table.only(chosen)
         for top in range(0, max(1, len(table.rows)), _MOST_ROWS):
-            rows = table.rows[top : top + _MOST_ROWS]
-            strong = frozenset(
-                (row - top, chosen.index(column))
-                for row, column in table.strong
-                if top <= row < top + _MOST_ROWS and column in chosen
-            )
-            yield Table(
-                table.title,
-                tuple(table.columns[at] for at in chosen),
-                tuple(tuple(row[at] for at in chosen) for row in rows),
-                table.note,
-                strong,
-            )
+            end = top + _MOST_ROWS
+            strong = frozenset((row - top, at) for row, at in part.strong if top <= row < end)
+            yield replace(part, rows=part.rows[top:end], strong=strong)
 
 
-def _columns(table: Table, fixed: int) -> Iterator[list[int]]:
+def _columns(table: ReportTable, fixed: int) -> Iterator[list[int]]:
     """Yield which columns stand side by side: as many as fit a line of small print."""
     widths = _widths(table)
     names = list(range(fixed))
@@ -93,13 +84,15 @@ def _columns(table: Table, fixed: int) -> Iterator[list[int]]:
     yield chosen
 
 
-def _widths(table: Table) -> list[int]:
+def _widths(table: ReportTable) -> list[int]:
     """Return how many characters each column takes, with the space between columns."""
     columns = [(name, *(row[at] for row in table.rows)) for at, name in enumerate(table.columns)]
     return [2 + min(_LONGEST_CELL, max(map(len, map(formatted, cells)))) for cells in columns]
 
 
-def _table(table: Table, label: str) -> str:
+def _table(table: ReportTable, label: str) -> str:
+    right = number_columns(table.rows, len(table.columns))
+    sides = "".join("r" if number else "l" for number in right)
     shrink = sum(_widths(table)) > _LINE
     lines = [
         r"\begin{table}[tp]",
@@ -107,7 +100,7 @@ def _table(table: Table, label: str) -> str:
         f"  \\caption{{{escape_text(table.title)}. {escape_text(table.note)}}}",
         f"  \\label{{tab:{label}}}",
         *([r"  \resizebox{\textwidth}{!}{%"] if shrink else []),
-        f"  \\begin{{tabular}}{{{''.join(_sides(table.rows, len(table.columns)))}}}",
+        f"  \\begin{{tabular}}{{{sides}}}",
         r"    \toprule",
         f"    {_row(table.columns)}",
         r"    \midrule",
@@ -134,9 +127,3 @@ def _cell(cell: Cell, strong: bool) -> str:
     if isinstance(cell, int | float) and text.startswith("-"):
         text = f"${text}$"
     return f"\\textbf{{{text}}}" if strong else text
-
-
-def _sides(rows: Sequence[Sequence[Cell]], columns: int) -> Iterator[str]:
-    for at in range(columns):
-        numbers = bool(rows) and all(not isinstance(row[at], str) for row in rows)
-        yield "r" if numbers else "l"

@@ -11,23 +11,24 @@ from goldpan.report.document import (
     Content,
     Figure,
     Fold,
-    Group,
     Matrix,
     Mistake,
+    Remark,
     Report,
+    ReportTable,
     Section,
-    Table,
-    Text,
+    SideBySide,
+    formatted,
+    number_columns,
 )
-from goldpan.report.number_format import formatted
 
 _MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 """HTML, and names that GitHub would tell people of."""
 _ADDRESS = re.compile(r"\b(www)\.", re.IGNORECASE)
-"""What GitHub would make a link of."""
+"""Text that GitHub would make a link of."""
 _START = re.compile(r"^(\d{0,9})([-+=.)])")
-"""What would begin a list or a heading."""
+"""Text that would begin a list or a heading."""
 _LONGEST_CELL = 400
 
 
@@ -49,7 +50,7 @@ def escape(text: str, most: int = 2_000) -> str:
     return _START.sub(r"\1\\\2", _inline(text, most))
 
 
-def markdown_table(table: Table) -> str:
+def markdown_table(table: ReportTable) -> str:
     """Return a table with its title and note."""
     parts = [f"**{escape(table.title)}**"] if table.title else []
     parts.append(rows(table.columns, table.rows))
@@ -63,10 +64,7 @@ def markdown_table(table: Table) -> str:
 def rows(columns: Sequence[str], body: Iterable[Sequence[Cell]]) -> str:
     """Return a table's lines; numbers stand to the right."""
     whole = [tuple(row) for row in body]
-    right = [
-        bool(whole) and all(row[at] is None or not isinstance(row[at], str) for row in whole)
-        for at in range(len(columns))
-    ]
+    right = number_columns(whole, len(columns))
     lines = [
         _row(columns),
         _rule(right),
@@ -104,9 +102,9 @@ def _section(section: Section) -> Iterator[str]:
 
 def _content(content: Content, level: int) -> Iterator[str]:
     match content:
-        case Text():
+        case Remark():
             yield escape(content.text)
-        case Table():
+        case ReportTable():
             yield markdown_table(content)
         case Figure():
             return
@@ -119,7 +117,7 @@ def _content(content: Content, level: int) -> Iterator[str]:
             inside = [part for inner in content.content for part in _content(inner, level + 1)]
             if inside:
                 yield "\n\n".join([f"{'#' * level} {escape(content.title)}", *inside])
-        case Group():
+        case SideBySide():
             for inner in content.content:
                 yield from _content(inner, level)
 

@@ -20,11 +20,9 @@ from goldpan.core.workspace import Workspace
 from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.filters.funnel import PLURAL, Funnel, Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
-from goldpan.report import charts
-from goldpan.report.distributions import measure
-from goldpan.report.dropped_samples import Dropped, draw_dropped
-from goldpan.report.examples import draw_examples
-from goldpan.report.funnels import frequent, levels
+from goldpan.report.distributions import frequent, levels, measure, percent, share, short
+from goldpan.report.document import count
+from goldpan.report.examples import Dropped, draw_dropped, draw_examples
 from goldpan.report.tables import Overview, open_repositories, overview, total
 
 SEED = 0
@@ -37,7 +35,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-
 
 @dataclass(frozen=True, slots=True)
 class ReportFacts(Result):
-    """What was written."""
+    """The written report."""
 
     output: Path
     size: int
@@ -54,8 +52,8 @@ class ReportFacts(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield what the report holds and where it is."""
         yield Line(
-            f"{_count(self.examples, 'example')} and {_count(self.dropped, 'dropped subject')} of "
-            f"{_count(len(self.repos), 'repository')}, {self.size / 1e6:.1f} MB"
+            f"{count(self.examples, 'example')} and {count(self.dropped, 'dropped subject')} of "
+            f"{count(len(self.repos), 'repository')}, {self.size / 1e6:.1f} MB"
         )
         yield from basis_blocks(self.basis)
         yield Line(f"Open {self.output} in a browser")
@@ -148,9 +146,9 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
         "line": line,
         "measure": _measure,
         "number": lambda count: f"{count:,}",
-        "percent": charts.percent,
-        "share": charts.share,
-        "short": charts.short,
+        "percent": percent,
+        "share": share,
+        "short": short,
     }
     environment.globals |= {
         "frequent": frequent,
@@ -245,8 +243,3 @@ def _setting(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) if len(value) <= 8 else f"{len(value):,} entries"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _count(count: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"

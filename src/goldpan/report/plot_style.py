@@ -1,4 +1,4 @@
-"""How drawings look: one style, and the same bytes each time."""
+"""The style of drawings: the same data give the same bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.extras import load
 from goldpan.core.sanitize import line
-from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.scores import StatisticsError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ STYLE: dict[Any, Any] = {
     "font.size": 10,
     "text.parse_math": False,
 }
-"""What every drawing shares."""
+"""Settings that every drawing shares."""
 _COMPARED: dict[Any, Any] = {
     **STYLE,
     "text.color": INK,
@@ -49,7 +49,7 @@ class Canvas:
 
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[Canvas]:
-    """Give a figure of this size in inches, and turn it into SVG at the end."""
+    """Open a figure of this size in inches, which becomes SVG at the end."""
     # matplotlib takes long to import, so only those who draw wait for it.
     load("matplotlib", "Drawing", StatisticsError)
     import matplotlib as mpl

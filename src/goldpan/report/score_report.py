@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from goldpan.evaluation.comparing_files import FileComparison
+from goldpan.evaluation.comparison.files import FileComparison
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.report.comparison.ranking import rank_range
-from goldpan.report.comparison.significance import asked, decided, pairs_table
-from goldpan.report.comparison.wording import answer, first_place, meaning
-from goldpan.report.document import Cell, Content, Report, Section, Table, Text, cut, folded
-from goldpan.report.evaluation import EvaluationFiles, Written, evaluation_page, write_text
-from goldpan.report.latex import latex_tables
-from goldpan.report.markdown import markdown_report
+from goldpan.report.comparison.measures import (
+    degradation_cells,
+    drift_tables,
+    overfitting_cells,
+)
+from goldpan.report.comparison.ranking import asked, decided, pairs_table
+from goldpan.report.comparison.summary import answer, first_place, meaning, rank_range
+from goldpan.report.document import Cell, Content, Remark, Report, ReportTable, Section, cut
+from goldpan.report.evaluation import EvaluationFiles, WrittenFile, write_files
 
 
 def file_sentences(compared: FileComparison) -> tuple[str, ...]:
@@ -69,19 +70,12 @@ def file_report(compared: FileComparison) -> Report:
     )
 
 
-def write_file_report(compared: FileComparison, files: EvaluationFiles) -> tuple[Written, ...]:
+def write_file_report(compared: FileComparison, files: EvaluationFiles) -> tuple[WrittenFile, ...]:
     """Write the files that are wanted."""
-    report = file_report(compared)
-
-    def texts() -> Iterator[tuple[Path | None, str]]:
-        yield files.page, evaluation_page(report) if files.page else ""
-        yield files.markdown, markdown_report(report) if files.markdown else ""
-        yield files.latex, latex_tables(_paper_tables(compared)) if files.latex else ""
-
-    return tuple(write_text(text, path) for path, text in texts() if path is not None)
+    return write_files(files, lambda: file_report(compared), lambda: _paper_tables(compared))
 
 
-def _paper_tables(compared: FileComparison) -> Iterator[Table]:
+def _paper_tables(compared: FileComparison) -> Iterator[ReportTable]:
     yield _ranking(compared.comparison)
     yield _scores(compared)
     for comparison in (compared.comparison, compared.new_tasks):
@@ -90,13 +84,13 @@ def _paper_tables(compared: FileComparison) -> Iterator[Table]:
 
 
 def _question(comparison: Comparison) -> Iterator[Content]:
-    yield Text(asked(comparison))
+    yield Remark(asked(comparison))
     if comparison.test.name != "none":
         yield from decided(comparison)
-    yield from (Text(f"{note}.") for note in comparison.notes)
+    yield from (Remark(f"{note}.") for note in comparison.notes)
 
 
-def _ranking(comparison: Comparison) -> Table:
+def _ranking(comparison: Comparison) -> ReportTable:
     rows = tuple(
         (
             rank_range(standing),
@@ -111,11 +105,11 @@ def _ranking(comparison: Comparison) -> Table:
     )
     columns = ("place", "model", "mean", "sd over data sets", "sd over seeds", "mean rank", "tier")
     note = "A place such as 2–4 is a tie: the decisions of S10 leave these places open."
-    return Table(f"Ranking by {comparison.metric}", columns, rows, note)
+    return ReportTable(f"Ranking by {comparison.metric}", columns, rows, note)
 
 
-def _scores(compared: FileComparison) -> Table:
-    return Table(
+def _scores(compared: FileComparison) -> ReportTable:
+    return ReportTable(
         "Scores on test",
         ("data set", "model", "metric", "mean over seeds and folds"),
         compared.scores,
@@ -127,28 +121,8 @@ def _drift_tables(compared: FileComparison) -> tuple[Content, ...]:
     down: list[tuple[Cell, ...]] = []
     for drift in compared.drift:
         start = (drift.task, drift.model, drift.metric)
-        fit, loss = drift.overfitting, drift.degradation
-        if fit is not None:
-            over.append((*start, fit.mean, fit.sd, fit.test_sets))
-        if loss is not None:
-            down.append(
-                (
-                    *start,
-                    loss.difference,
-                    loss.test,
-                    loss.p,
-                    loss.eta_squared,
-                    loss.eta_magnitude,
-                    loss.cohen_d,
-                    loss.d_magnitude,
-                )
-            )
-    tables: list[Content] = []
-    head = ("task", "model", "metric")
-    if over:
-        columns: tuple[str, ...] = (*head, "mean", "sd", "test sets")
-        tables.append(folded(Table("Overfitting (test - training)", columns, tuple(over))))
-    if down:
-        columns = (*head, "difference", "test", "p", "eta²", "is", "Cohen's d", "is")
-        tables.append(folded(Table("Degradation (test - validation)", columns, tuple(down))))
-    return tuple(tables)
+        if drift.overfitting is not None:
+            over.append((*start, *overfitting_cells(drift.overfitting)))
+        if drift.degradation is not None:
+            down.append((*start, *degradation_cells(drift.degradation)))
+    return tuple(drift_tables(("task", "model", "metric"), over, down))

@@ -108,7 +108,7 @@ GROUP BY ALL HAVING bool_and(coalesce(keep, false)) FILTER (decides) IS DISTINCT
 def open_repositories(
     workspace: Workspace, repos: Sequence[str], profile: str
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection with a view a table, over all `repos`; tables that lack are empty.
+    """Open a connection with a view for each table over all `repos`; missing tables are empty.
 
     `verdicts` holds those of the profile, `kept` the issues and pairs that pass it. Raises
     `WorkspaceError` where a file is damaged, also while it is queried.

@@ -15,11 +15,11 @@ import httpx
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.workspace import make_directory
-from goldpan.datasets.import_files import open_bytes, table_rows
+from goldpan.datasets.table_files import open_bytes, table_rows
 from goldpan.reproduce.recipe import SourceFile
 
 State = Literal["as published", "differs", "not checked"]
-"""Whether the content is one that the recipe knows; `not checked` where it knows no digest."""
+"""State of the content: one that the recipe knows or not; `not checked` without a digest."""
 RAW = "https://raw.githubusercontent.com"
 LFS = "https://media.githubusercontent.com/media"
 _COMPRESSED = (".xz", ".gz")
@@ -43,7 +43,7 @@ class FoundFile:
     source: SourceFile
     path: Path
     sha256: str
-    """Of its content, decompressed."""
+    """SHA-256 of its content, decompressed."""
     state: State
 
 
@@ -57,7 +57,7 @@ class DataFolder:
     lfs_server: str = LFS
     """Where files in Git LFS are fetched from."""
     files: dict[str, FoundFile] = field(default_factory=dict)
-    """What was asked for and is there, by key."""
+    """Files that were asked for and are there, by key."""
 
     @cached_property
     def _index(self) -> Mapping[str, list[str]]:

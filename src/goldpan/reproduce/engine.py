@@ -8,17 +8,16 @@ from pathlib import Path
 
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.plugins import Kind, blamed, digests
-from goldpan.evaluation.environment import Environment, read_environment
-from goldpan.reproduce.cells import Outcome, TableResult, fill_table
-from goldpan.reproduce.computations import find_computation
-from goldpan.reproduce.context import Context, Effort
+from goldpan.core.registry import Registry
+from goldpan.evaluation.record import Environment, read_environment
+from goldpan.reproduce.cells import Compute, Context, Effort, Outcome, TableResult, fill_table
 from goldpan.reproduce.data import FoundFile, other_content
 from goldpan.reproduce.recipe import Recipe, TableRecipe
 
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """What came out of a recipe, with all that it came from."""
+    """Tables of a recipe as they came out here, with their origin."""
 
     recipe: Recipe
     tables: tuple[TableResult, ...]
@@ -38,6 +37,24 @@ class Reproduction:
     def complete(self) -> bool:
         """Return whether every file was there, as published, and every computation ran."""
         return not self.missing and not any(table.problems for table in self.tables)
+
+
+def _own() -> Mapping[str, Compute]:
+    from goldpan.reproduce import printed, published, runs
+
+    return {
+        "confusion": printed.confusion,
+        "derived": printed.derived,
+        "published-scores": published.published_scores,
+        "ranking": published.ranking,
+        "runs": runs.runs,
+        "split-counts": runs.split_counts,
+        "tiers": published.tiers,
+    }
+
+
+COMPUTATIONS = Registry("computation", _own, "computation", lambda item: item[0])
+find_computation = COMPUTATIONS.find
 
 
 def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:

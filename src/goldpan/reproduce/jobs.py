@@ -12,11 +12,10 @@ from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import make_directory
 from goldpan.datasets.registry import find_task
-from goldpan.reproduce.catalogue import find_tasks
-from goldpan.reproduce.context import Context
-from goldpan.reproduce.models import find_models, takes, weights_of
+from goldpan.reproduce.cells import Context
 from goldpan.reproduce.prepare import prepared
-from goldpan.reproduce.recipe import ModelRecipe
+from goldpan.reproduce.recipe import ModelRecipe, find_tasks
+from goldpan.reproduce.runs import find_models, takes, weights_of
 
 _SCRIPT = """\
 #!/bin/bash
@@ -45,7 +44,7 @@ done
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ClusterJob:
     """A model of the paper on one of its tasks."""
 
     model: ModelRecipe
@@ -62,7 +61,7 @@ class Job:
 class JobPlan(Result):
     """The jobs that can be written, and why others cannot."""
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[ClusterJob, ...]
     skipped: tuple[str, ...]
     """A sentence each."""
     files: tuple[Path, ...] = ()
@@ -95,7 +94,7 @@ def plan_jobs(context: Context, names: Sequence[str]) -> JobPlan:
     The data of every task are made first, so that jobs find them. Raises `UsageError` for a
     model or task that the recipe has not.
     """
-    jobs: list[Job] = []
+    jobs: list[ClusterJob] = []
     skipped: list[str] = []
     models = []
     for model in find_models(context.recipe, tuple(names)):
@@ -115,7 +114,7 @@ def plan_jobs(context: Context, names: Sequence[str]) -> JobPlan:
         except (UsageError, DatasetError) as error:
             skipped.append(f"{name}: {error}")
             continue
-        jobs += [Job(model, name, tuple(_command(context, model, name))) for model in taking]
+        jobs += [ClusterJob(model, name, tuple(_command(context, model, name))) for model in taking]
     return JobPlan(tuple(jobs), tuple(skipped))
 
 

@@ -19,15 +19,14 @@ from goldpan.core.locks import hold_lock
 from goldpan.core.resources import write_file
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory
-from goldpan.datasets.hash_sampling import draw_number
-from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.importing import find_reader, import_files
 from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import Task, TaskColumns, TaskPrompt
+from goldpan.datasets.splits import draw_number
+from goldpan.datasets.table_files import table_rows
+from goldpan.datasets.task import Task, TaskColumns, TaskPrompt, target_column
 from goldpan.datasets.task_data import TaskData, read_task_data, task_data
-from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
-from goldpan.reproduce.context import Context
+from goldpan.evaluation.model import load
+from goldpan.reproduce.cells import Context
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content, read_text
 from goldpan.reproduce.recipe import SplitRecipe, TaskRecipe
 

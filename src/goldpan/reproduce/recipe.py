@@ -1,14 +1,16 @@
-"""What a recipe is: all that is needed to repeat a paper's tables, as one TOML file.
+"""Recipes: all that is needed to repeat a paper's tables, as TOML files.
 
-A recipe comes with a paper or a plugin, or is one's own. It holds facts alone: where the authors'
-files lie, their digests and counts, settings, and the figures that the paper prints. Texts of the
-authors, such as prompts, stay in their files, which the recipe names.
+A recipe comes with a paper or a plugin, or is one's own. It holds facts alone: where the
+authors' files lie, their digests and counts, settings, and the figures that the paper prints.
+Texts of the authors, such as prompts, stay in their files, which the recipe names.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote
 
@@ -21,6 +23,10 @@ from pydantic import (
     model_validator,
 )
 
+from goldpan.core.errors import UsageError
+from goldpan.core.registry import Registry, unknown_name
+from goldpan.core.settings_file import read_toml
+
 Value = float | str | None
 """A figure or a word that a table prints; None where the paper leaves the cell empty."""
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -28,31 +34,31 @@ Commit = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40})?$")]
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
-class _Part(BaseModel):
+class StrictModel(BaseModel):
     """Data that nobody changes; a key that is not known is a mistake."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class SourceFile(_Part):
+class SourceFile(StrictModel):
     """A file of the authors, or of somebody who publishes what they measured."""
 
     key: Key
     title: str
-    """What it is, in a few words."""
+    """Description in a few words."""
     paths: tuple[str, ...] = Field(min_length=1)
     """Where it lies: the end of its path below the data folder, with slashes, without .xz or
     .gz; the first is where people are told to put it."""
     sha256: tuple[Digest, ...] = ()
-    """Of its content, decompressed: all digests under which it is known."""
+    """Digests of its content, decompressed: all under which it is known."""
     repository: Annotated[str, StringConstraints(pattern=r"^([\w.-]+/[\w.-]+)?$")] = ""
     """OWNER/NAME on GitHub, where it is published there."""
     commit: Commit = ""
-    """Of that repository."""
+    """Commit of that repository."""
     path: str = ""
-    """Its path in that repository."""
+    """Path in that repository."""
     lfs: bool = False
-    """Whether the repository has it in Git LFS: a clone without that holds a pointer to it."""
+    """True if the repository has it in Git LFS: a clone without that holds a pointer to it."""
     url: str = ""
     """The page of its authors, where there is no repository."""
     license: str = "unknown"
@@ -89,7 +95,7 @@ class SourceFile(_Part):
         return f"{self.repository}/{self.commit}/{self.path}"
 
 
-class SplitRecipe(_Part):
+class SplitRecipe(StrictModel):
     """How rows are split."""
 
     kind: Literal["file", "shuffled", "plan"] = "plan"
@@ -99,9 +105,9 @@ class SplitRecipe(_Part):
     file: Key | None = None
     column: str = ""
     test: str = ""
-    """What the file's column holds for test rows."""
+    """Value of the file's column for test rows."""
     share: float = Field(default=0.2, gt=0, lt=1)
-    """Of the test, for `shuffled`."""
+    """Share of the test, for `shuffled`."""
     stratified: bool = True
     labels: tuple[str, ...] = ()
     """In the order of the authors' numbers, for `shuffled`: the rows drawn depend on it."""
@@ -109,7 +115,7 @@ class SplitRecipe(_Part):
     plan: str = "stratified:0.8,0.2"
 
 
-class TaskRecipe(_Part):
+class TaskRecipe(StrictModel):
     """A task of the paper with its data."""
 
     task: str
@@ -129,10 +135,10 @@ class TaskRecipe(_Part):
     prompt: Key | None = None
     """The file that holds the authors' prompt, with {text} for the row's text."""
     answers: Mapping[str, str] = {}
-    """What that prompt calls a label, where it differs from the task's name of it."""
+    """Names of labels in that prompt, where they differ from the task's."""
 
 
-class ModelRecipe(_Part):
+class ModelRecipe(StrictModel):
     """A model of the paper."""
 
     name: Key
@@ -144,11 +150,11 @@ class ModelRecipe(_Part):
     hub: str = ""
     """OWNER/NAME of the weights on the Hugging Face Hub."""
     commit: Commit = ""
-    """Of the weights; empty where the authors did not say and none could be checked."""
+    """Commit of the weights; empty where the authors did not say and none could be checked."""
     parameters: int | None = None
     license: str = "unknown"
     settings: Mapping[str, Any] = {}
-    """Of the model or of fine-tuning, beside those of the protocol."""
+    """Settings of the model or of fine-tuning, beside those of the protocol."""
     quick: Mapping[str, Any] = {}
     """Settings of a small grid, for a first look."""
     task_types: tuple[str, ...] = ()
@@ -159,21 +165,21 @@ class ModelRecipe(_Part):
     hours: int = Field(default=24, gt=0)
 
 
-class Computation(_Part):
+class Computation(StrictModel):
     """One way to obtain cells of a table."""
 
     method: str
-    """The name of a computation: one of `reproduce/computations/`, or of a paper or a plugin."""
+    """The name of a computation: one of `reproduce/engine.py`, or of a paper or a plugin."""
     files: tuple[Key, ...] = ()
-    """What it reads."""
+    """Files that it reads."""
     settings: Mapping[str, Any] = {}
 
 
-class TableRecipe(_Part):
+class TableRecipe(StrictModel):
     """A printed table."""
 
     key: Key
-    """Its number in the paper in Arabic digits, or a word."""
+    """Number in the paper in Arabic digits, or a word."""
     title: str
     columns: tuple[str, ...] = Field(min_length=1)
     rows: Mapping[str, tuple[Value, ...]]
@@ -181,11 +187,11 @@ class TableRecipe(_Part):
     own: tuple[str, ...] = ()
     """Rows that the print has not: systems that are run here, beside it."""
     decimals: int = Field(default=3, ge=0, le=9)
-    """Of the printed figures."""
+    """Decimals of the printed figures."""
     compute: tuple[Computation, ...] = ()
     """Later ones replace cells of earlier ones where they are nearer to a run."""
     note: str = ""
-    """What a reader must know, such as an error in the print."""
+    """Note for readers, such as an error in the print."""
 
     @field_validator("rows")
     @classmethod
@@ -212,7 +218,7 @@ class TableRecipe(_Part):
         return None if value is None or isinstance(value, str) else float(value)
 
 
-class Statistics(_Part):
+class Statistics(StrictModel):
     """How the paper compares models."""
 
     approach: Literal["bayesian", "frequentist"] = "bayesian"
@@ -222,20 +228,20 @@ class Statistics(_Part):
     seed: int = 0
 
 
-class Recipe(_Part):
+class Recipe(StrictModel):
     """A paper's recipe."""
 
     name: str
-    """That of its file."""
+    """Name of its file."""
     title: str
     citation: str
     """A line: authors, year, title, place."""
     url: str = ""
     schema_version: Literal[1] = Field(alias="schema")
     protocol: str = "default"
-    """Of evaluation."""
+    """Protocol of evaluation."""
     about: tuple[str, ...] = ()
-    """What a reader must know of the whole, a sentence each."""
+    """Notes for readers on the whole, a sentence each."""
     files: tuple[SourceFile, ...] = ()
     tasks: tuple[TaskRecipe, ...] = ()
     models: tuple[ModelRecipe, ...] = ()
@@ -286,3 +292,61 @@ class Recipe(_Part):
 
 PATTERN = re.compile(r"[a-z][a-z0-9-]*")
 """The name of a recipe's file, without .toml."""
+
+
+_ENDING = ".toml"
+RECIPES: Registry[Path | Traversable] = Registry(
+    "recipe",
+    dict,
+    "recipe",
+    lambda item: item[0],
+    remedy="Choose {names}, or give the path of a TOML file",
+)
+"""Recipes of papers and plugins."""
+recipe_names = RECIPES.names
+
+
+def find_recipe(name: str) -> Recipe:
+    """Return the recipe of that name, or the one in the TOML file at that path.
+
+    Raises `UsageError` that lists the recipes there are, or says what is wrong with a file.
+    """
+    return read_recipe(Path(name) if name.endswith(_ENDING) else RECIPES.find(name))
+
+
+def read_recipe(path: Path | Traversable) -> Recipe:
+    """Read a recipe's file; raises `UsageError` that names file, line, key and remedy."""
+    source = read_toml(path, "docs/recipes.md")
+    name = path.name.removesuffix(_ENDING)
+    if not PATTERN.fullmatch(name):
+        raise UsageError(
+            f"{path}: {name!r} is not a name for a recipe",
+            "Name the file with lower-case letters, digits and hyphens, such as our-paper.toml",
+        )
+    return source.read(Recipe, source.named(name))
+
+
+def find_tables(recipe: Recipe, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
+    """Return the tables of those keys, all of them without any; raises `UsageError`."""
+    by_key = {table.key.lower(): table for table in recipe.tables}
+    for key in keys:
+        if key.lower() not in by_key:
+            choice = [table.key for table in recipe.tables]
+            raise unknown_name("table", key, choice, where=f"The recipe {recipe.name}")
+    chosen = dict.fromkeys(key.lower() for key in keys)
+    return tuple(by_key[key] for key in chosen) if keys else recipe.tables
+
+
+def find_tasks(recipe: Recipe, names: Sequence[str]) -> tuple[TaskRecipe, ...]:
+    """Return the tasks of those names, all of them without any; raises `UsageError`."""
+    by_name = {task.task: task for task in recipe.tasks}
+    for name in names:
+        if name not in by_name:
+            raise unknown_name("task", name, by_name, where=f"The recipe {recipe.name}")
+    return tuple(by_name[name] for name in names) if names else recipe.tasks
+
+
+def split_names(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in arguments such as `a,b` and `c`, each once, in order."""
+    names = (name.strip() for argument in arguments for name in argument.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))

@@ -12,10 +12,9 @@ import orjson
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.sanitize import for_json
 from goldpan.core.workspace import make_directory
-from goldpan.report.document import Content, Fold, Report, Section, Table, Text
+from goldpan.report.document import Content, Fold, Remark, Report, ReportTable, Section, count
 from goldpan.report.evaluation import evaluation_page
 from goldpan.report.markdown import markdown_report
-from goldpan.report.number_format import count
 from goldpan.report.page import write_page
 from goldpan.reproduce.cells import MEANING, STATES, Cell, TableResult
 from goldpan.reproduce.engine import Reproduction
@@ -183,17 +182,17 @@ def _section(table: TableResult) -> Section:
         for cell in table.cells
     )
     columns = ("row", "column", "paper", "here", "distance", "state", "note")
-    whole = Table("", columns, rows)
-    content: list[Content] = [Text(sentence) for sentence in sentences(table)]
-    content += [Text(f"Problem: {problem}") for problem in table.problems]
-    content += [Text(note) for note in table.notes]
+    whole = ReportTable("", columns, rows)
+    content: list[Content] = [Remark(sentence) for sentence in sentences(table)]
+    content += [Remark(f"Problem: {problem}") for problem in table.problems]
+    content += [Remark(note) for note in table.notes]
     folded = len(rows) > _FOLDED
     content.append(Fold(f"All {len(rows):,} cells", (whole,)) if folded else whole)
     if folded and (differing := table.differing()):
         chosen = tuple(
             row for row, cell in zip(rows, table.cells, strict=True) if cell in differing
         )
-        content.insert(-1, Table("Cells that differ from the print", columns, chosen))
+        content.insert(-1, ReportTable("Cells that differ from the print", columns, chosen))
     return Section(f"table{table.recipe.key}", table.recipe.title, tuple(content))
 
 
@@ -208,7 +207,7 @@ def _notes_of(cell: Cell) -> str:
 
 def _provenance(result: Reproduction) -> Section:
     environment = result.environment
-    files = Table(
+    files = ReportTable(
         "Files",
         ("file", "name", "SHA-256 of its content", "state", "published at"),
         tuple(
@@ -229,6 +228,6 @@ def _provenance(result: Reproduction) -> Section:
     ]
     content: list[Content] = [files] if files.rows else []
     if result.plugins:
-        content.append(Table("Plugins", ("plugin", "SHA-256"), tuple(result.plugins.items())))
-    content.append(Table("Versions and settings", ("what", "value"), tuple(facts)))
+        content.append(ReportTable("Plugins", ("plugin", "SHA-256"), tuple(result.plugins.items())))
+    content.append(ReportTable("Versions and settings", ("what", "value"), tuple(facts)))
     return Section("provenance", "Provenance", tuple(content))

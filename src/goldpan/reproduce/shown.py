@@ -1,4 +1,4 @@
-"""What `goldpan reproduce` shows: recipes, what one of them holds, and tables beside the print."""
+"""Screens of `goldpan reproduce`: recipes, the content of one, and tables beside the print."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.report.number_format import count
-from goldpan.reproduce.cells import MEANING, Cell, TableResult
-from goldpan.reproduce.context import Context
+from goldpan.report.document import count
+from goldpan.reproduce.cells import MEANING, Cell, Context, TableResult
 from goldpan.reproduce.engine import Reproduction
 from goldpan.reproduce.recipe import Recipe, SourceFile
 from goldpan.reproduce.report import NAMES, as_json, counted, distance_shown, sentences, shown
@@ -39,7 +38,7 @@ class RecipeSummary(Result):
 
 @dataclass(frozen=True, slots=True)
 class RecipeDescription(Result):
-    """What a recipe holds, and which of its files are there."""
+    """Content of a recipe, and which of its files are there."""
 
     context: Context
 

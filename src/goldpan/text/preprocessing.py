@@ -1,17 +1,16 @@
 """The preprocessing steps by name, and the order in which they run.
 
-A task's file lists its steps in our order. The profile `selu-paper` runs the same steps in the
-order of SELU's replication kit, which collapses white space first: Markdown then has no blocks
-any more, so that headings, lists and code run into the text.
+A task's file lists its steps in our order. Papers and plugins bring other orders, in which the same
+steps run: one that collapses white space first leaves Markdown no blocks, so that headings, lists
+and code run into the text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal
 
-from goldpan.core.registry import unknown_name
+from goldpan.core.registry import Registry, unknown_name
 from goldpan.text.markdown import markdown_to_text
 from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
 
@@ -111,8 +110,6 @@ def white_space(text: str) -> str:
     return " ".join(text.split())
 
 
-StepProfile = Literal["default", "selu-paper", "none"]
-PROFILES: tuple[StepProfile, ...] = ("default", "selu-paper", "none")
 STEPS: Mapping[str, Callable[[str], str]] = {
     step.__name__: step
     for step in (
@@ -125,25 +122,21 @@ STEPS: Mapping[str, Callable[[str], str]] = {
         mask_mentions,
     )
 }
-"""Every step by its name, in the order of SELU's replication kit."""
+"""Every step by its name."""
+_OWN: Mapping[str, Sequence[str] | None] = {"default": None, "none": ()}
+ORDERS = Registry("order of steps", lambda: _OWN, "step order")
+"""The steps that run where a task names them, in their order; None stands for the task's own."""
 
 
-def ordered_steps(names: Sequence[str], profile: str) -> tuple[str, ...]:
-    """Return a task's steps in the order of a profile; `none` runs none.
+def ordered_steps(names: Sequence[str], order: str) -> tuple[str, ...]:
+    """Return a task's steps in the order of that name; `none` runs none.
 
-    Raises `UsageError` for an unknown profile or step.
+    Raises `UsageError` for an unknown order or step.
     """
-    if unknown := [name for name in names if name not in STEPS]:
+    wanted = ORDERS.find(order)
+    if unknown := [name for name in (*names, *(wanted or ())) if name not in STEPS]:
         raise unknown_name("preprocessing step", unknown[0], STEPS)
-    match profile:
-        case "default":
-            return tuple(names)
-        case "selu-paper":
-            return tuple(name for name in STEPS if name in names)
-        case "none":
-            return ()
-        case _:
-            raise unknown_name("order of steps", profile, PROFILES)
+    return tuple(names if wanted is None else (name for name in wanted if name in names))
 
 
 def prepared(text: str, names: Sequence[str]) -> str:

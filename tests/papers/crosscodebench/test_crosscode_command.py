@@ -12,8 +12,8 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.registry import find_task
+from goldpan.datasets.wording import find_method
 from goldpan.evaluation.score import predictions_schema
 from goldpan.papers.crosscodebench.importing import task_toml
 from goldpan.papers.crosscodebench.prompts import find_counter
@@ -187,7 +187,7 @@ def test_a_person_sees_one_line_of_error(tmp_path: Path) -> None:
     ("find", "message"),
     [
         (lambda: find_method("9-shot"), "Choose 4-shot, 3-shot"),
-        (lambda: find_counter("tokens"), "Choose words, characters"),
+        (lambda: find_counter("tokens"), "Choose words or characters"),
         (lambda: find_shortcut("copy"), "Choose copy-ex-output or copy-ins-input"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError
-from goldpan.datasets.prompt_methods import METHODS, Side, find_method
+from goldpan.datasets.wording import METHODS, Side, find_method
 from goldpan.papers.crosscodebench.kinds import Kind
 from goldpan.papers.crosscodebench.meta import Example, Meta
 from goldpan.papers.crosscodebench.prompts import Budget, Prompter, count_words, longest_fitting

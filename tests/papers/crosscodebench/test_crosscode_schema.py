@@ -14,12 +14,17 @@ from hypothesis import strategies as st
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.papers.crosscodebench import json_files
+from goldpan.datasets import json_array
+from goldpan.datasets.json_array import FieldError
 from goldpan.papers.crosscodebench.check import Checked, check_task_files
 from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
 from goldpan.papers.crosscodebench.importing import import_task
-from goldpan.papers.crosscodebench.instances import Instance, read_instances, write_instances
-from goldpan.papers.crosscodebench.json_files import FieldError, read_array
+from goldpan.papers.crosscodebench.instances import (
+    Instance,
+    read_instances,
+    read_values,
+    write_instances,
+)
 from goldpan.papers.crosscodebench.kinds import kind_of_category
 from goldpan.papers.crosscodebench.meta import read_meta
 from tests.crosscode_tasks import make_task, sample_rows, write_public, write_rows
@@ -189,7 +194,7 @@ def test_what_is_no_array_of_json_is_refused(tmp_path: Path, content: bytes, pro
     path = tmp_path / "x.json"
     path.write_bytes(content)
     with pytest.raises(FieldError) as caught:
-        list(read_array(path, "Instances"))
+        list(read_values(path))
     assert problem in str(caught.value)
 
 
@@ -202,12 +207,12 @@ def test_arrays_are_read_as_they_were_written(
     path = tmp_path_factory.mktemp("json") / "x.json"
     content = {**others, "Instances": values, "last": 1}
     path.write_text(json.dumps(content, indent=indent), encoding="utf-8")
-    chunk = json_files._CHUNK
-    json_files._CHUNK = 3
+    chunk = json_array._CHUNK
+    json_array._CHUNK = 3
     try:
-        assert list(read_array(path, "Instances")) == values
+        assert list(read_values(path)) == values
     finally:
-        json_files._CHUNK = chunk
+        json_array._CHUNK = chunk
 
 
 def test_a_value_without_end_is_refused_in_linear_time(tmp_path: Path) -> None:
@@ -215,7 +220,7 @@ def test_a_value_without_end_is_refused_in_linear_time(tmp_path: Path) -> None:
     path.write_bytes(b'{"Instances": ["' + b"a" * (80 * 2**20))
     begun = time.process_time()
     with pytest.raises(FieldError, match="longer than 64 MiB"):
-        list(read_array(path, "Instances"))
+        list(read_values(path))
     assert time.process_time() - begun < 30
 
 

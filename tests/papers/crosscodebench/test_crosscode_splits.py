@@ -16,8 +16,8 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
-from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.provenance import read_provenance
+from goldpan.datasets.wording import find_method
 from goldpan.papers.crosscodebench.build import CrossCodeResult, build_split, find_tasks
 from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
 from goldpan.papers.crosscodebench.instances import Instance
@@ -130,23 +130,22 @@ def instances(count: int) -> list[Instance]:
 @given(st.integers(0, 60), st.integers(0, 40), st.integers(1, 20), st.integers(0, 3))
 def test_what_is_drawn_stays_as_data_grow(small: int, more: int, cap: int, seed: int) -> None:
     few, many = instances(small), instances(small + more)
-    before = draw_instances(few, "t", cap, seed, frozenset())
-    after = draw_instances(many, "t", cap, seed, frozenset())
-    assert len(after.indexes) == min(cap, small + more)
-    old = {index for index in after.indexes if index < small}
-    assert old <= before.indexes
-    assert draw_instances(few, "t", cap, seed, frozenset()) == before
+    before, _ = draw_instances(few, "t", cap, seed, frozenset())
+    after, _ = draw_instances(many, "t", cap, seed, frozenset())
+    assert len(after) == min(cap, small + more)
+    assert {index for index in after if index < small} <= before
+    assert draw_instances(few, "t", cap, seed, frozenset())[0] == before
 
 
 def test_draws_differ_by_seed_and_leave_out_what_is_shown() -> None:
     many = instances(1000)
-    draws = [draw_instances(many, "t", 100, seed, frozenset()).indexes for seed in range(5)]
+    draws = [draw_instances(many, "t", 100, seed, frozenset())[0] for seed in range(5)]
     assert len(set(draws)) == 5
     everywhere = sum(sum(places) for places in draws) / 500
     assert 400 < everywhere < 600
-    shown = draw_instances(many, "t", 1000, 0, frozenset({"input 3", "input 7"}))
-    assert (len(shown.indexes), shown.shown) == (998, 2)
-    assert not shown.indexes & {3, 7}
+    places, counts = draw_instances(many, "t", 1000, 0, frozenset({"input 3", "input 7"}))
+    assert (len(places), counts["shown"]) == (998, 2)
+    assert not places & {3, 7}
 
 
 def public(directory: Path, number: int, kind: list[str], texts: list[str], **more: Any) -> None:
@@ -185,7 +184,7 @@ def test_leaking_training_instances_are_dropped_and_counted(tmp_path: Path) -> N
     public(files, 1, ["Translation"], tested)
     public(files, 2, ["Summarization"], [*sentences(100, 10), tested[5], near])
     result = built(tmp_path)
-    assert result.leaks == {"exact": 1, "near": 1}
+    assert result.leaking == {"exact": 1, "near": 1}
     assert [count.leaking for count in result.train] == [2]
     assert column(result.directory, "train", "input") == sentences(100, 10)
     assert sorted(column(result.directory, "test", "input")) == sorted(tested)
@@ -204,8 +203,8 @@ def test_only_what_is_evaluated_counts_as_leaking(tmp_path: Path) -> None:
     assert len(column(result.directory, "test", "input")) == 5
     train = set(column(result.directory, "train", "input"))
     assert not train & set(column(result.directory, "test", "input"))
-    assert len(train) == 25 - result.leaks["exact"]
-    assert result.leaks["near"] == 0
+    assert len(train) == 25 - result.leaking["exact"]
+    assert result.leaking["near"] == 0
 
 
 def test_what_examples_show_is_not_asked(tmp_path: Path) -> None:

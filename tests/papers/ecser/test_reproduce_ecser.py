@@ -10,8 +10,8 @@ import pytest
 
 from goldpan.core.errors import DatasetError
 from goldpan.papers.ecser.requirement_sets import requirements
-from goldpan.reproduce.catalogue import find_recipe
 from goldpan.reproduce.data import FoundFile
+from goldpan.reproduce.recipe import find_recipe
 from tests.invoking import invoke
 from tests.places import DATA
 

@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.forms import find_form, read_tasks
-from goldpan.annotation.studio.project import Facts, begin_project
+from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
@@ -25,8 +25,8 @@ from goldpan.datasets.task_data import read_task_data
 from goldpan.git.clone import clone
 from goldpan.git.refs import cloned_repositories, find_commits
 from goldpan.papers.nlbse.comments.build import Annotations, CommentsResult, build_code_comments
-from goldpan.papers.nlbse.comments.extract import LANGUAGES
-from goldpan.papers.nlbse.comments.reading import (
+from goldpan.papers.nlbse.comments.extract import (
+    LANGUAGES,
     Reading,
     find_languages,
 )
@@ -117,7 +117,7 @@ def test_one_row_a_sentence(tmp_path: Path) -> None:
     assert java["id"] == f"code-comments:{REPO}:src/Bowl.java@{java['blob'][:12]}:7-19"
     assert java["labels"] is None and java["decided"] is None
     assert (built.tally.files, built.tally.read, built.tally.comments) == (5, 5, 4)
-    assert not built.incomplete
+    assert built.exit_code == 0
 
 
 def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_files_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
         "too-large": 1,
     }
     assert len(rows(built)) == 6
-    assert built.incomplete
+    assert built.exit_code == 3
 
 
 def test_a_class_and_its_copies_are_on_one_side(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_what_a_partial_clone_lacks_is_fetched_at_once(tmp_path: Path) -> None:
 
 def decide(workspace: Workspace, form: str, decisions: dict[str, tuple[str, list[str]]]) -> None:
     """Write an annotation project with its decisions, as `goldpan annotate pull` leaves them."""
-    facts = Facts("http://127.0.0.1:1", "k", form, annotators=2, blind=True)
+    facts = ProjectFacts("http://127.0.0.1:1", "k", form, annotators=2, blind=True)
     project = begin_project(workspace, form, load(form), facts)
     made = [
         {
@@ -337,7 +337,7 @@ def test_annotations_that_do_not_fit_are_refused(
     decide(case.workspace, "code-comment-java", {first: ("agreed", ["usage"])})
     decide(case.workspace, "code-comment-python", {first: ("agreed", ["summary"])})
     decide(case.workspace, "fix-pair", {})
-    facts = Facts("http://127.0.0.1:1", "k", "code-comment-pharo", annotators=2, blind=True)
+    facts = ProjectFacts("http://127.0.0.1:1", "k", "code-comment-pharo", annotators=2, blind=True)
     begin_project(case.workspace, "unpulled", load("code-comment-pharo"), facts)
     both = ("code-comment-java", "code-comment-python")
     for projects, error, message in (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from goldpan.papers.nlbse.comments.docstrings import read_docstrings
+from goldpan.papers.nlbse.comments.declarations import read_docstrings
 from goldpan.papers.nlbse.comments.extract import Source, read_file
 
 ALL = frozenset({"class", "module", "function"})

@@ -7,8 +7,7 @@ import time
 import pytest
 
 from goldpan.git.trees import TreeFile
-from goldpan.papers.nlbse.comments.extract import CommentFound, Source, read_file
-from goldpan.papers.nlbse.comments.reading import wanted_files
+from goldpan.papers.nlbse.comments.extract import CommentFound, Source, read_file, wanted_files
 
 TONEL = """\
 "

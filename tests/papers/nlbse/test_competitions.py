@@ -10,14 +10,14 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.comparing import compare_runs
-from goldpan.evaluation.comparison_result import Question
+from goldpan.evaluation.comparison.question import ComparisonQuestion
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
 from goldpan.papers.nlbse.nlbse23 import BASELINE, ORGANIZERS, comment_ranking
 from goldpan.papers.nlbse.nlbse24 import REPOSITORIES, issue_ranking
-from goldpan.report.compared import Compared
+from goldpan.report.compared import ComparisonReport
 from goldpan.report.comparison.make import make_report, paper_tables
 from tests.comparing import QUIET, add_run, split_rows, two_labels
 from tests.integration.test_evaluation_compare import compared
@@ -86,7 +86,7 @@ def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_pat
     assert [len(repos) for repos in spy.repos] == [1] * 5
     assert record.learned_from.train > 1_000
     runs = read_runs(Workspace(tmp_path))
-    ranking = issue_ranking(compare_runs(runs, runs, load_tasks(), Question()).systems)
+    ranking = issue_ranking(compare_runs(runs, runs, load_tasks(), ComparisonQuestion()).systems)
     assert ranking is not None
     own = next(entry for entry in ranking.entries if not entry.published)
     assert own.mean == pytest.approx(record.scores_by["repo"].mean)
@@ -107,6 +107,6 @@ def test_a_competition_has_its_section_sentence_tables_and_json(workspace: Works
     assert [row[:2] for row in table.rows] == [("1", "all"), ("2", "half"), ("3", ORGANIZERS)]
     sentence = "By the rule of the NLBSE'23 competition all reaches 1.000: mean F1 1.000, 19 of 19"
     assert [text for text in report.summary if text.startswith(sentence)]
-    plain = Compared(result).plain()
+    plain = ComparisonReport(result).plain()
     assert [entry["name"] for entry in plain["nlbse23"]["entries"]] == ["all", "half", ORGANIZERS]
     assert "nlbse24" not in [*plain, *(section.key for section in report.sections)]

@@ -15,16 +15,14 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, read_task_data, task_data
 from goldpan.evaluation.held_out import hold_out
-from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.models.features import Features
-from goldpan.evaluation.models.surrounding_text import Documents, spoken
+from goldpan.evaluation.models.features import Documents, Features, spoken
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from goldpan.papers.nlbse import stacked, trunk
 from goldpan.papers.nlbse.kernels import Similarities, Words
-from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
+from goldpan.papers.nlbse.trunk import places_of, shared_rows
 from tests.evaluating import requirements, rows
 from tests.integration.test_evaluation_models import _of, comments, points, types
 from tests.papers.nlbse.nlbse_comments import TASKS, import_comments
@@ -58,7 +56,7 @@ def _run(
 
 
 def _f1(ran: RunResult, name: str = "macro_f1") -> float:
-    return scores_of(ran.result["scores"]).value(name) or 0.0
+    return ran.record.scores.value(name) or 0.0
 
 
 class _Seen:

@@ -13,7 +13,6 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
@@ -85,14 +84,14 @@ def test_lines_of_the_template_tell_types(weights: str, tmp_path: Path) -> None:
     splits = {"train": rows(task, pairs[:90]), "test": rows(task, pairs[90:], start=90)}
     data = task_data(task, splits)
     done = _run(tmp_path / "a", data, weights)
-    assert (scores_of(done.result["scores"]).value("macro_f1") or 0) > 0.9
-    unseen = scores_of(done.result["validation_scores"])
+    assert (done.record.scores.value("macro_f1") or 0) > 0.9
+    unseen = done.record.validation_scores
     assert unseen.examples == 90, "each train row is answered by an ensemble without it"
     again = _run(tmp_path / "b", data, weights)
     assert again.result["scores"] == done.result["scores"]
     alone = _run(tmp_path / "b", data, weights, folds=1)
     assert alone.result["scores"] == done.result["scores"]
-    assert scores_of(alone.result["validation_scores"]).examples == 0
+    assert alone.record.validation_scores.examples == 0
 
 
 def test_what_it_cannot_answer_is_said(weights: str, tmp_path: Path) -> None:

@@ -41,6 +41,18 @@ def test_nlbse23_is_as_its_authors_made_it() -> None:
     assert (profile.split, profile.redact) == ("random:0.9,0.1", False)
 
 
+def test_groups_and_marks_of_labels_say_nothing() -> None:
+    """As large projects write them; NLBSE's authors take labels as they are."""
+    bugs = ("C-bug", "type/bug", "kind: bug", "[Type] Bug", "\U0001f41b bug", "Bug-Report", "bug")
+    others = ("catbug", "p-bug", "debugging", "bug-free", "type", "", "\U0001f41b")
+    default, paper = load_profile("default"), load_profile("nlbse23")
+    assert [default.class_of(label) for label in bugs] == ["bug"] * len(bugs)
+    assert [default.class_of(label) for label in others] == [None] * len(others)
+    assert default.class_of("Type - Feature-Request") == "enhancement"
+    assert default.class_of("C-docs") == ""
+    assert paper.class_of("C-bug") is None
+
+
 def test_a_profile_of_one_s_own_adds_to_another(tmp_path: Path) -> None:
     profile = load_profile(
         own(

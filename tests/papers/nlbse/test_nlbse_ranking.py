@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.metrics.confusion import BinaryConfusion
+from goldpan.evaluation.statistics.curves import BinaryConfusion
 from goldpan.evaluation.statistics.scores import rank
-from goldpan.papers.nlbse.issue_competition import issue_rule
 from goldpan.papers.nlbse.nlbse23 import (
     BASELINE,
     baseline_f1,
     comment_rule,
     comment_score,
+    issue_rule,
 )
 
 CLASSES = ("bug", "feature", "question", "documentation")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.papers.nlbse.comment_competition import forest, read_arff
+from goldpan.papers.nlbse.comment_forests import forest, read_arff
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import SourceFile
 from tests.invoking import invoke

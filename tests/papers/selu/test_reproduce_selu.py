@@ -14,10 +14,10 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.reproduce.catalogue import find_recipe
-from goldpan.reproduce.context import Context, Effort
+from goldpan.reproduce.cells import Context, Effort
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.prepare import prepared, with_prompt
+from goldpan.reproduce.recipe import find_recipe
 from goldpan.text.preprocessing import STEPS
 from tests.invoking import invoke
 from tests.places import DATA

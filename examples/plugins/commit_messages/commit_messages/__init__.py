@@ -10,6 +10,8 @@ register(
     Files("task", _HERE / "tasks"),
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),
+    Files("fine-tuning recipe", _HERE / "finetuning"),
+    Part("step order", "addresses-first", ("mask_urls", "mask_hashes", "white_space")),
     Part("importer", "commit_messages", "commit_messages.logs:read"),
     Part("model", "first-word", "commit_messages.first_word:MODEL"),
     Part("metric", "version_accuracy", "commit_messages.versions:METRIC"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from goldpan.plugins import ExampleMetric, ReportSection, Task
 from goldpan.plugins.evaluation import ComparisonResult
-from goldpan.plugins.report import Section, Table
+from goldpan.plugins.report import ReportTable, Section
 
 _TASK, _METRIC = "commit_purpose", "version_accuracy"
 _RELEASE = {"add": "minor", "fix": "patch", "document": "none", "tidy": "none"}
@@ -25,7 +25,7 @@ def _section(compared: ComparisonResult, tasks: Mapping[str, Task], rows: object
         for system in compared.ranked
         for run in system.runs.get(_TASK, ())
     )
-    table = Table("", ("model", "macro_f1", _METRIC), lines)
+    table = ReportTable("", ("model", "macro_f1", _METRIC), lines)
     note = "Which messages lead to the right version: documents and tidying raise none."
     return Section("versions", "Versions", (table,), note) if lines else None
 

@@ -15,7 +15,7 @@ from goldpan.annotation.agreement import bootstrap, cohen_kappa
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import read_table
+from goldpan.core.parquet import read_table, reading
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.query import connect
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
@@ -32,8 +32,8 @@ _NAMES = {True: "keep", False: "drop", None: "undecided"}
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """How models' verdicts fare on a part of the subjects."""
+class CalibrationGroup:
+    """The quality of models' verdicts on a part of the subjects."""
 
     name: str
     """``all``, or a trait and its value, such as ``language: C``."""
@@ -41,9 +41,9 @@ class Group:
     confusion: Mapping[str, Mapping[str, int]]
     """The model's verdict (keep, drop, undecided), then the people's, to subjects."""
     precision: Estimate
-    """Of the model's keeps on which people decided, the share that people keep (Wilson)."""
+    """The share of the model's keeps that people keep, where they decided (Wilson)."""
     recall: Estimate
-    """Of what people keep, the share that the model keeps; what it leaves undecided is not."""
+    """The share of people's keeps that the model keeps; undecided subjects are not kept."""
     kappa: Estimate
     """Where both decided, with a bootstrap interval."""
 
@@ -53,7 +53,7 @@ class Calibration(Result):
     """Models' verdicts beside people's, as a whole and by trait."""
 
     criterion: str
-    groups: tuple[Group, ...]
+    groups: tuple[CalibrationGroup, ...]
     only_model: int
     """Subjects that people did not judge."""
     only_people: int
@@ -69,7 +69,7 @@ class Calibration(Result):
                 (
                     group.name,
                     group.subjects,
-                    *map(_shown, (group.precision, group.recall, group.kappa)),
+                    *map(Estimate.shown, (group.precision, group.recall, group.kappa)),
                 )
                 for group in self.groups
             ],
@@ -162,18 +162,11 @@ def calibrate_reviews(
     Raises `UsageError` where the file does not hold verdicts or no subject has both,
     `WorkspaceError` where a repository was not reviewed.
     """
-    try:
+    remedy = "Give a Parquet file with the columns of verdicts"
+    with reading(people, remedy, UsageError):
         verdicts = read_table(people)
-    except (OSError, pa.ArrowException) as error:
-        raise UsageError(
-            f"{people} cannot be read ({str(error).splitlines()[0]})",
-            "Give a Parquet file with the columns of verdicts",
-        ) from None
     if missing := sorted({*_COLUMNS, "keep"} - set(verdicts.column_names)):
-        raise UsageError(
-            f"{people} lacks the column {missing[0]}",
-            "Give a Parquet file with the columns of verdicts",
-        )
+        raise UsageError(f"{people} lacks the column {missing[0]}", remedy)
     models = pa.concat_tables([read_reviews(workspace, repo, profile) for repo in repos])
     traits = read_traits(workspace, repos)
     criteria = sorted(set(models["criterion"].to_pylist()))
@@ -224,7 +217,7 @@ def read_traits(
 
 def _group(
     name: str, votes: Sequence[tuple[bool | None, bool | None]], seed: int, samples: int
-) -> Group:
+) -> CalibrationGroup:
     counts = Counter(votes)
     confusion = {
         _NAMES[ours]: {_NAMES[theirs]: counts[ours, theirs] for theirs in (True, False, None)}
@@ -240,7 +233,7 @@ def _group(
         np.random.default_rng(seed),
         samples,
     )
-    return Group(
+    return CalibrationGroup(
         name,
         len(votes),
         confusion,
@@ -276,11 +269,3 @@ def _replies(verdicts: pa.Table, criterion: str | None) -> dict[Key, int]:
 def _subject_name(key: Key) -> str:
     repo, _, issue, pull_repo, pull = key
     return f"{repo}#{issue}" + ("" if pull is None else f" with {pull_repo}#{pull}")
-
-
-def _shown(value: Estimate) -> str:
-    if value.value is None:
-        return "-"
-    if value.low is None or value.high is None:
-        return f"{value.value:.3f}"
-    return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"

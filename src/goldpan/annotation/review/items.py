@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import orjson
 import pyarrow as pa
 import zstandard
 
-from goldpan.annotation.review.answer import ReviewItem, SubjectKind
+from goldpan.annotation.review.subjects import ReviewItem, SubjectKind
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, line, without_tokens
 from goldpan.core.schemas import DUPLICATES, VERDICTS
@@ -162,6 +163,9 @@ def _draw(view: RepoView, limit: int) -> None:
     view.connection.execute("CREATE OR REPLACE TEMP TABLE kept AS FROM drawn")
 
 
+_CASES = msgspec.json.Decoder(ReviewItem)
+
+
 class CaseFile:
     """Cases on disk, which are gone through several times; private texts are not among them."""
 
@@ -175,7 +179,7 @@ class CaseFile:
         count = 0
         with named(self._path), zstandard.open(self._path, "ab") as file:
             for case in cases:
-                file.write(orjson.dumps(case.plain()) + b"\n")
+                file.write(orjson.dumps(case) + b"\n")
                 count += 1
         self.repositories.append((repo, count))
 
@@ -188,12 +192,11 @@ class CaseFile:
             rest = b""
             while chunk := file.read(2**20):
                 *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    yield ReviewItem.from_plain(orjson.loads(line))
+                yield from map(_CASES.decode, lines)
 
 
 @contextmanager
 def case_file(workspace: Workspace) -> Iterator[CaseFile]:
-    """Give an empty file of cases that vanishes afterwards."""
+    """Open an empty file of cases that is removed afterwards."""
     with workspace.scratch() as scratch:
         yield CaseFile(scratch / "cases.zst")

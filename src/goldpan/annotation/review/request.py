@@ -1,24 +1,104 @@
-"""Makes the request that puts a case before a model: the same case gives the same bytes."""
+"""Requests that put a case before a model, and the answers that it may give."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jinja2
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from goldpan.annotation.review.answer import ReviewItem, answer_schema
 from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.annotation.review.subjects import ReviewItem
 from goldpan.core.registry import Registry, files_in
 from goldpan.core.settings_file import read_toml
 from goldpan.llm.parts import Part, cut, fence_code, fenced
 from goldpan.llm.request import Request
+
+Verdict = Literal["keep", "drop", "unsure"]
+_LONGEST_QUOTE = 400
+_TENTHS = [tenth / 10 for tenth in range(11)]
+
+
+class ReviewAnswer(BaseModel):
+    """One judgement. Evidence comes first: a model that has quoted judges better."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    evidence: tuple[str, ...] = Field(max_length=20)
+    reasons: tuple[str, ...] = Field(max_length=20)
+    reply: int | None = None
+    """The number of the reply that answers, where the prompt asks for it; 0 for none."""
+    verdict: Verdict
+    confidence: float = Field(ge=0, le=1)
+
+
+def answer_schema(
+    reasons: Collection[str], *, names_reply: bool = False, bounded: bool = False
+) -> dict[str, Any]:
+    """Return the JSON schema of an answer whose reasons are among these codes.
+
+    `names_reply` asks for the number of a reply too.
+    `bounded` limits lengths too, for servers whose models ramble: llama.cpp and vLLM enforce
+    that, OpenAI refuses such a schema.
+    """
+    text: dict[str, Any] = {"type": "string"}
+    confidence: dict[str, Any] = {"type": "number"}
+    evidence: dict[str, Any] = {"type": "array", "items": text}
+    codes: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": sorted(reasons)}}
+    if bounded:
+        text["maxLength"] = _LONGEST_QUOTE
+        evidence["maxItems"] = codes["maxItems"] = 3
+        confidence = {"enum": _TENTHS}
+    properties = {
+        "evidence": evidence,
+        "reasons": codes,
+        **({"reply": {"type": "integer"}} if names_reply else {}),
+        "verdict": {"type": "string", "enum": ["keep", "drop", "unsure"]},
+        "confidence": confidence,
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def parse_answer(text: str, reasons: Collection[str], *, names_reply: bool = False) -> ReviewAnswer:
+    """Read an answer; raises `ValueError` that says in one line what is wrong with it."""
+    try:
+        answer = ReviewAnswer.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(step) for step in first["loc"])
+        raise ValueError(f"{where}: {first['msg']}" if where else str(first["msg"])) from None
+    if unknown := [code for code in answer.reasons if code not in reasons]:
+        raise ValueError(f"reasons: {unknown[0][:40]!r} is not a code of the rubric")
+    if names_reply and answer.verdict == "keep" and not answer.reply:
+        raise ValueError("reply: the verdict is keep, and no reply is named")
+    return answer
+
+
+def missing_quotes(quotes: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return the quotes that stand in no text, white space aside; an empty one stands in none."""
+    normal = [_spaced(text) for text in texts]
+    return [
+        quote
+        for quote in quotes
+        if not _spaced(quote) or not any(_spaced(quote) in text for text in normal)
+    ]
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
 
 # Prompts: a rubric for each, in TOML, and the instructions that they share, a Jinja template.
 
@@ -29,18 +109,18 @@ _RUBRICS: Registry[Path | Traversable] = Registry(
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """What a model is told to do with a case."""
+class ReviewPrompt:
+    """The instructions to a model for a case."""
 
     name: str
     version: int
     """Raised with each change of the rubric."""
     reasons: Mapping[str, str]
-    """What the codes for dropping mean."""
+    """The meaning of the codes for dropping."""
     names_reply: bool
-    """Whether the model names the reply that answers, by its number."""
+    """True where the model names the reply that answers, by its number."""
     digest: str
-    """Of rubric and template: a change without a new version is noticed all the same."""
+    """The digest of rubric and template: it shows a change without a new version."""
     rubric: Mapping[str, object]
     template: jinja2.Template
 
@@ -55,7 +135,7 @@ class Prompt:
 
 
 @cache
-def load_prompt(name: str) -> Prompt:
+def load_prompt(name: str) -> ReviewPrompt:
     """Return a prompt that ships with Goldpan or is a plugin's; raises `UsageError`."""
     rubric = read_toml(_RUBRICS.find(name))
     template = (_PLACE / "instructions.jinja").read_text(encoding="utf-8")
@@ -64,7 +144,7 @@ def load_prompt(name: str) -> Prompt:
     )
     values = rubric.values
     digest = hashlib.sha256(f"{rubric.text}\0{template}".encode()).hexdigest()[:12]
-    return Prompt(
+    return ReviewPrompt(
         name,
         int(values["version"]),
         values["reasons"],
@@ -77,14 +157,14 @@ def load_prompt(name: str) -> Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """One of those that judge each case: a model, and which sample of it."""
+    """A model that judges each case, and the number of its sample."""
 
     model: str
     sample: int
 
     @property
     def name(self) -> str:
-        """What people call the voter."""
+        """The voter's name for people."""
         return f"{self.model}#{self.sample + 1}" if self.sample else self.model
 
 
@@ -94,7 +174,7 @@ def voters(settings: ReviewSettings) -> list[Voter]:
 
 
 def make_request(
-    case: ReviewItem, prompt: Prompt, voter: Voter, settings: ReviewSettings, cuts: int
+    case: ReviewItem, prompt: ReviewPrompt, voter: Voter, settings: ReviewSettings, cuts: int
 ) -> tuple[tuple[str, ...], Request]:
     """Return the texts of a case, halved `cuts` times, and the request that holds them."""
     whole = sum(len(part.text) for part in case.parts)
@@ -104,7 +184,7 @@ def make_request(
 
 
 def _request(
-    parts: tuple[Part, ...], prompt: Prompt, voter: Voter, settings: ReviewSettings
+    parts: tuple[Part, ...], prompt: ReviewPrompt, voter: Voter, settings: ReviewSettings
 ) -> Request:
     code = fence_code(parts)
     body: dict[str, Any] = {

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import orjson
 
-from goldpan.annotation.review.answer import ReviewItem
 from goldpan.annotation.review.items import CaseFile
-from goldpan.annotation.review.planner import ReviewPlanner, prompt_of
-from goldpan.annotation.review.request import Prompt
+from goldpan.annotation.review.request import ReviewPrompt
 from goldpan.annotation.review.settings import ReviewSettings
-from goldpan.annotation.review.votes import Decision
+from goldpan.annotation.review.subjects import ReviewItem
+from goldpan.annotation.review.votes import ReviewDecision, ReviewPlanner, prompt_of
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace
@@ -48,7 +47,7 @@ class ReviewResult(Result):
     cost: float
     cost_before: float
     complete: bool
-    """Whether all requests were asked: else money ran out or a batch is under way."""
+    """False where requests remain: money ran out, or a batch is under way."""
     seconds: float
     basis: tuple[Basis, ...] = ()
     """Which pairing rules and which profile stand behind each repository."""
@@ -85,7 +84,7 @@ class Judgement:
     """A case with the decision on it, and what made it."""
 
     case: ReviewItem
-    decision: Decision
+    decision: ReviewDecision
     prompt: str
     """Its name."""
     digest: str
@@ -145,7 +144,7 @@ def judge(
     )
 
 
-def settings_digest(prompt: Prompt, settings: ReviewSettings) -> str:
+def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:
     """Return what tells verdicts by other prompts, models or rules apart."""
     parts = [
         prompt.label,

@@ -31,7 +31,7 @@ class ReviewSettings(EndpointSettings):
     samples: int = 1
     """How often each model is asked, with different seeds; more than one needs a temperature."""
     bounded_schema: bool = False
-    """Whether the schema limits lengths: for llama.cpp and vLLM; OpenAI refuses it."""
+    """True for a schema that limits lengths: for llama.cpp and vLLM; OpenAI refuses it."""
     agreement: float = 1.0
     """The share of votes that a verdict needs; otherwise people decide."""
     confidence: float = 0.0

@@ -15,17 +15,17 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.review.answer import ReviewItem
-from goldpan.annotation.review.votes import NOT_ASKED, Decision
+from goldpan.annotation.review.subjects import ReviewItem
+from goldpan.annotation.review.votes import NOT_ASKED, ReviewDecision
 from goldpan.core.archive import lost_replies
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.lineage import write_lineage
-from goldpan.core.parquet import read_metadata, read_table, write, writer
+from goldpan.core.parquet import read_metadata, read_table, reading, replace_tables
 from goldpan.core.query import connect
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.sealed import DamagedError, read_json, seal_of_parquet
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
@@ -39,7 +39,7 @@ def review_path(workspace: Workspace, repo: str, profile: str) -> Path:
 
 
 def verdict_row(
-    case: ReviewItem, decision: Decision, criterion: str, profile: str, digest: str
+    case: ReviewItem, decision: ReviewDecision, criterion: str, profile: str, digest: str
 ) -> dict[str, object]:
     """Return the row of a decision."""
     return {
@@ -83,14 +83,9 @@ def write_reviews(
         table = pa.concat_tables([table, earlier.filter(others)])
         reviewers = {**read_reviewers(workspace, repo, profile), **reviewers}
         seals = {**_earlier_answers(path), **seals}
-    with workspace.scratch() as scratch:
-        scratch_path = scratch / "reviews.parquet"
-        with writer(scratch_path, VERDICTS) as target:
-            text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
-            target.add_key_value_metadata({INPUTS_KEY: inputs, _REVIEWERS_KEY: text})
-            order = [(name, "ascending") for name in VERDICTS.order]
-            write(target, VERDICTS, repo, table.sort_by(order))
-        publish({scratch_path: path})
+    text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
+    metadata = {INPUTS_KEY: inputs, _REVIEWERS_KEY: text}
+    replace_tables(workspace, {path: (VERDICTS, VERDICTS.ordered(table))}, repo, metadata)
     write_answers(path, seals)
 
 
@@ -102,7 +97,7 @@ def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, d
 
 
 def write_answers(path: Path, seals: Mapping[str, Mapping[str, Seal]]) -> None:
-    """Say on which answers a file's verdicts rest, by criterion: ``PROFILE.llm.json`` beside it.
+    """Record the answers on which a file's verdicts rest, in ``PROFILE.llm.json`` beside it.
 
     Two runs that ask the same give the same verdicts, but not at the same time.
     """
@@ -148,13 +143,9 @@ def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:
     remedy = f"Run goldpan review --repo {repo} --profile {profile}"
     if not path.exists():
         raise WorkspaceError(f"{repo} was not reviewed under the profile {profile}", remedy)
-    try:
+    with reading(path, f"Remove it. {remedy}"):
         metadata = read_metadata(path)
         verdicts = read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})", f"Remove it. {remedy}"
-        ) from error
     if metadata.get(INPUTS_KEY) != inputs_digest(workspace, repo).encode():
         raise WorkspaceError(f"The tables of {repo} changed since they were reviewed", remedy)
     return verdicts
@@ -206,6 +197,5 @@ def with_reviews(
         connection.register("filtered", filtered)
         connection.register("reviewed", pa.concat_tables(placed))
         rows = connection.sql(_REQUIRED, params=parameters).to_arrow_table()
-    order = [(name, "ascending") for name in VERDICTS.order]
     rows = rows.select(VERDICTS.schema.names).cast(VERDICTS.schema)
-    return pa.concat_tables([filtered, rows]).sort_by(order)
+    return VERDICTS.ordered(pa.concat_tables([filtered, rows]))

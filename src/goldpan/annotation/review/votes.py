@@ -1,17 +1,33 @@
-"""Makes one verdict of several votes; where they do not agree, people decide."""
+"""Votes: what each voter is asked about a case, and the verdict that the votes make."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from goldpan.annotation.review.answer import Answer, ReviewItem, missing_quotes
-from goldpan.annotation.review.request import Voter
+from goldpan.annotation.review.items import CaseFile
+from goldpan.annotation.review.request import (
+    ReviewAnswer,
+    ReviewPrompt,
+    Voter,
+    load_prompt,
+    make_request,
+    missing_quotes,
+    parse_answer,
+    voters,
+)
 from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.annotation.review.subjects import PROMPTS, ReviewItem
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
 from goldpan.filters.answers import of_comment
+from goldpan.filters.basis import Basis, basis_blocks
+from goldpan.llm.budget import Budget, Estimate
 from goldpan.llm.outcome import Outcome
+from goldpan.llm.planner import Planner, Question
+from goldpan.llm.response_store import ResponseStore
 
 NOT_ASKED = "not-asked"
 """The reason of a subject that the money, the limit or a batch under way left over."""
@@ -19,10 +35,10 @@ NOT_ASKED = "not-asked"
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one voter made of a case; no outcome where it was not asked yet."""
+    """A voter's judgement of a case; no outcome where it was not asked yet."""
 
     voter: Voter
-    outcome: Outcome[Answer] | None
+    outcome: Outcome[ReviewAnswer] | None
     texts: tuple[str, ...] = ()
     """The texts as the voter saw them."""
 
@@ -35,7 +51,7 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ReviewDecision:
     """The columns of a verdict that votes decide."""
 
     keep: bool | None
@@ -46,7 +62,7 @@ class Decision:
     evidence: str
 
 
-def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) -> Decision:
+def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) -> ReviewDecision:
     """Return the verdict on a case.
 
     People decide where a text tries to steer the model, where a vote is missing, where a quote
@@ -54,7 +70,7 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     `agreement` of the votes are the same. Votes that name different replies are not the same.
     """
     if case.obstacle:
-        return Decision(None, case.obstacle, None, "")
+        return ReviewDecision(None, case.obstacle, None, "")
     counts = Counter(_counted(vote, settings) for vote in votes)
     replies = Counter(_reply(vote) for vote in votes if _counted(vote, settings) == "keep")
     reply = max(replies, key=lambda number: (replies[number], -number), default=0)
@@ -63,24 +79,24 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     share = decided[winner] / len(votes)
     value = share if len(votes) > 1 else _confidence(votes[0])
     if case.suspicions:
-        return Decision(None, "injection", value, line("; ".join(case.suspicions)))
+        return ReviewDecision(None, "injection", value, line("; ".join(case.suspicions)))
     if any(vote.outcome is None for vote in votes):
-        return Decision(None, NOT_ASKED, None, _votes_line(votes))
+        return ReviewDecision(None, NOT_ASKED, None, _votes_line(votes))
     failed = [vote for vote in votes if vote.outcome and vote.outcome.failure]
     if len(failed) == len(votes):
-        return Decision(None, failed[0].verdict, None, _votes_line(votes))
+        return ReviewDecision(None, failed[0].verdict, None, _votes_line(votes))
     if missing := _missing(votes):
-        return Decision(None, "quote-not-found", value, line(missing))
+        return ReviewDecision(None, "quote-not-found", value, line(missing))
     if beyond := [number for number in replies if number > len(case.comment_ids)]:
-        return Decision(None, "reply-not-found", value, f"reply {beyond[0]}")
+        return ReviewDecision(None, "reply-not-found", value, f"reply {beyond[0]}")
     if share < settings.agreement or share <= 0.5:
-        return Decision(None, _why(counts, replies, failed), value, _votes_line(votes))
+        return ReviewDecision(None, _why(counts, replies, failed), value, _votes_line(votes))
     if winner == "keep":
         quote = _quote(votes, winner)
-        return Decision(
+        return ReviewDecision(
             True, None, value, of_comment(case.comment_ids[reply - 1], quote) if reply else quote
         )
-    return Decision(False, _reason(votes), value, _quote(votes, winner))
+    return ReviewDecision(False, _reason(votes), value, _quote(votes, winner))
 
 
 def _counted(vote: Vote, settings: ReviewSettings) -> str:
@@ -146,3 +162,91 @@ def _votes_line(votes: Sequence[Vote]) -> str:
             detail = f"{confidence:.2f}"
         notes.append(f"{vote.voter.name}: {vote.verdict} {detail}".rstrip())
     return line("; ".join(notes))
+
+
+Texts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEstimate(Estimate, Result):
+    """The requests and costs of a review, before anything is sent."""
+
+    subjects: Mapping[str, int]
+    """By prompt."""
+    seconds: float | None
+    """Expected, from how long replies took so far; None where nothing is known."""
+    basis: tuple[Basis, ...] = ()
+    """Which pairing rules and which profile stand behind each repository."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what would be sent, where to, and what it costs."""
+        for prompt, count in self.subjects.items():
+            yield Line(f"{prompt}: {count:,} subjects")
+        yield Line(
+            f"{self.requests:,} requests to send, about {self.input_tokens:,} tokens; "
+            f"{self.answered:,} are answered from the archive"
+        )
+        yield Line(f"They go to {self.host}, with OPENAI_API_KEY if that is set")
+        if self.cost is None:
+            yield Line("The cost is unknown: give [prices] in the settings file")
+        else:
+            most = "" if self.cost_at_most is None else f", at most {self.cost_at_most:,.2f}"
+            yield Line(f"Cost: about {self.cost:,.2f}{most}; {self.cost_before:,.2f} before")
+        yield from basis_blocks(self.basis)
+
+
+class ReviewPlanner(Planner[Texts, ReviewAnswer]):
+    """Asks voters about cases and decides by what they said."""
+
+    def __init__(self, store: ResponseStore, cases: CaseFile, settings: ReviewSettings) -> None:
+        super().__init__(store, settings, self._all)
+        self._cases = cases
+        self._review = settings
+        self._voters = voters(settings)
+
+    def decisions(self) -> Iterator[tuple[ReviewItem, ReviewDecision]]:
+        """Yield the decision on each case."""
+        for case in self._cases:
+            votes = []
+            if case.obstacle is None:
+                for voter in self._voters:
+                    attempt = self.last(self._question(case, voter))
+                    votes.append(Vote(voter, attempt.outcome, attempt.shown))
+            yield case, decide(case, votes, self._review)
+
+    def review_estimate(self, budget: Budget) -> ReviewEstimate:
+        """Count subjects and requests, the costs of what the store answers in the budget."""
+        planned = self.estimate(budget)
+        subjects = Counter(prompt_of(case, self._review).name for case in self._cases)
+        times = self.store.seconds()
+        pace = sum(times) / len(times) / self._review.concurrency if times else None
+        return ReviewEstimate(
+            planned.requests,
+            planned.answered,
+            planned.input_tokens,
+            planned.cost,
+            planned.cost_at_most,
+            planned.cost_before,
+            planned.host,
+            dict(sorted(subjects.items())),
+            None if pace is None or self._review.batch else planned.requests * pace,
+        )
+
+    def _all(self) -> Iterator[Question[Texts, ReviewAnswer]]:
+        """Yield what is asked about all cases, one voter after the other."""
+        for voter in self._voters:
+            for case in self._cases:
+                if case.obstacle is None:
+                    yield self._question(case, voter)
+
+    def _question(self, case: ReviewItem, voter: Voter) -> Question[Texts, ReviewAnswer]:
+        prompt = prompt_of(case, self._review)
+        return Question(
+            partial(make_request, case, prompt, voter, self._review),
+            partial(parse_answer, reasons=prompt.reasons, names_reply=prompt.names_reply),
+        )
+
+
+def prompt_of(case: ReviewItem, settings: ReviewSettings) -> ReviewPrompt:
+    """Return the prompt for a case; raises `UsageError` where no plugin brings the one named."""
+    return load_prompt(settings.prompts.get(case.subject, PROMPTS[case.subject]))

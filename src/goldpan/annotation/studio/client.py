@@ -6,35 +6,23 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from types import NoneType, TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import msgspec
 import orjson
 
-from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.retry import Backoff
-from goldpan.core.sanitize import line
-from goldpan.core.secrets import mask, register
-from goldpan.core.tls import shared_context
+from goldpan.annotation.studio.transport import StudioTransport
+from goldpan.core.errors import UsageError
+from goldpan.core.secrets import register
 from goldpan.core.workspace import Workspace, write_whole
-
-
-class StudioError(GoldpanError):
-    """Label Studio is not there, refuses, or holds something else than it should."""
-
-
-class StudioFaultError(StudioError):
-    """The server itself fails at a request that it should be able to answer."""
-
 
 _FOLDER, _FILE = "label-studio", "running.json"
 
@@ -72,161 +60,35 @@ def choose_server(workspace: Workspace, url: str | None, environment: Mapping[st
     return find_server(url, environment)
 
 
-T = TypeVar("T")
-_TRIES = 5
-_PACE = Backoff(0.4)
-_TIMEOUT = httpx.Timeout(300.0, connect=10.0)
-_BUSY = (429, 502, 503, 504)
-_AGAIN = "See that it runs and try again: what is done stays done"
-
-
-class Transport:
-    """A connection to a server, which alone is ever sent the token.
-
-    Reads are tried again when the connection breaks or the server is busy. What creates
-    something is sent once: only the caller can tell whether it arrived.
-    """
-
-    def __init__(self, url: str, token: str) -> None:
-        register(token)
-        self.url = url
-        self._token = token
-        self._personal = token.count(".") == 2
-        self._client = httpx.Client(
-            base_url=url, timeout=_TIMEOUT, trust_env=False, verify=shared_context()
-        )
-        if not self._personal:
-            self._client.headers["Authorization"] = f"Token {token}"
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._client.close()
-
-    def ask(self, method: str, path: str, read: Callable[[Any], T], **options: Any) -> T:
-        """Return what `read` makes of a reply's JSON; it may fail as lookups do."""
-        answer = self.send(method, path, **options)
-        return self.understand(answer, lambda: read(orjson.loads(answer.content)))
-
-    def understand(self, answer: httpx.Response, read: Callable[[], T]) -> T:
-        """Return what a reply is read as; a reply that lacks something is the server's fault."""
-        try:
-            return read()
-        except orjson.JSONDecodeError:
-            raise self._refusal(answer, "answers with something else than JSON") from None
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            message = line(f"{type(error).__name__}: {error}", 100)
-            raise self._refusal(answer, f"answers with something unexpected, {message},") from None
-
-    def send(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Any = None,
-        body: object = None,
-        missing: bool = False,
-    ) -> httpx.Response:
-        """Return a reply that tells of success, or with `missing` that nothing is there."""
-        content = None if body is None else orjson.dumps(body)
-        headers = {"Content-Type": "application/json"} if content else {}
-        tries = 1 if method == "POST" else _TRIES
-        renewed = False
-        for attempt in range(1, 1 + tries):
-            if self._personal and "Authorization" not in self._client.headers:
-                self._renew()
-            try:
-                answer = self._client.request(
-                    method, path, params=params, content=content, headers=headers
-                )
-                if answer.status_code == 401 and self._personal and not renewed:
-                    # What it granted lasts five minutes; a refused request changed nothing.
-                    self._renew()
-                    renewed = True
-                    answer = self._client.request(
-                        method, path, params=params, content=content, headers=headers
-                    )
-            except httpx.RequestError as error:
-                if attempt < tries:
-                    time.sleep(_PACE.pause(attempt))
-                    continue
-                raise self._silence(error) from None
-            if answer.is_success or (missing and answer.status_code == 404):
-                return answer
-            if answer.status_code not in _BUSY or attempt == tries:
-                break
-            time.sleep(_PACE.pause(attempt))
-        raise self._refusal(answer)
-
-    def _renew(self) -> None:
-        """Exchange the personal token for one that opens the API for five minutes."""
-        self._client.headers.pop("Authorization", None)
-        try:
-            answer = self._client.post("/api/token/refresh", json={"refresh": self._token})
-        except httpx.RequestError as error:
-            raise self._silence(error) from None
-        if not answer.is_success:
-            raise self._refusal(answer)
-        access = self.understand(answer, lambda: str(orjson.loads(answer.content)["access"]))
-        register(access)
-        if not (access.isascii() and access.isprintable()):
-            raise self._refusal(answer, "grants something that is not a token")
-        self._client.headers["Authorization"] = f"Bearer {access}"
-
-    def _silence(self, error: httpx.RequestError) -> StudioError:
-        return StudioError(
-            f"Label Studio at {self.url} does not answer ({type(error).__name__})", _AGAIN
-        )
-
-    def _refusal(self, answer: httpx.Response, problem: str = "") -> StudioError:
-        server = f"Label Studio at {self.url}"
-        path = answer.request.url.path
-        if answer.has_redirect_location:
-            target = line(mask(answer.headers["Location"]))
-            return StudioError(
-                f"{server} redirects to {target}",
-                "Give the address of the server itself, if you trust that one",
-            )
-        if answer.status_code == 403 and "reserved network" in answer.text:
-            return StudioError(
-                f"{server} calls no address of its own machine or of a private network",
-                "Start it with SSRF_PROTECTION_ENABLED=false, or pull now and then instead",
-            )
-        if answer.status_code in (401, 403):
-            return StudioError(
-                f"{server} does not accept the access token",
-                "Copy a valid one into LABEL_STUDIO_API_KEY; a legacy token works only where "
-                "the organization allows legacy tokens",
-            )
-        if answer.status_code == 404:
-            return StudioError(
-                f"{server} has no {path}",
-                "Check that the address is right and that nobody deleted the project there",
-            )
-        message = line(mask(answer.text), 300)
-        kind = StudioFaultError if answer.status_code >= 500 else StudioError
-        return kind(
-            f"{server} {problem or 'refuses'} ({answer.status_code} to {path}): {message}",
-            "See that this is the address of Label Studio itself and that it is well; "
-            "then this is a defect worth reporting",
-        )
-
-
 _PAGE = 100
-_TASK = {"id": (int,), "data": (dict,), "annotations": (list,)}
-_ANSWER = {
-    "id": (int,),
-    "was_cancelled": (bool,),
-    "completed_by": (int, dict, NoneType),
-    "lead_time": (int, float, NoneType),
-    "result": (list,),
-    "created_at": (str,),
-    "updated_at": (str,),
-}
+
+
+class _ExportedAnswer(msgspec.Struct):
+    """The parts of an exported annotation that are read."""
+
+    id: int
+    was_cancelled: bool
+    completed_by: int | dict[str, Any] | None
+    lead_time: float | None
+    result: list[Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+class _ExportedTask(msgspec.Struct):
+    """The parts of an exported task that are read."""
+
+    id: int
+    data: dict[str, Any]
+    annotations: list[_ExportedAnswer]
+
+
+_EXPORT = msgspec.json.Decoder(list[_ExportedTask])
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a Label Studio server is, and as whom it is used."""
+    """The address of a Label Studio server, and the token for it."""
 
     url: str
     token: str = field(repr=False)
@@ -240,7 +102,7 @@ class User:
     number: int
     address: str
     name: str
-    """What they call themselves; may be empty."""
+    """The user's name for themselves; may be empty."""
     joined: str
     """When the account was made, to the microsecond; it never changes."""
 
@@ -250,7 +112,7 @@ class ProjectState:
     """A project as it is on the server."""
 
     configuration: str
-    """What annotators are asked, as XML."""
+    """The labelling configuration as XML."""
     tasks: int
     answers: int
     """Without those that were skipped."""
@@ -268,19 +130,13 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
             "No Label Studio server is named, and none is running for the workspace",
             "Start one with goldpan annotate serve, give --url or set LABEL_STUDIO_URL",
         )
-    try:
-        parts = urlsplit(address)
-        fine = (
-            parts.scheme in ("http", "https") and parts.port != 0 and bool(httpx.URL(address).host)
-        )
-    except (ValueError, httpx.InvalidURL):  # such as a port that is no number
-        fine = False
-    if not fine:
+    if not is_web_address(address):
         raise UsageError(
             f"{address!r} is not the address of a Label Studio server",
             "Give --url http://127.0.0.1:8080 or set LABEL_STUDIO_URL; "
             "goldpan annotate serve starts a server",
         )
+    parts = urlsplit(address)
     if parts.username or parts.password or parts.query:
         raise UsageError(
             "The server's address holds credentials or a query",
@@ -295,22 +151,24 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
     return Server(address.rstrip("/"), token)
 
 
-class Studio:
+def is_web_address(url: str) -> bool:
+    """Tell whether an address is one of HTTP."""
+    try:
+        parts = urlsplit(url)
+        named = parts.scheme in ("http", "https") and parts.port != 0
+        return named and bool(httpx.URL(url).host)
+    except (ValueError, httpx.InvalidURL):  # such as a port that is no number
+        return False
+
+
+class Studio(AbstractContextManager["Studio"]):
     """A connection to a server; every failure is a `StudioError`."""
 
     def __init__(self, server: Server) -> None:
         self.url = server.url
-        self._http = Transport(server.url, server.token)
+        self._http = StudioTransport(server.url, server.token)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._http.close()
 
     def create_project(self, settings: Mapping[str, object]) -> int:
@@ -391,7 +249,7 @@ class Studio:
         params: list[tuple[str, str]] = [("exportType", "JSON"), ("download_all_tasks", "true")]
         params += [("ids[]", str(number)) for number in tasks]
         answer = self._http.send("GET", f"/api/projects/{project}/export", params=params)
-        self._http.understand(answer, lambda: _check_export(orjson.loads(answer.content)))
+        self._http.understand(answer, lambda: _EXPORT.decode(answer.content))
         return answer.content
 
     def webhooks(self, project: int) -> set[str]:
@@ -445,22 +303,6 @@ def _user(reply: Any) -> User:
 def _page(reply: Any) -> tuple[list[dict[str, Any]], int]:
     tasks = [{**task, "id": _number(task), "data": dict(task["data"])} for task in reply["tasks"]]
     return tasks, int(reply["total"])
-
-
-def _check_export(reply: Any) -> None:
-    """Fail as lookups do where an export lacks what is read of it later."""
-    for task in _listed(reply):
-        _require(task, _TASK)
-        for annotation in task["annotations"]:
-            _require(annotation, _ANSWER)
-            datetime.fromisoformat(annotation["created_at"])
-            datetime.fromisoformat(annotation["updated_at"])
-
-
-def _require(reply: Any, kinds: Mapping[str, tuple[type, ...]]) -> None:
-    for name, allowed in kinds.items():
-        if not isinstance(reply[name], allowed):
-            raise TypeError(f"{name} is {type(reply[name]).__name__}")
 
 
 def _listed(reply: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Reads labelling configurations: what annotators are asked, and whether an answer is one.
+"""Labelling configurations: what annotators are asked, and whether an answer is one.
 
 Label Studio itself accepts choices that do not exist, names that are unknown, and answers that
 leave out what is required; so every answer is checked here.
@@ -24,8 +24,22 @@ from goldpan.core.registry import Registry, files_in
 _FOLDER = files("goldpan.annotation.studio") / "configs"
 Kind = Literal["choices", "text"]
 _MOST_TEXT = 10_000
+_STATEMENTS = ("Header", "Text")
+"""Elements of the page whose values are read as they are."""
 NONE = "none"
 """The choice that goes with no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice of a question."""
+
+    value: str
+    """As it is stored."""
+    label: str
+    """As annotators read it."""
+    hint: str | None
+    """The text under the mouse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +48,27 @@ class Field:
 
     name: str
     kind: Kind
-    choices: tuple[str, ...] = ()
-    """The stored values, in the order in which annotators see them."""
-    labels: tuple[str, ...] = ()
-    """What annotators read for them."""
+    options: tuple[Choice, ...] = ()
+    """In the order in which annotators see them."""
+    words: str | None = None
+    """The sentence that the form asks."""
     multiple: bool = False
     required: bool = False
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Return the stored values of its options."""
+        return tuple(option.value for option in self.options)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Return what annotators read for each stored value."""
+        return {option.value: option.label for option in self.options}
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What annotators see and are asked."""
+    """A labelling configuration: panels to look at, and questions."""
 
     name: str
     xml: str
@@ -71,8 +95,7 @@ def _files() -> dict[str, Path | Traversable]:
 
 
 CONFIGURATIONS: Registry[Path | Traversable] = Registry("configuration", _files)
-"""Those that ship, and plugins'."""
-names = CONFIGURATIONS.names
+"""All configurations: those that ship, and plugins'."""
 
 
 @cache
@@ -105,19 +128,12 @@ def parse(name: str, xml: str) -> Configuration:
     fields = []
     for node in root.iter():
         if node.tag == "Choices":
-            options = list(node.iter("Choice"))
-            fields.append(
-                Field(
-                    node.attrib["name"],
-                    "choices",
-                    tuple(option.get("alias") or option.attrib["value"] for option in options),
-                    tuple(option.attrib["value"] for option in options),
-                    node.get("choice") == "multiple",
-                    node.get("required") == "true",
-                )
-            )
+            options = tuple(map(_option, node.iter("Choice")))
+            several, required = node.get("choice") == "multiple", node.get("required") == "true"
+            words = node.get("requiredMessage")
+            fields.append(Field(node.attrib["name"], "choices", options, words, several, required))
         elif node.tag == "TextArea":
-            fields.append(Field(node.attrib["name"], "text"))
+            fields.append(Field(node.attrib["name"], "text", words=node.get("placeholder")))
     panels = tuple(
         node.attrib["value"].removeprefix("$")
         for node in root.iter("HyperText")
@@ -127,13 +143,18 @@ def parse(name: str, xml: str) -> Configuration:
     return Configuration(name, xml, tuple(fields), panels, target)
 
 
+def _option(node: ET.Element) -> Choice:
+    label = node.attrib["value"]
+    return Choice(node.get("alias") or label, label, node.get("hint"))
+
+
 def digest(xml: str) -> str:
     """Return a short hash of a configuration, blind to space at its ends."""
     return hashlib.sha256(xml.strip().encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedAnswer:
     """An answer as far as it is one."""
 
     values: Mapping[str, tuple[str, ...]]
@@ -143,7 +164,7 @@ class Checked:
     missing-answer"""
 
 
-def check(configuration: Configuration, result: object) -> Checked:
+def check(configuration: Configuration, result: object) -> CheckedAnswer:
     """Check what an annotation holds against what was asked."""
     values: dict[str, tuple[str, ...]] = {field.name: () for field in configuration.fields}
     fields = {field.name: field for field in configuration.fields}
@@ -163,7 +184,7 @@ def check(configuration: Configuration, result: object) -> Checked:
         values[name] = tuple(dict.fromkeys((*values[name], *offered)))
     for field in configuration.fields:
         problem = problem or _problem(field, values[field.name])
-    return Checked(values, problem)
+    return CheckedAnswer(values, problem)
 
 
 def _values(part: Mapping[str, Any], field: Field) -> tuple[str, ...] | None:
@@ -189,3 +210,46 @@ def _problem(field: Field, values: tuple[str, ...]) -> str | None:
         if field.required and not values:
             return "missing-answer"
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class FormQuestion:
+    """One question of a form."""
+
+    field: str
+    words: str | None
+    """The sentence of the form about it."""
+    required: bool
+    multiple: bool
+    choices: tuple[Choice, ...]
+    """Empty where the answer is free text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guideline:
+    """The guideline of a form: its statements and questions."""
+
+    form: str
+    configuration: str
+    """Digest of what was asked."""
+    shown: tuple[str, ...]
+    """The texts of an item that stand on the page."""
+    statements: tuple[str, ...]
+    """Headings and sentences of the page."""
+    questions: tuple[FormQuestion, ...]
+
+
+def read_guideline(configuration: Configuration) -> Guideline:
+    """Return what a configuration tells annotators, in the order of the page."""
+    root = ET.fromstring(configuration.xml)  # noqa: S314 - parsed before, by `parse`
+    statements = (node.get("value", "") for node in root.iter() if node.tag in _STATEMENTS)
+    return Guideline(
+        configuration.name,
+        configuration.digest,
+        tuple(name.removesuffix("_panel") for name in configuration.panels),
+        tuple(text for text in statements if text and not text.startswith("$")),
+        tuple(
+            FormQuestion(field.name, field.words, field.required, field.multiple, field.options)
+            for field in configuration.fields
+        ),
+    )

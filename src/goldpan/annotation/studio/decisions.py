@@ -1,13 +1,16 @@
-"""What people decided, from what annotators answered.
+"""Decisions: pulling, adjudicating, and the verdicts that people's answers make.
 
 The third person sees what the annotators saw, with their answers above it. The answers stand
 under A, B and so on, in an order that tells nothing about who gave them.
+
+An adjudication says nothing by itself, and the answers in dispute say who may not give it; so the
+two are fetched together, the original first.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,21 +18,20 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.client import Server
-from goldpan.annotation.studio.configuration import Configuration
+from goldpan.annotation.studio.configuration import NONE, Configuration
 from goldpan.annotation.studio.fetch import RawExports
-from goldpan.annotation.studio.forms import Form, Task, find_form
+from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
+from goldpan.annotation.studio.panels import ShownAnswer, answers_panel, without_answers
 from goldpan.annotation.studio.project import Project, adjudications, check_server, open_project
-from goldpan.annotation.studio.pull import read_table
+from goldpan.annotation.studio.pull import PullResult, pull, read_table
 from goldpan.annotation.studio.push import PushResult, push
-from goldpan.annotation.studio.task_forms import form_of
-from goldpan.core import parquet
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import write, writer
+from goldpan.core.parquet import read_table as read_parquet
+from goldpan.core.parquet import reading, replace_tables
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import DECISIONS, VERDICTS, Table
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import Workspace
 from goldpan.filters.answers import of_comment
 
 
@@ -97,18 +99,16 @@ def _tasks(
     decisions: Mapping[str, Decision],
     decides: str,
     configuration: Configuration,
-) -> Iterator[Task]:
-    labels = dict(
-        zip(configuration.field(decides).choices, configuration.field(decides).labels, strict=True)
-    )
+) -> Iterator[StudioTask]:
+    labels = configuration.field(decides).labels
     for subject in sorted(shown):
         data, decision = shown[subject], decisions[subject]
         panels = {name: str(data[name]) for name in configuration.panels}
-        panels["note"] = panel_html.without_answers(panels["note"]) + panel_html.answers(
+        panels["note"] = without_answers(panels["note"]) + answers_panel(
             _answers(subject, decision.answers, labels)
         )
         key = decision.key
-        yield Task(
+        yield StudioTask(
             subject,
             key["subject"],
             key["repo"],
@@ -122,7 +122,7 @@ def _tasks(
 
 def _answers(
     subject: str, answers: Iterable[PersonAnswer], labels: Mapping[str, str]
-) -> Iterator[panel_html.Answer]:
+) -> Iterator[ShownAnswer]:
     """Yield the answers in an order that only the subject and the words decide."""
 
     def order(answer: PersonAnswer) -> str:
@@ -136,10 +136,11 @@ def _answers(
             fields.append(("In doubt.", ""))
         if answer.reason:
             fields.append(("Because:", answer.reason))
-        yield panel_html.Answer(letter, fields)
+        yield ShownAnswer(letter, fields)
 
 
 How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
+SETTLED: tuple[How, ...] = ("agreed", "adjudicated")
 STAGE = "people"
 
 
@@ -153,12 +154,12 @@ class PersonAnswer:
     reason: str
     at: datetime
     suggested: bool
-    """Whether something was filled in before they looked."""
+    """True where something was filled in before the person looked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What people made of one subject."""
+    """The decision of people on one subject."""
 
     key: Mapping[str, Any]
     """repo, subject, subject_id, issue, pull_repo, pull and comment."""
@@ -220,15 +221,12 @@ def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
         }
         for decision in decisions
     ]
-    tables = {"decisions.parquet": (DECISIONS, _sorted(rows, DECISIONS))}
+    tables = {project.path("decisions.parquet"): (DECISIONS, _sorted(rows, DECISIONS))}
     form = find_form(project.facts.form)
     if form.keeps:
-        tables["verdicts.parquet"] = (VERDICTS, verdicts(decisions, project, form))
-    with workspace.scratch() as scratch:
-        for file, (table, content) in tables.items():
-            with writer(scratch / file, table) as target:
-                write(target, table, "", content)
-        publish({scratch / file: project.path(file) for file in tables})
+        judged = verdicts(decisions, project, form)
+        tables[project.path("verdicts.parquet")] = (VERDICTS, judged)
+    replace_tables(workspace, tables)
     return decisions
 
 
@@ -239,14 +237,27 @@ def read_people(workspace: Workspace) -> list[pa.Table]:
     """
     tables = []
     for path in sorted((workspace.root / "annotations").glob("*/verdicts.parquet")):
-        try:
-            tables.append(parquet.read_table(path))
-        except (OSError, pa.ArrowException) as error:
-            raise WorkspaceError(
-                f"{path} cannot be read ({str(error).splitlines()[0]})",
-                "Run goldpan annotate pull for its project again",
-            ) from error
+        with reading(path, "Run goldpan annotate pull for its project again"):
+            tables.append(read_parquet(path))
     return tables
+
+
+def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
+    """Return what people settled in a project: subject, values in order, and how.
+
+    Raises `WorkspaceError` before the first pull, and where the file is damaged.
+    """
+    pull = f"Run goldpan annotate pull --project {project.name}"
+    path = project.path("decisions.parquet")
+    if not path.exists():
+        raise WorkspaceError(f"Nobody has decided anything in {project.name} yet", pull)
+    with reading(path, f"{pull} again"):
+        rows = read_parquet(path, ["subject_id", "values", "how"]).to_pylist()
+    return [
+        (row["subject_id"], tuple(sorted(set(row["values"]) - {NONE})), row["how"])
+        for row in rows
+        if row["how"] in SETTLED
+    ]
 
 
 def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.Table:
@@ -281,10 +292,8 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
 
 
 def _sorted(rows: list[dict[str, Any]], table: Table) -> pa.Table:
-    unsorted = pa.Table.from_pylist(
-        [{**dict.fromkeys(table.schema.names), **row} for row in rows], schema=table.schema
-    )
-    return unsorted.sort_by([(name, "ascending") for name in table.order])
+    whole = [{**dict.fromkeys(table.schema.names), **row} for row in rows]
+    return table.ordered(pa.Table.from_pylist(whole, schema=table.schema))
 
 
 def _answers_that_count(
@@ -329,3 +338,60 @@ def _decision(
         return Decision(key, "conflict", (), tuple(answers))
     last = max(third, key=lambda answer: (answer.at, answer.annotator))
     return Decision(key, "adjudicated", last.values, (last,))
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedAnswers:
+    """The answers fetched of a project and its adjudications, and the decisions they make."""
+
+    original: PullResult
+    adjudications: tuple[PullResult, ...]
+    decisions: tuple[Decision, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many subjects were decided how."""
+        return dict(sorted(Counter(decision.how for decision in self.decisions).items()))
+
+    @property
+    def unreadable(self) -> bool:
+        """Tell whether the server failed to export a task."""
+        return any(ratings.unreadable for ratings in (self.original, *self.adjudications))
+
+
+def collect(
+    workspace: Workspace,
+    server: Server,
+    name: str,
+    reporter: Reporter,
+    *,
+    named: bool = False,
+    accept_configuration: bool = False,
+) -> CollectedAnswers:
+    """Pull a project with its adjudications, and write what people decided.
+
+    An adjudication may be named in the place of its project. Raises `UsageError`, before anything
+    is fetched, where one of them lives on another server; else as `pull`.
+    """
+    original = open_project(workspace, open_project(workspace, name).facts.of or name)
+    # One that was never pushed to the end holds nothing to fetch.
+    third = [
+        adjudication
+        for adjudication in adjudications(workspace, original.name)
+        if adjudication.facts.number is not None
+    ]
+    for project in (original, *third):
+        check_server(project, server)
+    fetched = [
+        pull(
+            workspace,
+            server,
+            project.name,
+            reporter,
+            named=named,
+            accept_configuration=accept_configuration,
+        )
+        for project in (original, *third)
+    ]
+    decisions = write_decisions(workspace, original.name)
+    return CollectedAnswers(fetched[0], tuple(fetched[1:]), tuple(decisions))

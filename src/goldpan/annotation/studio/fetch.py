@@ -11,23 +11,25 @@ with the tasks that it lacks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 import zstandard
 
-from goldpan.annotation.studio.client import Studio, StudioFaultError
-from goldpan.annotation.studio.project import Journal, Project
+from goldpan.annotation.studio.client import Studio
+from goldpan.annotation.studio.project import Project, TaskJournal
+from goldpan.annotation.studio.transport import StudioFaultError
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import make_directory, write_whole
 
 KEYS = ("id", "subject", "repo", "issue", "pull_repo", "pull", "comment")
-"""What in a task's data says which subject it is; the rest is what annotators see."""
-Task = Mapping[str, Any]
+"""The keys of a task's data that identify its subject; annotators see the rest."""
+ExportedTask = Mapping[str, Any]
 """A task as the server exports it, with its annotations."""
 
 
@@ -38,7 +40,7 @@ class Export:
     pull: int
     asked: tuple[int, ...]
     """Task numbers."""
-    tasks: tuple[Task, ...]
+    tasks: tuple[ExportedTask, ...]
 
 
 class RawExports:
@@ -72,22 +74,22 @@ class RawExports:
     def _read(self, pattern: str) -> Iterator[Export]:
         for path in sorted(self._directory.glob(pattern)):
             try:
-                data = orjson.loads(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
-                yield Export(data["pull"], tuple(data["asked"]), tuple(data["tasks"]))
-            except (OSError, zstandard.ZstdError, ValueError, KeyError, TypeError) as error:
+                data = zstandard.ZstdDecompressor().decompress(path.read_bytes())
+                yield msgspec.json.decode(data, type=Export)
+            except (OSError, zstandard.ZstdError, msgspec.MsgspecError) as error:
                 raise WorkspaceError(
                     f"{path} is damaged ({error})",
                     "Remove it together with pull.json beside raw/ and pull again",
                 ) from None
 
 
-class History:
-    """What all exports together tell: each task as it is now, and every answer there ever was."""
+class ExportHistory:
+    """The state of a project after all exports: each task as it is now, and every answer so far."""
 
     def __init__(self, exports: Iterable[Export]) -> None:
-        self.latest: dict[int, Task | None] = {}
+        self.latest: dict[int, ExportedTask | None] = {}
         """Tasks by number as they were last fetched; None where one was gone."""
-        self._answers: dict[int, Task] = {}
+        self._answers: dict[int, ExportedTask] = {}
         for export in exports:
             self.take(export)
 
@@ -100,11 +102,11 @@ class History:
             for annotation in task["annotations"]:
                 self._answers[int(annotation["id"])] = {**slim, "annotations": [annotation]}
 
-    def current_tasks(self) -> list[Task]:
+    def current_tasks(self) -> list[ExportedTask]:
         """Return the tasks that are on the server."""
         return [task for task in self.latest.values() if task is not None]
 
-    def deleted(self) -> list[Task]:
+    def deleted(self) -> list[ExportedTask]:
         """Return a task for each answer that is no longer on the server, with its last version."""
         now = {
             int(annotation["id"])
@@ -127,7 +129,7 @@ _AT_ONCE = 250
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """How far pulling has come: `pull.json`."""
+    """The progress of pulling: `pull.json`."""
 
     pull: int = 0
     since: str | None = None
@@ -137,16 +139,16 @@ class _State:
     began: str | None = None
     """When that pull began, by the server's clock."""
     whole: bool = False
-    """Whether it fetches everything."""
+    """True where the pull fetches everything."""
     surplus: tuple[int, int, int] = (0, 0, 0)
-    """What the server counts beyond ours after everything was fetched: other people's tasks."""
+    """The server's counts beyond ours after everything was fetched: other people's tasks."""
 
 
 class Fetcher:
     """Fetches the tasks of one project that changed, into its raw exports."""
 
     def __init__(
-        self, project: Project, studio: Studio, journal: Journal, reporter: Reporter
+        self, project: Project, studio: Studio, journal: TaskJournal, reporter: Reporter
     ) -> None:
         self._project = project
         self._studio = studio
@@ -154,8 +156,9 @@ class Fetcher:
         self._reporter = reporter
         self._raw = RawExports(project.path("raw"))
         self._path = project.path("pull.json")
-        self._state = _load(self._path)
-        self.history = History(self._raw.read())
+        stored = self._path.read_bytes() if self._path.exists() else b"{}"
+        self._state = msgspec.json.decode(stored, type=_State)
+        self.history = ExportHistory(self._raw.read())
         """All that was ever fetched."""
         self.fetched = 0
         """Tasks that were fetched now."""
@@ -235,19 +238,5 @@ class Fetcher:
         self.history.take(self._raw.add(pull, numbers, content))
 
     def _save(self, state: _State) -> None:
-        write_whole(self._path, orjson.dumps(asdict(state)))
+        write_whole(self._path, orjson.dumps(state))
         self._state = state
-
-
-def _load(path: Path) -> _State:
-    if not path.exists():
-        return _State()
-    data = orjson.loads(path.read_bytes())
-    asked = data["asked"]
-    return _State(
-        **{
-            **data,
-            "asked": None if asked is None else tuple(asked),
-            "surplus": tuple(data["surplus"]),
-        }
-    )

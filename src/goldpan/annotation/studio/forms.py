@@ -1,22 +1,37 @@
-"""What annotators can be asked about, and how a row of a dataset is put before them."""
+"""Forms: what annotators can be asked about, and how a row of a dataset is put before them.
+
+So people can be asked about any classification task, also about one of a researcher's own.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.annotation.studio import rows
-from goldpan.annotation.studio.configuration import NONE, Configuration, load
-from goldpan.annotation.studio.rows import Reading, Row, SubjectKind
-from goldpan.core.errors import DatasetError
+from goldpan.annotation.studio.configuration import NONE, Configuration, complete, load
+from goldpan.annotation.studio.panels import (
+    FIX_PAIR,
+    ISSUE,
+    ISSUE_TEXT,
+    QUESTION_ANSWER,
+    TASK_ISSUE,
+    TASK_TEXT,
+    DatasetRow,
+    RowShape,
+    SubjectKind,
+)
+from goldpan.annotation.studio.project import Project
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.parquet import reading
 from goldpan.core.plugins import Kind
 from goldpan.core.registry import Registry
 from goldpan.datasets.provenance import shard_paths
+from goldpan.datasets.task import CLASSIFICATION, Label, Task
 
 TASK_FIELD = "label"
 """The question of forms that are made of a task."""
@@ -26,7 +41,7 @@ _TONGUES = {"smalltalk": "pharo"}
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class StudioTask:
     """A subject as it is put before annotators."""
 
     subject_id: str
@@ -55,8 +70,8 @@ class Form:
     """A configuration together with the rows that it asks about."""
 
     name: str
-    """Of the configuration that ships."""
-    readings: tuple[Reading, ...]
+    """The name of the configuration that ships."""
+    readings: tuple[RowShape, ...]
     """The shapes of rows that it can ask about, the first that fits is taken."""
     decides: str
     """The field that people have to agree on."""
@@ -65,13 +80,13 @@ class Form:
     language: str | None = None
     """The programming language whose rows it asks about, where rows tell theirs."""
     gold: Mapping[str, str] = field(default_factory=dict)
-    """What its values are called in a gold set; empty where it makes none."""
+    """The names of its values in a gold set; empty where it makes none."""
     synonyms: Mapping[str, str] = field(default_factory=dict)
     """Choices by what datasets call them otherwise."""
     own: Configuration | None = None
-    """What it asks, where that was made of a task and does not ship."""
+    """The configuration, where it was made of a task and does not ship."""
     file: Path | None = None
-    """Of its configuration, where a plugin brings it."""
+    """The file of its configuration, where a plugin brings it."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""
@@ -84,14 +99,14 @@ class Form:
 
     @property
     def subject(self) -> SubjectKind:
-        """What it asks about in the rows of `goldpan build`."""
+        """The kind of subject that it asks about."""
         return self.readings[0].subject
 
-    def reading(self, names: set[str], source: Path | str = "The row") -> Reading:
+    def reading(self, names: set[str], source: Path | str = "The row") -> RowShape:
         """Return how rows with these columns are read; raises `DatasetError` where they are not."""
-        for reading in self.readings:
-            if reading.fits(names):
-                return reading
+        for shape in self.readings:
+            if shape.fits(names):
+                return shape
         missing = [name for name in self.readings[0].columns if name not in names]
         raise DatasetError(
             f"{source} lacks what {self.name} shows: {', '.join(missing)}",
@@ -105,14 +120,14 @@ _OWN = {
     for form in (
         Form(
             "fix-pair",
-            (rows.FIX_PAIR,),
+            (FIX_PAIR,),
             "verdict",
             frozenset({"fixes"}),
             gold={"fixes": "fixes", "partly": "partly", "unrelated": "not", "no-problem": "not"},
         ),
         Form(
             "question-answer",
-            (rows.QUESTION_ANSWER,),
+            (QUESTION_ANSWER,),
             "verdict",
             frozenset({"answered"}),
             gold={
@@ -125,17 +140,16 @@ _OWN = {
         ),
         Form(
             "issue-type",
-            (rows.ISSUE, rows.ISSUE_TEXT),
+            (ISSUE, ISSUE_TEXT),
             "type",
             synonyms={"enhancement": "feature", "docs": "documentation"},
         ),
     )
 }
 FORMS = Registry("form", lambda: _OWN, "annotation form")
-
 OF_TASK = "task-"
 """How the name of a form begins that was made of a task's labels; see `task_form`."""
-TASK_READINGS = (rows.TASK_TEXT, rows.TASK_ISSUE)
+TASK_READINGS = (TASK_TEXT, TASK_ISSUE)
 
 
 def find_form(name: str) -> Form:
@@ -148,7 +162,7 @@ def find_form(name: str) -> Form:
     return FORMS.find(name)
 
 
-def make_task(form: Form, row: Row) -> Task:
+def make_task(form: Form, row: DatasetRow) -> StudioTask:
     """Return the task of a row."""
     reading = form.reading(set(row))
     repo, issue, pull = row["repo"], row.get("issue"), row.get("pull")
@@ -159,12 +173,14 @@ def make_task(form: Form, row: Row) -> Task:
     else:
         name, pull_repo, pull, issue = str(row["id"]), None, None, None
     panels = reading.draw(row)
-    comment = row["answer_comment_id"] if reading is rows.QUESTION_ANSWER else None
+    comment = row["answer_comment_id"] if reading is QUESTION_ANSWER else None
     labels = given_labels(form, row)
-    return Task(name, reading.subject, repo or "", issue, pull_repo, pull, panels, labels, comment)
+    return StudioTask(
+        name, reading.subject, repo or "", issue, pull_repo, pull, panels, labels, comment
+    )
 
 
-def given_labels(form: Form, row: Row) -> tuple[str, ...]:
+def given_labels(form: Form, row: DatasetRow) -> tuple[str, ...]:
     """Return a row's own labels as choices of the form; none where one is no choice of it.
 
     A row of several labels that has none says so.
@@ -190,7 +206,9 @@ def choice_of(form: Form, label: str) -> str | None:
     return choice if choice in choices else None
 
 
-def read_tasks(directory: Path, form: Form, only: Container[str] | None = None) -> Iterator[Task]:
+def read_tasks(
+    directory: Path, form: Form, only: Container[str] | None = None
+) -> Iterator[StudioTask]:
     """Yield a task for each row of a dataset, all splits, in the order of its files.
 
     Annotators see what is published: texts without what is private. Rows of another programming
@@ -202,34 +220,94 @@ def read_tasks(directory: Path, form: Form, only: Container[str] | None = None) 
         raise DatasetError(f"{directory} holds no dataset", "Make one with goldpan build")
     read = matching = 0
     for path in paths:
-        try:
+        with reading(path, "Build it again", DatasetError):
             file = pq.ParquetFile(path, page_checksum_verification=True)
             column_names = set(file.schema_arrow.names)
-            reading = form.reading(column_names, directory)
-            columns = [
-                *reading.columns,
-                *(name for name in reading.optional if name in column_names),
-            ]
-            columns = list(dict.fromkeys(columns if only is None else ["id", *columns]))
-            for batch in file.iter_batches(_AT_ONCE, columns=columns):
+            shape = form.reading(column_names, directory)
+            optional = [name for name in shape.optional if name in column_names]
+            columns = dict.fromkeys((*([] if only is None else ["id"]), *shape.columns, *optional))
+            for batch in file.iter_batches(_AT_ONCE, columns=list(columns)):
                 for row in batch.to_pylist():
                     read += 1
                     if _speaks(form, row) and (only is None or row["id"] in only):
                         matching += 1
                         yield make_task(form, row)
-        except (OSError, pa.ArrowException) as error:
-            raise DatasetError(
-                f"{path} cannot be read ({str(error).splitlines()[0]})", "Build it again"
-            ) from None
     if read and not matching and form.language:
         raise DatasetError(
             f"{directory} holds no row in {form.language}", "Choose the form of its language"
         )
 
 
-def _speaks(form: Form, row: Row) -> bool:
+def _speaks(form: Form, row: DatasetRow) -> bool:
     named = row.get("language")
     if form.language is None or not named:
         return True
     name = str(named).casefold()
     return _TONGUES.get(name, name) == form.language
+
+
+_KEYS = "123456789"
+_DOUBT_KEY = "0"
+_PAGE = """\
+<View>
+  <Style/>
+  <View className="gp-note"><HyperText name="note" value="$note" inline="true"/></View>
+  <View className="gp-page">
+    <View className="gp-right"><HyperText name="text" value="$text_panel" inline="true"/></View>
+    <View className="gp-side"><Header size="6" value={definition}/><Definitions/></View>
+  </View>
+  <View className="gp-answer">
+    <Choices name="{field}" toName="text" choice="{choice}" layout="inline" required="true"
+             requiredMessage="{message}">
+{choices}
+    </Choices>
+    <View className="gp-rest">
+      <Choices name="doubt" toName="text" choice="multiple" layout="inline">
+        <Choice value="I am in doubt" alias="doubt" hotkey="{doubt}"/>
+      </Choices>
+      <TextArea name="reason" toName="text" rows="1" maxSubmissions="1"
+                placeholder="Why, in one sentence"/>
+    </View>
+  </View>
+</View>
+"""
+
+
+def task_form(task: Task) -> Form:
+    """Return the form that asks for the labels of a task.
+
+    Several labels may be chosen in a multi-label task, or none of them. Raises `UsageError` for a
+    task without labels.
+    """
+    if task.type not in CLASSIFICATION:
+        raise UsageError(
+            f"{task.name} has no labels to choose from", "Choose a classification task"
+        )
+    several = task.type == "multi-label"
+    labels = [(label.name, label) for label in task.labels]
+    if several:
+        labels.append((NONE, Label("None of these", "", "")))
+    xml = _PAGE.format(
+        definition=quoteattr(task.definition),
+        field=TASK_FIELD,
+        choice="multiple" if several else "single-radio",
+        message="Choose one or more labels, or none of these" if several else "Choose a label",
+        choices="\n".join(_choices(labels)),
+        doubt=_DOUBT_KEY,
+    )
+    name = f"{OF_TASK}{task.name}"
+    return Form(name, TASK_READINGS, TASK_FIELD, own=complete(name, xml))
+
+
+def form_of(project: Project) -> Form:
+    """Return the form of a project; one that was made of a task asks what the project asks."""
+    form = find_form(project.facts.form)
+    return replace(form, own=project.configuration) if form.name.startswith(OF_TASK) else form
+
+
+def _choices(labels: Iterable[tuple[str, Label]]) -> Iterator[str]:
+    for number, (alias, label) in enumerate(labels):
+        key = f' hotkey="{_KEYS[number]}"' if number < len(_KEYS) else ""
+        hint = f" hint={quoteattr(label.description)}" if label.description else ""
+        value, stored = quoteattr(label.name), quoteattr(alias)
+        yield f"      <Choice value={value} alias={stored}{key}{hint}/>"

@@ -1,4 +1,4 @@
-"""Gold sets and agreement, from what annotators answered.
+"""Gold sets, ratings and corrections of labels, from what annotators answered.
 
 A row is a reply or a pair with its label, in the columns that `goldpan evaluate labels --gold`
 reads. What people have not decided yet is left out.
@@ -7,21 +7,29 @@ reads. What people have not decided yet is left out.
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from goldpan.annotation.agreement import Rating
-from goldpan.annotation.studio.decisions import Decision, decide
-from goldpan.annotation.studio.forms import FORMS, Form, find_form
-from goldpan.annotation.studio.project import open_project
+import orjson
+
+from goldpan.annotation.agreement import Rating, agree
+from goldpan.annotation.studio.configuration import NONE
+from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
+from goldpan.annotation.studio.forms import FORMS, OF_TASK, Form, choice_of, find_form, form_of
+from goldpan.annotation.studio.project import DatasetLabels, Project, open_project
 from goldpan.annotation.studio.pull import read_table
-from goldpan.annotation.studio.reference_labels import GivenLabels
+from goldpan.annotation.studio.push import SuspectSelection, read_selection
 from goldpan.core.errors import UsageError
+from goldpan.core.proportions import Estimate
 from goldpan.core.workspace import Workspace, write_whole
+from goldpan.datasets.corrections import Corrections, Decided
 from goldpan.datasets.gold import KINDS, Item, half_of
+from goldpan.datasets.task import CLASSIFICATION, Task
 
 
 def read_ratings(workspace: Workspace, name: str) -> dict[str, list[Rating]]:
@@ -45,11 +53,11 @@ def ratings_beside_dataset(workspace: Workspace, name: str) -> list[Rating]:
 
     The raters are `dataset` and `people`; empty where the dataset gives no labels of the form.
     """
-    reference = GivenLabels(open_project(workspace, name)).labels
+    reference = DatasetLabels(open_project(workspace, name)).labels
     ratings = []
     for decision in decide(workspace, name) if reference else []:
         subject = decision.key["subject_id"]
-        if decision.how in ("agreed", "adjudicated") and subject in reference:
+        if decision.how in SETTLED and subject in reference:
             ratings += [
                 Rating(subject, "dataset", reference[subject]),
                 Rating(subject, "people", decision.values),
@@ -74,7 +82,7 @@ class GoldItem:
 
 @dataclass(frozen=True, slots=True)
 class GoldSet:
-    """What people decided, as a gold set."""
+    """A gold set made of people's decisions."""
 
     column: str
     """`comment_id` or `pull`."""
@@ -177,3 +185,130 @@ def _item(form: Form, decision: Decision, read: tuple[str, ...], name: str) -> G
     return GoldItem(
         (key["repo"].lower(), key["issue"], number), key["repo"], form.gold[value], read
     )
+
+
+_OUTCOMES = ("kept", "changed", "outside", "absent")
+_DIGITS = 6
+
+
+def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> Corrections | None:
+    """Return what people decided about a task's labels in projects; None where none is named.
+
+    What they agreed on counts, and what a third person decided. Raises `UsageError` for a task
+    without labels, for a project that does not ask for all of them, and where two projects decided
+    differently about a row; `WorkspaceError` before the first pull.
+    """
+    if not names:
+        return None
+    if task.type not in CLASSIFICATION:
+        raise UsageError(f"{task.name} has no labels to correct", "Choose a classification task")
+    decided: dict[str, Decided] = {}
+    projects: dict[str, dict[str, Any]] = {}
+    for name in dict.fromkeys(names):
+        project = open_project(workspace, name)
+        form = form_of(project)
+        meant = _labels_by_choice(form, project, task)
+        selection = read_selection(project)
+        controls = frozenset(row.id for row in selection.rows if row.control) if selection else ()
+        decisions = decide(workspace, name)
+        for decision in decisions:
+            if decision.how in SETTLED:
+                subject = decision.key["subject_id"]
+                labels = _labels(decision, meant, several=task.type == "multi-label")
+                own = Decided(name, labels, subject in controls)
+                if decided.setdefault(subject, own).labels != labels:
+                    raise UsageError(
+                        f"{decided[subject].project} and {name} decided differently about "
+                        f"{subject}",
+                        "Give one of these projects",
+                    )
+        projects[name] = _described(workspace, project, form, decisions, selection)
+    return Corrections(decided, projects)
+
+
+def projects_by_task(
+    workspace: Workspace, names: Sequence[str], tasks: Sequence[Task]
+) -> Mapping[str, list[str]]:
+    """Return the projects that correct each task: those whose form was made of it.
+
+    Raises `UsageError` for a project that corrects none of the tasks.
+    """
+    forms = {name: open_project(workspace, name).facts.form for name in names}
+    task_forms = {task.name: f"{OF_TASK}{task.name}" for task in tasks}
+    for name, form in forms.items():
+        if form not in task_forms.values():
+            raise UsageError(
+                f"The project {name} asks {form}, and no task that is imported here",
+                "Give projects that were pushed with --task, or use goldpan tasks import",
+            )
+    return {
+        task: [name for name, form in forms.items() if form == task_form]
+        for task, task_form in task_forms.items()
+    }
+
+
+def _labels_by_choice(form: Form, project: Project, task: Task) -> dict[str, str]:
+    label_of = {choice_of(form, label): label for label in task.label_names}
+    if None in label_of:  # a label that nobody could choose would seem to be denied
+        raise UsageError(
+            f"The project {project.name} asks {form.name}, which has no choice {label_of[None]!r} "
+            f"as {task.name} has",
+            f"Give a project that was pushed with --task {task.name}",
+        )
+    return {choice: label for choice, label in label_of.items() if choice is not None}
+
+
+def _labels(decision: Decision, meant: dict[str, str], *, several: bool) -> tuple[str, ...] | None:
+    """Return the labels that were decided; None where one is no label of the task."""
+    chosen = [value for value in decision.values if value != NONE or NONE in meant]
+    if not chosen:
+        return () if several and NONE in decision.values else None
+    return tuple(meant[value] for value in chosen) if set(chosen) <= meant.keys() else None
+
+
+def _described(
+    workspace: Workspace,
+    project: Project,
+    form: Form,
+    decisions: Sequence[Decision],
+    selection: SuspectSelection | None,
+) -> dict[str, Any]:
+    """Return what card and provenance tell of a project."""
+    ratings = read_ratings(workspace, project.name)[form.decides]
+    measured = agree(form.decides, ratings)
+    how = Counter(decision.how for decision in decisions)
+    settled = sorted(
+        (decision.key["subject_id"], decision.how, sorted(decision.values))
+        for decision in decisions
+        if decision.how in SETTLED
+    )
+    ranking = None
+    if selection is not None:
+        ranking = {
+            "task": selection.task,
+            "data_hash": selection.data_hash,
+            "folds": selection.folds,
+            "seed": selection.seed,
+            "suspects": sum(not row.control for row in selection.rows),
+            "controls": sum(row.control for row in selection.rows),
+        }
+    return {
+        "form": form.name,
+        "configuration": project.configuration.digest,
+        "blind": project.facts.blind,
+        "annotators": len({rating.rater for rating in ratings}),
+        "answers": project.facts.annotators,
+        "decisions": {name: how[name] for name in sorted(how)},
+        "agreement": {"raw": _plain(measured.raw), "alpha": _plain(measured.alpha)},
+        "sha256": hashlib.sha256(orjson.dumps(settled)).hexdigest(),
+        "ranking": ranking,
+        "outcome": dict.fromkeys(_OUTCOMES, 0),
+        "controls": dict.fromkeys(("kept", "changed"), 0),
+    }
+
+
+def _plain(estimate: Estimate) -> dict[str, float | None]:
+    values = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return {
+        name: value if value is None else round(value, _DIGITS) for name, value in values.items()
+    }

@@ -1,4 +1,4 @@
-"""Says how far annotators are: `goldpan annotate status`."""
+"""Progress of annotators: `goldpan annotate status`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from goldpan.annotation.studio.fetch import History, RawExports, Task
-from goldpan.annotation.studio.project import Journal, Project, open_project
+from goldpan.annotation.studio.fetch import ExportedTask, ExportHistory, RawExports
+from goldpan.annotation.studio.project import Project, TaskJournal, open_project
 from goldpan.annotation.studio.pull import read_table
 from goldpan.core.workspace import Workspace
 
@@ -24,7 +24,7 @@ class AnnotatorProgress:
 
     annotator: str
     answers: int
-    """That count."""
+    """Answers that count."""
     skipped: int
     other: int
     """Answers that do not count for another reason."""
@@ -32,7 +32,7 @@ class AnnotatorProgress:
     filled_in: int
     """Answers that count where something was filled in before the annotator looked."""
     accepted: int
-    """Of those, how many were left as they were filled in."""
+    """Suggestions that were left as they were filled in."""
     seconds: float | None
     """Median time per task."""
     last_at: datetime | None
@@ -40,13 +40,13 @@ class AnnotatorProgress:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a project is, as of its last pull."""
+    """The progress of a project, as of its last pull."""
 
     project: str
     form: str
     page: str
     subjects: int
-    """Those that were not deleted on the server."""
+    """Subjects that were not deleted on the server."""
     deleted: int
     finished: int
     """Subjects with as many answers as are wanted."""
@@ -64,7 +64,7 @@ class Progress:
     seconds: float | None
     """Median time per task, over all annotators."""
     work_left: timedelta | None
-    """What the missing answers take one person at that pace."""
+    """The time of one person for the missing answers, at that pace."""
     ends_at: datetime | None
     """When all is answered if people go on as in the last seven days with an answer."""
 
@@ -73,7 +73,7 @@ def progress(workspace: Workspace, name: str) -> Progress:
     """Return how far a project is; raises `WorkspaceError` before the first pull."""
     project = open_project(workspace, name)
     answers = _answers(read_table(workspace, name).to_pylist())
-    tasks = Journal(project.path("tasks.jsonl")).subjects
+    tasks = TaskJournal(project.path("tasks.jsonl")).subjects
     deleted = {number for number, task in _latest(project).items() if task is None}
     subjects = {subject for number, subject in tasks.items() if number not in deleted}
     counting = [
@@ -107,9 +107,9 @@ def progress(workspace: Workspace, name: str) -> Progress:
     )
 
 
-def _latest(project: Project) -> Mapping[int, Task | None]:
+def _latest(project: Project) -> Mapping[int, ExportedTask | None]:
     """Return the tasks as they were last fetched; None where one was gone."""
-    return History(RawExports(project.path("raw")).read()).latest
+    return ExportHistory(RawExports(project.path("raw")).read()).latest
 
 
 def _answers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

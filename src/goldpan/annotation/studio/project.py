@@ -1,4 +1,4 @@
-"""An annotation project on disk: what was pushed, what came back.
+"""An annotation project on disk: pushed tasks, labels of the dataset, and what came back.
 
 WORKSPACE/annotations/
 ├── salt                     makes pseudonyms; private, never published
@@ -10,6 +10,8 @@ WORKSPACE/annotations/
     ├── raw/                 every export as it came, zstd, never changed
     ├── annotations.parquet  a row an answered question, made of all that alone
     └── verdicts.parquet     what people decided
+
+They never go to the server, where an annotator could find them.
 """
 
 from __future__ import annotations
@@ -17,16 +19,18 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio, StudioError
+from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration, parse
+from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
 from goldpan.core.secrets import mask
@@ -36,8 +40,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What `project.json` says."""
+class ProjectFacts:
+    """The content of `project.json`."""
 
     url: str
     """The server."""
@@ -47,7 +51,7 @@ class Facts:
     annotators: int
     """How many people answer each task."""
     blind: bool
-    """Whether no suggestions of models may be shown."""
+    """True where no suggestions of models may be shown."""
     of: str | None = None
     """The project whose conflicts this one decides."""
     number: int | None = None
@@ -59,7 +63,7 @@ class Project:
     """One annotation project."""
 
     root: Path
-    facts: Facts
+    facts: ProjectFacts
     configuration: Configuration
 
     @property
@@ -116,9 +120,9 @@ def open_project(workspace: Workspace, name: str) -> Project:
             "Make it with goldpan annotate push",
         )
     try:
-        facts = Facts(**orjson.loads((root / "project.json").read_bytes()))
+        facts = msgspec.json.decode((root / "project.json").read_bytes(), type=ProjectFacts)
         xml = (root / "configuration.xml").read_text(encoding="utf-8")
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise WorkspaceError(
             f"{root} is damaged ({error})", "Restore it from a copy, or push to another project"
         ) from None
@@ -141,7 +145,7 @@ def check_server(project: Project, server: Server) -> None:
 
 
 def begin_project(
-    workspace: Workspace, name: str, configuration: Configuration, facts: Facts
+    workspace: Workspace, name: str, configuration: Configuration, facts: ProjectFacts
 ) -> Project:
     """Return the project of that name, made if it is not there.
 
@@ -205,35 +209,51 @@ def locked(project: Project) -> Iterator[None]:
 def _save(project: Project) -> None:
     write_whole(
         project.path("project.json"),
-        orjson.dumps(asdict(project.facts), option=orjson.OPT_INDENT_2),
+        orjson.dumps(project.facts, option=orjson.OPT_INDENT_2),
     )
 
 
-class Journal:
-    """Which task on the server is which subject; a line a batch, only ever appended to."""
+class _Lines:
+    """A file of JSON lines that is only ever appended to."""
+
+    def __init__(self, path: Path, remedy: str) -> None:
+        self._path = path
+        if path.exists():
+            try:
+                for line in _whole_lines(path):
+                    self._take(orjson.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise StudioError(f"{path} is damaged ({error})", remedy) from None
+
+    def _append(self, event: dict[str, Any]) -> None:
+        with self._path.open("ab") as file:
+            file.write(mask(orjson.dumps(event)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._take(event)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    """Return the lines of a file, and cut off the last where a kill left half of it."""
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        os.truncate(path, len(whole))
+    return whole.splitlines()
+
+
+class TaskJournal(_Lines):
+    """The subjects of the tasks on the server, a line a batch."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         self.subjects: dict[int, str] = {}
         """Subject ids by task number."""
         self.open_batch: tuple[str, ...] = ()
         """Subjects that were sent, by a run that was killed before it knew what became of them."""
-        if path.exists():
-            self._read()
-
-    def _read(self) -> None:
-        content = self._path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):  # the last line was cut by a kill
-            os.truncate(self._path, len(whole))
-        try:
-            for line in whole.splitlines():
-                self._take(orjson.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
-            raise StudioError(
-                f"{self._path} is damaged ({error})",
-                "Remove it; the next push reads the tasks from the server again",
-            ) from None
+        super().__init__(path, "Remove it; the next push reads the tasks from the server again")
 
     def sending(self, subjects: Sequence[str]) -> None:
         """Note that a batch is about to be sent."""
@@ -243,16 +263,31 @@ class Journal:
         """Note tasks that are on the server."""
         self._append({"made": [list(task) for task in tasks]})
 
-    def _append(self, event: dict[str, list[Any]]) -> None:
-        with self._path.open("ab") as file:
-            file.write(mask(orjson.dumps(event)) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self._take(event)
-
-    def _take(self, event: dict[str, list[Any]]) -> None:
+    def _take(self, event: dict[str, Any]) -> None:
         if "sending" in event:
             self.open_batch = tuple(event["sending"])
         else:
             self.subjects |= {int(number): str(subject) for number, subject in event["made"]}
             self.open_batch = ()
+
+
+class DatasetLabels(_Lines):
+    """The labels that a dataset gives its rows; of a subject, the last line counts.
+
+    They never go to the server, where an annotator could find them.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self.labels: dict[str, tuple[str, ...]] = {}
+        """By subject."""
+        super().__init__(project.path("given.jsonl"), "Remove it and push the same dataset again")
+
+    def add(self, labels: Mapping[str, tuple[str, ...]]) -> None:
+        """Keep labels that are not known yet, or changed."""
+        known = self.labels
+        new = {name: own for name, own in labels.items() if known.get(name, ()) != own}
+        if new:
+            self._append(new)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        self.labels |= {subject: tuple(names) for subject, names in event.items()}

@@ -15,34 +15,34 @@ import pyarrow as pa
 
 from goldpan.annotation.studio.annotations import (
     Annotation,
+    People,
     read_annotations,
     settle,
     table,
 )
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import digest, parse
-from goldpan.annotation.studio.fetch import Fetcher, History
-from goldpan.annotation.studio.people import People
+from goldpan.annotation.studio.fetch import ExportHistory, Fetcher
 from goldpan.annotation.studio.project import (
-    Journal,
     Project,
+    TaskJournal,
     check_server,
     locked,
     open_project,
 )
 from goldpan.annotation.studio.push import reconcile
-from goldpan.core import parquet
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import write, writer
+from goldpan.core.parquet import read_table as parquet_table
+from goldpan.core.parquet import reading, replace_tables
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import Workspace, publish, write_whole
+from goldpan.core.workspace import Workspace, write_whole
 
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """What a pull brought, and the state of the project."""
+    """The result of a pull, and the state of the project."""
 
     project: str
     fetched: int
@@ -93,7 +93,7 @@ def pull(
         if changed and accept_configuration:
             project = _accept(project, configuration)
             changed = False
-        journal = Journal(project.path("tasks.jsonl"))
+        journal = TaskJournal(project.path("tasks.jsonl"))
         reconcile(project, studio, journal)
         people = People(project)
         people.meet(studio.users())
@@ -103,20 +103,14 @@ def pull(
         foreign, _, _ = fetcher.surplus()
         annotations = _settled(workspace, project, history, people, named)
         _write(workspace, project, annotations)
-    counting = [annotation for annotation in annotations if annotation.problem is None]
-    counts = Counter(annotation.data["id"] for annotation in counting)
+    problems = [annotation.problem for annotation in annotations]
+    counts = Counter(one.data["id"] for one in annotations if one.problem is None)
     repeated = Counter(journal.subjects.values())
     return PullResult(
         name,
         fetcher.fetched,
-        len(counting),
-        dict(
-            sorted(
-                Counter(
-                    annotation.problem for annotation in annotations if annotation.problem
-                ).items()
-            )
-        ),
+        counts.total(),
+        dict(sorted(Counter(filter(None, problems)).items())),
         len(repeated),
         sum(count >= project.facts.annotators for count in counts.values()),
         sum(task is None for task in history.latest.values()),
@@ -137,12 +131,8 @@ def read_table(workspace: Workspace, name: str) -> pa.Table:
             f"Nothing was pulled of the project {name}",
             f"Run goldpan annotate pull --project {name}",
         )
-    try:
-        rows = parquet.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})", "Pull again"
-        ) from None
+    with reading(path, "Pull again"):
+        rows = parquet_table(path)
     if rows.schema.names != ANNOTATIONS.schema.names:
         raise WorkspaceError(f"{path} was written by another version of Goldpan", "Pull again")
     return rows
@@ -163,7 +153,7 @@ def barred_annotators(workspace: Workspace, project: Project) -> dict[str, Set[s
 
 
 def _settled(
-    workspace: Workspace, project: Project, history: History, people: People, named: bool
+    workspace: Workspace, project: Project, history: ExportHistory, people: People, named: bool
 ) -> list[Annotation]:
     """Return all answers that were ever seen, with the reason where one does not count."""
     configuration = project.configuration
@@ -189,8 +179,4 @@ def _accept(project: Project, xml: str) -> Project:
 
 def _write(workspace: Workspace, project: Project, annotations: list[Annotation]) -> None:
     rows = table(annotations, project.configuration, project.name)
-    with workspace.scratch() as scratch:
-        path = scratch / "annotations.parquet"
-        with writer(path, ANNOTATIONS) as target:
-            write(target, ANNOTATIONS, "", rows)
-        publish({path: project.path("annotations.parquet")})
+    replace_tables(workspace, {project.path("annotations.parquet"): (ANNOTATIONS, rows)})

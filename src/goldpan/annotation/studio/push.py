@@ -14,26 +14,28 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio, StudioError
+from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration
-from goldpan.annotation.studio.forms import Form, Task
+from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import (
-    Facts,
-    Journal,
+    DatasetLabels,
     Project,
+    ProjectFacts,
+    TaskJournal,
     begin_project,
     ensure_on_server,
     locked,
 )
-from goldpan.annotation.studio.reference_labels import GivenLabels
 from goldpan.annotation.studio.serve import add_webhook, check_address
 from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestion_panel
+from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace, write_whole
@@ -49,18 +51,18 @@ class Suspect:
     rank: int
     """From 1, the most suspect."""
     margin: float
-    """Of its label, as `goldpan evaluate label-errors` gives it."""
+    """The margin of its label, as `goldpan evaluate label-errors` gives it."""
     control: bool
-    """Whether it was drawn among the rows that were not taken by their rank."""
+    """True for a row drawn among those that were not taken by their rank."""
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SuspectSelection:
     """Rows chosen of a task's data, and by what."""
 
     task: str
     data_hash: str
-    """Of the rows that were ranked."""
+    """The hash of the rows that were ranked."""
     folds: int
     seed: int
     rows: tuple[Suspect, ...]
@@ -70,7 +72,7 @@ class Selection:
         """Return the rows' ids."""
         return frozenset(row.id for row in self.rows)
 
-    def mixed(self, tasks: Iterable[Task]) -> list[Task]:
+    def mixed(self, tasks: Iterable[StudioTask]) -> list[StudioTask]:
         """Return tasks in an order that tells nothing about how suspect they are."""
         return sorted(tasks, key=lambda task: _draw(self.seed, "order", task.subject_id))
 
@@ -84,7 +86,7 @@ def choose(
     data_hash: str,
     folds: int,
     seed: int,
-) -> Selection:
+) -> SuspectSelection:
     """Return the first `suspects` of ranked rows, and `controls` drawn among the others.
 
     `ranked` are ids and margins, the most suspect first. Raises `UsageError` for a number that
@@ -98,10 +100,10 @@ def choose(
     rest = sorted(numbered[suspects:], key=lambda row: _draw(seed, "control", row.id))
     others = [Suspect(row.id, row.rank, row.margin, True) for row in rest[:controls]]
     rows = (*numbered[:suspects], *sorted(others, key=lambda row: row.rank))
-    return Selection(task, data_hash, folds, seed, rows)
+    return SuspectSelection(task, data_hash, folds, seed, rows)
 
 
-def write_selection(project: Project, selection: Selection) -> None:
+def write_selection(project: Project, selection: SuspectSelection) -> None:
     """Keep a selection beside a project; rows of earlier ones stay as they were chosen.
 
     Raises `UsageError` where the project holds rows of another task.
@@ -113,20 +115,18 @@ def write_selection(project: Project, selection: Selection) -> None:
         )
     by_id = {row.id: row for row in (*selection.rows, *(earlier.rows if earlier else ()))}
     rows = sorted(by_id.values(), key=lambda row: (row.rank, row.id))
-    plain = {**asdict(selection), "rows": [asdict(row) for row in rows]}
-    write_whole(project.path(_FILE), orjson.dumps(plain, option=orjson.OPT_INDENT_2))
+    whole = replace(selection, rows=tuple(rows))
+    write_whole(project.path(_FILE), orjson.dumps(whole, option=orjson.OPT_INDENT_2))
 
 
-def read_selection(project: Project) -> Selection | None:
+def read_selection(project: Project) -> SuspectSelection | None:
     """Return what was chosen for a project; None where nothing was chosen by rank."""
     path = project.path(_FILE)
     if not path.exists():
         return None
     try:
-        plain: Mapping[str, Any] = orjson.loads(path.read_bytes())
-        rows = tuple(Suspect(**row) for row in plain["rows"])
-        return Selection(**{**plain, "rows": rows})
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        return msgspec.json.decode(path.read_bytes(), type=SuspectSelection)
+    except (OSError, msgspec.MsgspecError) as error:
         raise StudioError(
             f"{path} is damaged ({error})", "Remove it and push the same suspects again"
         ) from None
@@ -143,7 +143,7 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """What a push did."""
+    """The result of a push."""
 
     project: str
     page: str
@@ -154,7 +154,7 @@ class PushResult:
     repeated: int
     """Tasks that stood there twice, and were taken away."""
     suggested: int
-    """Of those added, how many have something filled in; none in a blind project."""
+    """Added subjects with something filled in; none in a blind project."""
     seconds: float
 
 
@@ -163,14 +163,14 @@ def push(
     server: Server,
     name: str,
     form: Form,
-    tasks: Iterable[Task],
+    tasks: Iterable[StudioTask],
     reporter: Reporter,
     *,
     annotators: int = 2,
     suggest: Suggest | None = None,
     of: str | None = None,
     webhook: str | None = None,
-    selection: Selection | None = None,
+    selection: SuspectSelection | None = None,
 ) -> PushResult:
     """Put subjects that are not there yet into a project on the server, made on first use.
 
@@ -184,7 +184,7 @@ def push(
     if webhook is not None:
         check_address(webhook)
     started = time.monotonic()
-    facts = Facts(server.url, "", form.name, annotators, suggest is None, of)
+    facts = ProjectFacts(server.url, "", form.name, annotators, suggest is None, of)
     project = begin_project(workspace, name, form.configuration, facts)
     with Studio(server) as studio, locked(project):
         if selection is not None:
@@ -192,11 +192,11 @@ def push(
         project = ensure_on_server(project, studio, suggestions=suggest is not None)
         if webhook is not None:
             add_webhook(project, studio, webhook)
-        journal = Journal(project.path("tasks.jsonl"))
+        journal = TaskJournal(project.path("tasks.jsonl"))
         doubtful = bool(journal.open_batch)
         repeated = reconcile(project, studio, journal)
         pushed = set(journal.subjects.values())
-        reference = GivenLabels(project)
+        reference = DatasetLabels(project)
         known = added = suggested = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
             for batch in _batches(project.configuration, tasks, pushed, suggest):
@@ -218,7 +218,7 @@ def push(
 
 
 def reconcile(
-    project: Project, studio: Studio, journal: Journal, *, from_start: bool = False
+    project: Project, studio: Studio, journal: TaskJournal, *, from_start: bool = False
 ) -> int:
     """Learn of tasks on the server that the journal lacks; return how many copies were removed."""
     missing = _unknown(project, studio, journal, from_start)
@@ -247,7 +247,7 @@ def reconcile(
 
 
 def _unknown(
-    project: Project, studio: Studio, journal: Journal, from_start: bool
+    project: Project, studio: Studio, journal: TaskJournal, from_start: bool
 ) -> dict[int, str]:
     """Return the tasks on the server that the journal lacks, by number."""
     highest = 0 if from_start else max(journal.subjects, default=0)
@@ -276,7 +276,7 @@ class _Batch:
 
 def _batches(
     configuration: Configuration,
-    tasks: Iterable[Task],
+    tasks: Iterable[StudioTask],
     pushed: set[str],
     suggest: Suggest | None,
 ) -> Iterator[_Batch]:
@@ -298,7 +298,9 @@ def _batches(
     yield _Batch(new, skipped, reference)
 
 
-def _body(configuration: Configuration, task: Task, suggest: Suggest | None) -> dict[str, object]:
+def _body(
+    configuration: Configuration, task: StudioTask, suggest: Suggest | None
+) -> dict[str, object]:
     data = task.data()
     suggestion = suggest(task) if suggest else None
     if suggestion is None:

@@ -23,13 +23,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio, StudioError
+from goldpan.annotation.studio.client import Server, Studio, is_web_address
 from goldpan.annotation.studio.project import Project
+from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.progress import Reporter
@@ -48,12 +48,7 @@ _ACTIONS = (
 
 def check_address(url: str) -> None:
     """Raise `UsageError` for what is no address that a server could call."""
-    try:
-        parts = urlsplit(url)
-        fine = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # such as a port that is no number
-        fine = False
-    if not fine:
+    if not is_web_address(url):
         raise UsageError(
             f"{url!r} is not an address that Label Studio could call",
             "Give --webhook https://HOST/PATH",

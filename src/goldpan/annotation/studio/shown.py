@@ -1,4 +1,4 @@
-"""What the operations of annotation return, with what people see of it."""
+"""Results of the operations of annotation, and their output for people."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.annotation.agreement import Agreement
-from goldpan.annotation.studio.collect import Collected
+from goldpan.annotation.studio.decisions import CollectedAnswers
 from goldpan.annotation.studio.gold import GoldSet
 from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
 from goldpan.annotation.studio.pull import PullResult
 from goldpan.annotation.studio.push import PushResult
 from goldpan.annotation.studio.serve import Running
 from goldpan.annotation.studio.summary import Summary
-from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.filters.basis import Basis, basis_blocks
 
 _MOST = 20
+_UNDEFINED = "not defined"
 
 
 @dataclass(frozen=True, slots=True)
 class Pushed(Result):
-    """What a push added, and what stands behind its suggestions."""
+    """The subjects that a push added, and the basis of its suggestions."""
 
     push: PushResult
     basis: tuple[Basis, ...] = ()
@@ -46,10 +46,10 @@ class Pushed(Result):
 
 @dataclass(frozen=True, slots=True)
 class Pulled(Result):
-    """What was fetched of a project and its adjudications, and what people decided."""
+    """The answers fetched of a project and its adjudications, and the decisions they make."""
 
     project: str
-    collected: Collected
+    collected: CollectedAnswers
 
     @property
     def exit_code(self) -> int:
@@ -95,7 +95,7 @@ def _pulled(result: PullResult) -> Iterator[Block]:
 
 @dataclass(frozen=True, slots=True)
 class ProjectStatus(Result):
-    """How far a project is."""
+    """The progress of a project."""
 
     progress: Progress
 
@@ -141,7 +141,7 @@ class ProjectStatus(Result):
 
 @dataclass(frozen=True, slots=True)
 class Agreements(Result):
-    """How far people agree on each field, and what they decided with the dataset's labels."""
+    """The agreement of people on each field, and with the dataset's labels."""
 
     fields: tuple[Agreement, ...]
     dataset: Agreement | None
@@ -164,14 +164,16 @@ class Agreements(Result):
             if field is not self.dataset:
                 rated = f"{field.items:,} rated by two or more, {field.single:,} by one alone"
                 yield Line(f"  {rated}")
-            yield Line(f"  raw agreement {_estimate(field.raw)}")
+            yield Line(f"  raw agreement {field.raw.shown('not defined')}")
             for pair in field.pairs:
-                kappa = f"{_estimate(pair.kappa)} on {pair.items:,}"
+                kappa = f"{pair.kappa.shown('not defined')} on {pair.items:,}"
                 yield Line(f"  Cohen's kappa {' and '.join(pair.raters)}: {kappa}")
-            yield Line(f"  Fleiss' kappa {_estimate(field.fleiss)} on {field.fleiss_items:,}")
-            yield Line(f"  Krippendorff's alpha {_estimate(field.alpha)}")
+            yield Line(
+                f"  Fleiss' kappa {field.fleiss.shown('not defined')} on {field.fleiss_items:,}"
+            )
+            yield Line(f"  Krippendorff's alpha {field.alpha.shown('not defined')}")
             for category in field.categories:
-                alpha = _estimate(category.alpha)
+                alpha = category.alpha.shown(_UNDEFINED)
                 yield Line(f"    {category.category}: chosen {category.chosen:,}, alpha {alpha}")
             for item in field.disagreements[:_MOST]:
                 answers = "; ".join(
@@ -183,8 +185,8 @@ class Agreements(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Result):
-    """What a paper reports about rounds of annotation, or a gold set, and where it lies."""
+class AnnotationExport(Result):
+    """Files for a paper: a summary of rounds of annotation, or a gold set."""
 
     summary: Summary | None
     files: tuple[Path, ...]
@@ -248,11 +250,3 @@ def _filled_in(annotators: Sequence[AnnotatorProgress]) -> Iterator[Block]:
             share = f"{one.accepted / one.filled_in:.0%}"
             left = f"left {one.accepted:,} of {one.filled_in:,} suggestions as they were"
             yield Line(f"  {one.annotator} {left} ({share})")
-
-
-def _estimate(value: Estimate) -> str:
-    if value.value is None:
-        return "not defined"
-    if value.low is None or value.high is None:
-        return f"{value.value:.3f}"
-    return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"

@@ -1,4 +1,4 @@
-"""What is filled in before a person looks: `goldpan annotate push --not-blind`.
+"""Suggestions, filled in before a person looks: `goldpan annotate push --not-blind`.
 
 People lean towards what is filled in, so a project is blind unless somebody says otherwise; a
 gold set should be. Suggestions come from stored reviews of language models, and where a form asks
@@ -15,9 +15,9 @@ from typing import Any
 import duckdb
 
 from goldpan.annotation.review.stored import read_reviews
-from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.configuration import Configuration, check
-from goldpan.annotation.studio.forms import Form, Task
+from goldpan.annotation.studio.forms import Form, StudioTask
+from goldpan.annotation.studio.panels import ShownAnswer, answers_panel
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.query import connect
 from goldpan.core.workspace import Workspace
@@ -26,7 +26,7 @@ from goldpan.filters.answers import named_comment
 from goldpan.filters.basis import Basis, find_basis
 
 VERSION = "suggestion"
-"""What Label Studio calls the model. It shows the suggestions of one alone in a project."""
+"""The model's name in Label Studio, which shows the suggestions of one alone in a project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Suggestion:
     """An answer that fills the form in before a person looks."""
 
     source: str
-    """Who suggests, for annotators to read."""
+    """The origin of the suggestion, for annotators to read."""
     values: Mapping[str, tuple[str, ...]]
     """By field."""
     score: float | None = None
@@ -44,13 +44,13 @@ class Suggestion:
     """The reply that the suggestion is about."""
 
 
-Suggest = Callable[[Task], Suggestion | None]
+Suggest = Callable[[StudioTask], Suggestion | None]
 """Returns what is suggested for a task, if anything is."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Review:
-    """How the verdicts of a review are read as answers of a form."""
+    """The answers of a form that the verdicts of a review mean."""
 
     criterion: str
     keep: str
@@ -129,14 +129,13 @@ def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> st
     """Return the panel that tells annotators what is filled in, and by whom."""
     fields = []
     for name, values in suggestion.values.items():
-        field = configuration.field(name)
-        labels = dict(zip(field.choices, field.labels, strict=True))
+        labels = configuration.field(name).labels
         text = ", ".join(labels.get(value, value) for value in values)
         score = "" if suggestion.score is None else f" ({suggestion.score:.2f})"
         fields.append(("Filled in:", f"{text}{score}"))
     if suggestion.because:
         fields.append(("Because:", suggestion.because))
-    return panel_html.answers([panel_html.Answer(f"Suggested by {suggestion.source}", fields)])
+    return answers_panel([ShownAnswer(f"Suggested by {suggestion.source}", fields)])
 
 
 def prediction(
@@ -168,13 +167,13 @@ def prediction(
     return {"model_version": VERSION, "result": result, "score": suggestion.score}
 
 
-def _of_reply(task: Task, suggestion: Suggestion | None) -> Suggestion | None:
+def _of_reply(task: StudioTask, suggestion: Suggestion | None) -> Suggestion | None:
     """Return a suggestion unless it is about another reply than the one that people judge."""
     about = suggestion and suggestion.comment
     return suggestion if about is None or about == task.comment else None
 
 
-def _dataset_suggestion(form: Form, task: Task) -> Suggestion | None:
+def _dataset_suggestion(form: Form, task: StudioTask) -> Suggestion | None:
     return (
         Suggestion("the dataset", {form.decides: task.dataset_labels})
         if task.dataset_labels

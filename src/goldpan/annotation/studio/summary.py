@@ -1,4 +1,4 @@
-"""What a paper tells of rounds of annotation: `goldpan annotate export`.
+"""Summaries of rounds of annotation for a paper: `goldpan annotate export`.
 
 A round is a project with its adjudications. Agreement is that of the annotators' own answers,
 before a third person decided.
@@ -15,18 +15,61 @@ from typing import Any
 import numpy as np
 
 from goldpan.annotation.agreement import Agreement, agree
-from goldpan.annotation.studio.aliases import read_aliases
+from goldpan.annotation.studio.annotations import People, author_of
+from goldpan.annotation.studio.configuration import Guideline, read_guideline
 from goldpan.annotation.studio.decisions import Decision, decide
+from goldpan.annotation.studio.fetch import ExportHistory, RawExports
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
-from goldpan.annotation.studio.guideline import Guideline, read_guideline
 from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import Project, adjudications, open_project
 from goldpan.annotation.studio.pull import read_table
+from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 
+
+def read_aliases(
+    workspace: Workspace, projects: Iterable[Project], *, named: bool
+) -> Mapping[str, str]:
+    """Return by what the tables of pulled projects call annotators what they are to be called.
+
+    That is a pseudonym, also where a project was pulled with names; `named` keeps the names, and
+    raises `UsageError` where a project was pulled without.
+    """
+    names: dict[str, str] = {}
+    for project in projects:
+        pseudonyms = _pseudonyms(workspace, project)
+        if not named:
+            names |= pseudonyms
+            continue
+        if pseudonyms and all(pseudonym == alias for pseudonym, alias in pseudonyms.items()):
+            raise UsageError(
+                f"The project {project.name} was pulled without names",
+                f"Run goldpan annotate pull --project {project.name} --names first",
+            )
+        names |= {pseudonym: pseudonym for pseudonym in pseudonyms}
+    return names
+
+
+def _pseudonyms(workspace: Workspace, project: Project) -> dict[str, str]:
+    people = People(project)
+    history = ExportHistory(RawExports(project.path("raw")).read())
+    authors = {
+        int(annotation["id"]): author_of(annotation)
+        for task in (*history.current_tasks(), *history.deleted())
+        for annotation in task["annotations"]
+    }
+    table = read_table(workspace, project.name)
+    return {
+        pseudonym: people.annotator(authors.get(number))
+        for pseudonym, number in zip(
+            table["annotator"].to_pylist(), table["annotation"].to_pylist(), strict=True
+        )
+    }
+
+
 Answers = Mapping[str, tuple[str, ...]]
-"""What annotators said of an item, by annotator."""
+"""The answers of annotators about an item, by annotator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +94,7 @@ class Adjudicated:
     decided: tuple[str, ...]
     by: str
     doubt: bool
-    """Whether the annotators agreed, but one of them in doubt."""
+    """True where the annotators agreed, but one of them in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +116,14 @@ class Round:
     filled_in: int
     """Answers that count where something was filled in before the annotator looked."""
     accepted: int
-    """Of those, how many were left as they were filled in."""
+    """Suggestions that were left as they were filled in."""
     wanted: int
     """How many people were to judge each item."""
     items: int
     finished: int
     """Items with as many answers as were wanted."""
     answers: int
-    """That count."""
+    """Answers that count."""
     not_counted: Mapping[str, int]
     """Answers that do not count, by reason."""
     first_at: datetime | None

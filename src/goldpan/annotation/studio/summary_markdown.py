@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 from goldpan import __version__
-from goldpan.annotation.studio.guideline import Guideline, Question
+from goldpan.annotation.studio.configuration import FormQuestion, Guideline
 from goldpan.annotation.studio.summary import Answers, Round, Summary, Times
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
@@ -74,7 +74,7 @@ def _guideline(guideline: Guideline) -> str:
     return "\n".join(lines)
 
 
-def _kind(question: Question) -> str:
+def _kind(question: FormQuestion) -> str:
     if not question.choices:
         kind = "free text"
     elif len(question.choices) == 1:

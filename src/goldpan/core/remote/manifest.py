@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from goldpan.core.errors import WorkspaceError
 
 # What lies in the folder of a mirror.
@@ -161,6 +159,7 @@ def from_json(value: Any) -> Manifest:
 
 def encode(manifest: Manifest) -> bytes:
     """Return a manifest's bytes."""
+    import orjson
     import zstandard
 
     return zstandard.compress(orjson.dumps(as_json(manifest), option=orjson.OPT_SORT_KEYS))
@@ -168,6 +167,7 @@ def encode(manifest: Manifest) -> bytes:
 
 def decode(body: bytes, address: str) -> Manifest:
     """Return a manifest; raises `WorkspaceError` for bytes that are none, or name other places."""
+    import orjson
     import zstandard
 
     try:

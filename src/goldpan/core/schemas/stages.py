@@ -57,7 +57,7 @@ REVISIONS = table(
     (
         "state",
         TEXT,
-        "`base`, `merge_base`, `merge_parent`, `diff` or `none`: see [history.md](history.md)",
+        "`base`, `merge_base`, `merge_parent`, `diff` or `none`: see [Pairing](pairing.md)",
     ),
     ("before_sha", TEXT, "the commit before the change; models see its tree"),
     ("after_sha", TEXT, "the commit that holds what was merged"),
@@ -117,7 +117,7 @@ VERDICTS = table(
     ("pull_repo", TEXT, "of a pair"),
     ("pull", COUNT, "of a pair"),
     ("stage", TEXT, "`filter`; `llm` for a review; `people` for annotation"),
-    ("criterion", TEXT, "see [filtering.md](filtering.md)"),
+    ("criterion", TEXT, "see [Filtering](filtering.md)"),
     ("decides", FLAG, "whether the profile lets this criterion drop the subject"),
     ("keep", FLAG, "null where the criterion could not judge, which counts as dropped"),
     ("reason", TEXT, "a short code; null where kept"),

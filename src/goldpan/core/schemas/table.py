@@ -27,6 +27,10 @@ class Table:
     descriptions: Mapping[str, str] = field(default_factory=dict)
     """By column, in Markdown; none where the name says it."""
 
+    def ordered(self, rows: pa.Table) -> pa.Table:
+        """Return rows in the table's order."""
+        return rows.sort_by([(name, "ascending") for name in self.order])
+
 
 def table(
     name: str,

@@ -1,1 +1,1 @@
-"""Which rows of a dataset stand in other data, such as a benchmark: texts and identity."""
+"""Contamination: rows of a dataset that other data, such as a benchmark, hold too."""

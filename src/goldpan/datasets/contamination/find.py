@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.datasets.contamination.items import Item, Source, open_source
+from goldpan.datasets.contamination.items import ComparedSource, Item, open_source
 from goldpan.datasets.contamination.ngrams import GramIndex
-from goldpan.datasets.row_files import check_form, write_rows
+from goldpan.datasets.table_files import check_form, write_rows
 from goldpan.filters.duplicates.leaks import find_leaks_of_batches
 from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.duplicates.settings import DuplicateSettings
@@ -27,11 +27,11 @@ KINDS: tuple[Kind, ...] = ("pull", "issue", "commit", "exact", "near", "ngram")
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ContaminationEvidence:
     """Why a row of the dataset counts as standing in other data."""
 
     id: str
-    """Of the row."""
+    """The id of the row."""
     against: str
     item: str
     """The row of the other data that shares the most, by its id."""
@@ -46,7 +46,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class AgainstResult:
-    """What one file or dataset has of the rows."""
+    """The rows that one file or dataset shares."""
 
     against: str
     items: int
@@ -64,7 +64,7 @@ class AgainstResult:
 
 @dataclass(frozen=True, slots=True)
 class ContaminationResult(Result):
-    """Which rows of a dataset stand in other data."""
+    """The rows of a dataset that other data hold too."""
 
     dataset: str
     total: int
@@ -75,10 +75,10 @@ class ContaminationResult(Result):
     """Rows with any evidence, whatever the other data."""
     share: float
     against: tuple[AgainstResult, ...]
-    evidence: tuple[Evidence, ...]
-    """Of the first rows that have any."""
+    evidence: tuple[ContaminationEvidence, ...]
+    """The evidence of the first rows that have any."""
     unseen: tuple[str, ...]
-    """What such a search cannot see."""
+    """The limits of such a search."""
 
     def plain(self) -> dict[str, Any]:
         """Return what was found as plain data."""
@@ -130,7 +130,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(slots=True)
 class _Side:
-    """What is kept of one side while its texts pass: no text."""
+    """Facts about one side of a comparison; its texts are not kept."""
 
     ids: list[str] = field(default_factory=list)
     texts: list[tuple[int, str]] = field(default_factory=list)
@@ -200,12 +200,12 @@ def find_contamination(
 
 
 def _compare(
-    rows: Source, other: Source, side: _Side, ngram: int, common: int
-) -> tuple[list[Evidence], AgainstResult]:
+    rows: ComparedSource, other: ComparedSource, side: _Side, ngram: int, common: int
+) -> tuple[list[ContaminationEvidence], AgainstResult]:
     name, items = str(other.path), _Side()
     index = GramIndex(ngram, common)
     numbers: dict[tuple[Kind, object], int] = {}
-    evidence: list[Evidence] = []
+    evidence: list[ContaminationEvidence] = []
 
     def record_item(number: int, item: Item) -> _Texts:
         identities = _identities(item)
@@ -219,7 +219,9 @@ def _compare(
         for kind, value in _identities(item):
             at = numbers.get((kind, value))
             if at is not None:
-                evidence.append(Evidence(item.id, name, items.ids[at], kind, None, 1.0, None))
+                evidence.append(
+                    ContaminationEvidence(item.id, name, items.ids[at], kind, None, 1.0, None)
+                )
         side.same += item.repo in items.repos
         return _texts(item, number, side, ngram)
 
@@ -239,17 +241,19 @@ def _compare(
             yield texts.whole
 
     settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
-    best: dict[int, Evidence] = {}
+    best: dict[int, ContaminationEvidence] = {}
     for leak in find_leaks_of_batches(_batches(corpus()), _batches(queries()), settings):
         (row, _), (item, column) = side.texts[leak.query], items.texts[leak.match]
         if row not in best or leak.similarity > best[row].value:
-            best[row] = Evidence(
+            best[row] = ContaminationEvidence(
                 side.ids[row], name, items.ids[item], leak.relation, column, leak.similarity, None
             )
     shared, left_out = index.shared()
     evidence += best.values()
     evidence += [
-        Evidence(side.ids[hit.row], name, items.ids[hit.item], "ngram", None, hit.share, hit.shared)
+        ContaminationEvidence(
+            side.ids[hit.row], name, items.ids[hit.item], "ngram", None, hit.share, hit.shared
+        )
         for hit in shared
     ]
     kinds = Counter(kind for _, kind in {(hit.id, hit.kind) for hit in evidence})
@@ -295,7 +299,7 @@ def _batches(texts: Iterable[list[str]]) -> Iterator[list[str]]:
     yield batch
 
 
-def _write(evidence: list[Evidence], output: Path) -> None:
+def _write(evidence: list[ContaminationEvidence], output: Path) -> None:
     plain = [{name: getattr(item, name) for name in _SCHEMA.names} for item in evidence]
     table = pa.Table.from_pylist(plain, schema=_SCHEMA)
     write_rows(table.to_reader(), output)

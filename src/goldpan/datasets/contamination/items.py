@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.kind import COLUMNS
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
+from goldpan.datasets.table_files import table_rows
 
 _IDS = ("id", "instance_id", "task_id")
 _REPOS = ("repo", "repository", "repo_name")
@@ -63,7 +63,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ComparedSource:
     """A file or a dataset, and the columns of it whose texts are compared."""
 
     path: Path
@@ -76,7 +76,7 @@ class Source:
             yield read_item(row, number, self.columns)
 
 
-def open_source(path: Path, columns: Sequence[str] = ()) -> Source:
+def open_source(path: Path, columns: Sequence[str] = ()) -> ComparedSource:
     """Return a table's file or a dataset's directory; `columns` names the texts to compare.
 
     Raises `UsageError` where there is none, or no such column, and `DatasetError` where it is
@@ -90,7 +90,7 @@ def open_source(path: Path, columns: Sequence[str] = ()) -> Source:
             f"{path} has no column {absent[0]!r}", f"It has {', '.join(map(str, first))}"
         )
     if columns:
-        return Source(path, tuple(columns))
+        return ComparedSource(path, tuple(columns))
     prose = _described(path)
     chosen = [name for name in first if name in (prose or _TEXTS)]
     if not chosen:
@@ -100,7 +100,7 @@ def open_source(path: Path, columns: Sequence[str] = ()) -> Source:
     if all(name in chosen for name in _ISSUE_TEXT):
         rest = [name for name in chosen if name not in _ISSUE_TEXT]
         chosen = ["+".join(_ISSUE_TEXT), *rest]
-    return Source(path, tuple(chosen))
+    return ComparedSource(path, tuple(chosen))
 
 
 def _described(path: Path) -> set[str] | None:

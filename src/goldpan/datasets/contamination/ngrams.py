@@ -19,19 +19,19 @@ Hashes = NDArray[np.uint64]
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _LEAST_BITS, _MOST_BITS = 16, 27
-"""Of the filter: at most 128 MB."""
+"""The size of the filter: at most 128 MB."""
 _hashes = WordHashes()
 
 
 @dataclass(frozen=True, slots=True)
 class SharedGrams:
-    """What a row shares with the item that shares the most with it."""
+    """The n-grams that a row has in common with the item nearest to it."""
 
     row: int
     item: int
     shared: int
     share: float
-    """Of the row's n-grams, those that any item has."""
+    """The share of the row's n-grams that any item has."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class GramIndex:
     _distinct: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
     _starts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     _filter: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(2, np.bool_))
-    """Whether any known n-gram begins with these bits: nine of ten others are told apart by it."""
+    """Known first bits of n-grams: they tell nine of ten others apart."""
     _shift: np.uint64 = field(default_factory=lambda: np.uint64(63))
 
     def add_item(self, number: int, texts: Iterable[Sequence[str]]) -> None:

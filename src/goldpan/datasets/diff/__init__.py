@@ -1,1 +1,1 @@
-"""What changed between two versions of a dataset, and why."""
+"""Differences between two versions of a dataset, and their reasons."""

@@ -13,10 +13,14 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.diff.reasons import explain_rows
 from goldpan.datasets.diff.result import KINDS, Cause, DiffResult, Reason, RowChange, VersionFacts
-from goldpan.datasets.diff.rows import open_differences, shared_columns
-from goldpan.datasets.diff.version import Version, read_version
+from goldpan.datasets.diff.version import (
+    DatasetVersion,
+    open_differences,
+    read_version,
+    shared_columns,
+)
 from goldpan.datasets.kind import known_family
-from goldpan.datasets.row_files import check_form, write_rows
+from goldpan.datasets.table_files import check_form, write_rows
 
 # What the provenance of two versions tells otherwise: settings, rules, dates, versions.
 
@@ -28,7 +32,7 @@ _LONGEST = 200
 _Value = str | list[str]
 
 
-def find_causes(old: Version, new: Version) -> tuple[Cause, ...]:
+def find_causes(old: DatasetVersion, new: DatasetVersion) -> tuple[Cause, ...]:
     """Return what differs, in the order in which it acts on the rows."""
     return (
         *_different(_sources(old), _sources(new)),
@@ -55,7 +59,7 @@ def _text(value: _Value | None) -> str | None:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
-def _sources(version: Version) -> dict[str, _Value]:
+def _sources(version: DatasetVersion) -> dict[str, _Value]:
     values: dict[str, _Value] = {}
     for source in version.sources.values():
         for name in _OF_SOURCES:
@@ -64,7 +68,7 @@ def _sources(version: Version) -> dict[str, _Value]:
     return values
 
 
-def _settings(version: Version) -> dict[str, _Value]:
+def _settings(version: DatasetVersion) -> dict[str, _Value]:
     values: dict[str, _Value] = {
         "goldpan": str(version.provenance.get("goldpan", {}).get("version"))
     }
@@ -86,8 +90,8 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
 
 
-def _criteria(old: Version, new: Version) -> Iterator[Cause]:
-    """Tell which criteria judge otherwise though their settings are the same."""
+def _criteria(old: DatasetVersion, new: DatasetVersion) -> Iterator[Cause]:
+    """Yield the criteria that judge differently although their settings are the same."""
     settings = [version.provenance.get("profile", {}).get("settings", {}) for version in (old, new)]
     digests = [version.provenance.get("digests", {}) for version in (old, new)]
     for name in sorted(digests[0].keys() & digests[1].keys()):
@@ -168,12 +172,12 @@ def compare_versions(
         )
 
 
-def _facts(version: Version, rows: int) -> VersionFacts:
+def _facts(version: DatasetVersion, rows: int) -> VersionFacts:
     program_version = str(version.provenance["goldpan"].get("version"))
     return VersionFacts(str(version.directory), version.content, program_version, rows)
 
 
-def _rows(version: Version) -> int:
+def _rows(version: DatasetVersion) -> int:
     return int(version.provenance.get("examples", 0))
 
 

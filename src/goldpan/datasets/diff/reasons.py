@@ -14,8 +14,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_metadata
 from goldpan.core.query import connect
 from goldpan.core.workspace import UNPAIRED, Workspace
-from goldpan.datasets.diff.rows import parquet_scan
-from goldpan.datasets.diff.version import Version
+from goldpan.datasets.diff.version import DatasetVersion, parquet_scan
 from goldpan.filters.stored import INPUTS_KEY
 
 _SUBJECT = {True: "pair", False: "issue"}
@@ -24,17 +23,20 @@ _SAME = {True: "v.issue = d.issue AND v.pull = d.pull", False: "v.issue = d.issu
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """What is said of a criterion that does not keep a row's subject."""
+    """The words for a criterion that does not keep a row's subject."""
 
     did: str
     decide: tuple[str, ...]
     """The criteria that count, in their order."""
     fresh: tuple[str, ...] = ()
-    """Those of them that decide in the newer version alone."""
+    """The criteria that decide in the newer version alone."""
 
 
 def explain_rows(
-    connection: duckdb.DuckDBPyConnection, old: Version, new: Version, workspace: Workspace | None
+    connection: duckdb.DuckDBPyConnection,
+    old: DatasetVersion,
+    new: DatasetVersion,
+    workspace: Workspace | None,
 ) -> list[str]:
     """Put a reason to rows that came or went; return what could not be told."""
     _new_sources(connection, old, new)
@@ -55,7 +57,9 @@ def explain_rows(
     return _notes(connection, old, new, workspace, judged_by_old, judged_by_new)
 
 
-def _new_sources(connection: duckdb.DuckDBPyConnection, old: Version, new: Version) -> None:
+def _new_sources(
+    connection: duckdb.DuckDBPyConnection, old: DatasetVersion, new: DatasetVersion
+) -> None:
     for change, other, text in (
         ("added", old, "its repository is a new source"),
         ("gone", new, "its repository is no longer a source"),
@@ -76,7 +80,7 @@ def _new_sources(connection: duckdb.DuckDBPyConnection, old: Version, new: Versi
             )
 
 
-def _verdicts(workspace: Workspace | None, version: Version) -> Iterator[tuple[str, Path]]:
+def _verdicts(workspace: Workspace | None, version: DatasetVersion) -> Iterator[tuple[str, Path]]:
     """Yield the verdicts by which a version was made, as far as the workspace still has them."""
     profile = version.provenance.get("profile", {}).get("name")
     if workspace is None or not profile:
@@ -90,8 +94,8 @@ def _verdicts(workspace: Workspace | None, version: Version) -> Iterator[tuple[s
             continue  # damaged or gone: as if there were none
 
 
-def _fits(path: Path, version: Version, tables: str | None) -> bool:
-    """Whether verdicts are of the tables and the settings of which the version was made."""
+def _fits(path: Path, version: DatasetVersion, tables: str | None) -> bool:
+    """Tell whether a version was made from the tables and settings of these verdicts."""
     if tables is None or read_metadata(path).get(INPUTS_KEY) != tables.encode():
         return False
     digests = version.provenance.get("digests", {})
@@ -142,7 +146,7 @@ def _by_criterion(
 def _without_verdict(
     connection: duckdb.DuckDBPyConnection, repo: str, path: Path, paired: bool
 ) -> None:
-    """Say of what is gone and dropped by no criterion whether it is still a subject."""
+    """Give a reason to rows that are gone and that no criterion drops."""
     reason = (
         "the pairing rules no longer name the pair"
         if paired
@@ -165,8 +169,8 @@ def _without_verdict(
 
 def _notes(
     connection: duckdb.DuckDBPyConnection,
-    old: Version,
-    new: Version,
+    old: DatasetVersion,
+    new: DatasetVersion,
     workspace: Workspace | None,
     judged_by_old: list[tuple[str, Path]],
     judged_by_new: list[tuple[str, Path]],

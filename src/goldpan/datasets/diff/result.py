@@ -1,4 +1,4 @@
-"""What a comparison of two versions says."""
+"""Results of comparing two versions of a dataset."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS: tuple[Kind, ...] = ("added", "gone", "changed", "moved")
 
 @dataclass(frozen=True, slots=True)
 class VersionFacts:
-    """One of the two versions."""
+    """A version that was compared."""
 
     directory: str
     content: str
@@ -26,7 +26,7 @@ class VersionFacts:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What the provenance tells otherwise in the two versions."""
+    """A fact of the provenance that differs between the two versions."""
 
     what: str
     old: str | None
@@ -59,7 +59,7 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class DiffResult(Result):
-    """What changed between two versions of a dataset, and why."""
+    """Differences between two versions of a dataset, and their reasons."""
 
     family: str
     old: VersionFacts
@@ -71,7 +71,7 @@ class DiffResult(Result):
     changed: int
     """Rows of which some column differs."""
     changed_in_task: int | None
-    """Those of them that differ in what a model is given or should answer, where it is known."""
+    """Changed rows whose input or target differs, where these columns are known."""
     moved: int
     """Rows that lie in another split, changed or not."""
     columns: Mapping[str, int]
@@ -84,7 +84,7 @@ class DiffResult(Result):
     reasons: tuple[Reason, ...]
     """The most rows first."""
     notes: tuple[str, ...]
-    """What could not be told."""
+    """Reasons that could not be found."""
     examples: Mapping[str, tuple[RowChange, ...]]
     """The first rows of each kind, by id."""
 

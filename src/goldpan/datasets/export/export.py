@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
@@ -20,12 +19,14 @@ import pyarrow.parquet as pq
 from goldpan.code.edits.edit import EditError
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.resources import check_folder
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.datasets.examples import FAMILIES
-from goldpan.datasets.export.harbor import harbor_task
+from goldpan.core.workspace import replacing
+from goldpan.datasets.examples import FAMILIES, ISSUE_RESOLUTION
 from goldpan.datasets.export.harnesses import (
     HARNESSED,
+    harbor_task,
     inspect_sample,
     inspect_task,
     lm_eval_doc,
@@ -34,11 +35,46 @@ from goldpan.datasets.export.harnesses import (
     scoring_module,
     task_name,
 )
-from goldpan.datasets.export.labels import Labelling, find_labelling
-from goldpan.datasets.export.result import ExportResult
-from goldpan.datasets.export.samples import Sample, labelled_sample, require_family, sample_of
-from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+from goldpan.datasets.export.samples import (
+    ExportSample,
+    Labelling,
+    find_labelling,
+    labelled_sample,
+    require_family,
+    sample_of,
+)
 from goldpan.datasets.provenance import shard_paths
+
+# Results of an export: the rows that were written, and those left out.
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult(Result):
+    """The files of an export, and what became of the rows."""
+
+    to: str
+    directory: Path
+    counts: Mapping[str, int]
+    """How many rows were written, by split."""
+    left_out: Mapping[str, int]
+    """How many rows were left out, by reason."""
+    next: str
+    """The command or the code that takes it."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was written as plain data."""
+        plain = asdict(self)
+        return {"rows": plain.pop("counts"), **plain}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what was written, and which rows were left out."""
+        for split, rows in self.counts.items():
+            yield Line(f"{split}: {rows:,} rows")
+        for reason, rows in self.left_out.items():
+            yield Line(f"left out, {reason}: {rows:,}")
+        yield Line(f"Written to {self.directory}")
+        yield Line(f"Next: {self.next}")
+
 
 # Writes the files of an export: all or none, and the same bytes for the same rows.
 
@@ -48,7 +84,7 @@ _BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class ExportWriter:
     """The directory in which an export comes to be."""
 
     directory: Path
@@ -89,8 +125,8 @@ def read_rows(dataset: Path, split: str, convert: Callable[[dict[str, Any]], Any
 
 
 @contextmanager
-def replacing(directory: Path, to: str) -> Iterator[Writer]:
-    """Give a writer whose files take the place of `directory` when the block ends well.
+def replacing_export(directory: Path, to: str) -> Iterator[ExportWriter]:
+    """Open a writer whose files replace `directory` when the block succeeds.
 
     Raises `DatasetError` where the directory holds something else than an export, or where it
     cannot be written, and `UsageError` where it would lie in a folder that is not there.
@@ -98,24 +134,17 @@ def replacing(directory: Path, to: str) -> Iterator[Writer]:
     _refuse_foreign(directory)
     check_folder(directory)
     try:
-        scratch = Path(tempfile.mkdtemp(prefix=".goldpan-export-", dir=directory.parent))
+        with (
+            TemporaryDirectory(
+                prefix=".goldpan-export-", dir=directory.parent, ignore_cleanup_errors=True
+            ) as scratch,
+            replacing(directory, Path(scratch)) as building,
+        ):
+            writer = ExportWriter(building)
+            yield writer
+            writer.text(MARK, f'{{"goldpan_export": "{to}"}}\n')
     except OSError as error:
         raise _unwritable(directory, error) from None
-    try:
-        building = scratch / "new"
-        building.mkdir()
-        writer = Writer(building)
-        yield writer
-        writer.text(MARK, f'{{"goldpan_export": "{to}"}}\n')
-        if directory.exists():
-            directory.rename(scratch / "old")
-        building.rename(directory)
-    except OSError as error:
-        if (scratch / "old").exists() and not directory.exists():
-            (scratch / "old").rename(directory)
-        raise _unwritable(directory, error) from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _unwritable(directory: Path, error: OSError) -> DatasetError:
@@ -176,25 +205,21 @@ def _tests(names: list[str] | None) -> str:
     return orjson.dumps(names or []).decode()
 
 
-# JSON lines for programs that fine-tune models: Alpaca's columns, or chat messages.
-
-
-def alpaca(sample: Sample) -> dict[str, Any]:
+def alpaca(sample: ExportSample) -> dict[str, Any]:
     """Return a sample in the columns of Stanford Alpaca: instruction, input and output."""
     return {"instruction": sample.instruction, "input": sample.input, "output": sample.target}
 
 
-def chat(sample: Sample) -> dict[str, Any]:
+def chat(sample: ExportSample) -> dict[str, Any]:
     """Return a sample as the messages of a chat: system, user, assistant."""
-    turns = (
-        ("system", sample.instruction),
-        ("user", sample.input),
-        ("assistant", sample.target),
-    )
-    return {"messages": [{"role": role, "content": content} for role, content in turns]}
+    turns = {"system": sample.instruction, "user": sample.input, "assistant": sample.target}
+    return {"messages": [{"role": role, "content": text} for role, text in turns.items()]}
 
 
-TEXT_TO_TEXT: Mapping[str, Callable[[Sample], dict[str, Any]]] = {"alpaca": alpaca, "chat": chat}
+TEXT_TO_TEXT: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
+    "alpaca": alpaca,
+    "chat": chat,
+}
 """The forms by name."""
 _PROVED = ("swe-bench", "harbor")
 """The forms of `issue-resolution`, whose rows running their tests has to have proved."""
@@ -238,7 +263,7 @@ def export_dataset(
             raise DatasetError(f"The split name {split!r} cannot name a file", "Build it again")
     task = task_name(name)
     output = output.absolute()
-    with replacing(output, to) as writer:
+    with replacing_export(output, to) as writer:
         if to == "harbor":
             rows = {split: _write_tasks(writer, dataset, split) for split in splits}
         else:
@@ -281,7 +306,7 @@ def _converter(
             return None
 
         return proved
-    shapes: Mapping[str, Callable[[Sample], dict[str, Any]]] = {
+    shapes: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
         **TEXT_TO_TEXT,
         "inspect": inspect_sample,
         "lm-eval": lm_eval_doc,
@@ -300,7 +325,7 @@ def _converter(
     return asked
 
 
-def _write_tasks(writer: Writer, dataset: Path, split: str) -> int:
+def _write_tasks(writer: ExportWriter, dataset: Path, split: str) -> int:
     """Write a folder for each row of a split that is proved; return how many there are."""
     count = 0
     for row in read_rows(dataset, split, lambda row: row):
@@ -316,7 +341,7 @@ def _write_tasks(writer: Writer, dataset: Path, split: str) -> int:
 
 
 def _write_harness(
-    writer: Writer, task: str, kind: str, to: str, splits: list[str], scored: str
+    writer: ExportWriter, task: str, kind: str, to: str, splits: list[str], scored: str
 ) -> None:
     if to == "inspect":
         writer.text("task.py", inspect_task(task, kind, scored))

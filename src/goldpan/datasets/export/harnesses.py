@@ -1,19 +1,26 @@
-"""Task files for evaluation harnesses: Inspect and the LM Evaluation Harness.
+"""Task files for evaluation harnesses: Inspect, the LM Evaluation Harness and Harbor.
 
 No text of a row is ever part of a file that a harness runs or renders: those name columns alone.
+
+A dataset may be of others, so nothing of a row becomes part of a script or of the image's
+description but names that are checked. Patches, the issue and lists of tests lie in files of their
+own.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 import orjson
 
-from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
-from goldpan.datasets.export.labels import LABEL, LABELS
-from goldpan.datasets.export.samples import Sample
+from goldpan.code.split_patch import split_patch
+from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
+from goldpan.datasets.export.samples import LABEL, LABELS, ExportSample, sample_of
+from goldpan.execution.python_env import editable_cutoffs
+from goldpan.execution.recipe import load_recipes
 
 HARNESSED = (QA.name, FAULT_LOCALIZATION.name, CODE_EDIT.name)
 """The families that are scored without running tests."""
@@ -24,7 +31,7 @@ METRICS = {
     LABEL: ("accuracy",),
     LABELS: ("exact_match", "f1"),
 }
-"""What `scoring.py` returns for each kind of answer: of a family, or of a classification task."""
+"""The metrics of `scoring.py` for each family and kind of classification."""
 _TOKENS = {
     QA.name: 1024,
     FAULT_LOCALIZATION.name: 256,
@@ -40,8 +47,8 @@ def scoring_module() -> str:
     return (_FOLDER / "scoring.py").read_text(encoding="utf-8")
 
 
-def inspect_sample(sample: Sample) -> dict[str, Any]:
-    """Return a sample in the fields of Inspect's `Sample`."""
+def inspect_sample(sample: ExportSample) -> dict[str, Any]:
+    """Return a sample in the fields of Inspect's `ExportSample`."""
     return {
         "id": sample.id,
         "input": sample.prompt,
@@ -68,7 +75,7 @@ def inspect_task(name: str, kind: str, split: str) -> str:
     )
 
 
-def lm_eval_doc(sample: Sample) -> dict[str, Any]:
+def lm_eval_doc(sample: ExportSample) -> dict[str, Any]:
     """Return a sample as a document of the LM Evaluation Harness."""
     return {"id": sample.id, "prompt": sample.prompt, "target": sample.target, **sample.facts}
 
@@ -115,3 +122,159 @@ def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, flo
     """Return the metrics of a document's answer."""
     return score("{kind}", results[0], doc["target"], doc)
 '''
+
+
+NO_ENVIRONMENT = "no-environment"
+"""The reason of rows that do not tell in which Python, with which packages, their tests ran."""
+_RECIPE = "python"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.?[A-Za-z0-9_-]+)*")
+_REPO = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_CHECKED = {
+    "python": re.compile(r"3\.\d{1,2}"),
+    "newest_packages": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"),
+    "version": re.compile(r"[A-Za-z0-9.+!_-]{1,100}"),
+}
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
+_UV_IMAGE = "ghcr.io/astral-sh/uv:0.9"
+_SCORE = "harbor_score.py.txt"
+_INSTRUCTION = """\
+The folder /testbed holds the repository {repo}. Change its files so that the issue below is
+resolved. Tests that you do not see are run afterwards; what you change in tests is undone.
+
+{issue}
+"""
+_TASK = """\
+schema_version = "1.1"
+
+[task]
+name = {name}
+description = {description}
+keywords = ["issue-resolution", "python", "goldpan"]
+
+[metadata]
+repo = {repo}
+base_commit = {base_commit}
+issue = {issue}
+pull = {pull}
+license = {license}
+
+[verifier]
+timeout_sec = 1800.0
+
+[agent]
+timeout_sec = 3600.0
+
+[environment]
+build_timeout_sec = 1800.0
+cpus = 2
+memory_mb = 8192
+storage_mb = 16384
+workdir = "/testbed"
+"""
+_DOCKERFILE = """\
+FROM {uv} AS uv
+FROM python:{python}-slim
+RUN apt-get update \\
+    && apt-get install --yes --no-install-recommends build-essential git \\
+    && rm -rf /var/lib/apt/lists/*
+COPY --from=uv /uv /usr/local/bin/uv
+ENV SETUPTOOLS_SCM_PRETEND_VERSION={version} PBR_VERSION={version} PYTHONHASHSEED=0 TZ=UTC{path}
+WORKDIR /testbed
+RUN git init --quiet . \\
+    && git fetch --quiet --depth 1 https://github.com/{repo}.git {base_commit} \\
+    && git checkout --quiet --detach FETCH_HEAD \\
+    && rm -f .git/FETCH_HEAD
+COPY packages.txt /opt/packages.txt
+RUN uv pip install --system --no-deps --requirement /opt/packages.txt
+RUN uv pip install --system --no-deps {cutoffs} {project}
+"""
+_TEST = """\
+#!/bin/sh
+exec python /tests/score.py
+"""
+_SOLVE = """\
+#!/bin/sh
+set -e
+cd /testbed
+git apply --whitespace=nowarn /solution/fix.patch
+"""
+Row = Mapping[str, Any]
+
+
+def harbor_task(row: Row) -> Mapping[str, str] | str:
+    """Return the files of a task by path, or the reason why a row gives none."""
+    environment = _environment(row)
+    sound = _COMMIT.fullmatch(row["base_commit"]) and _REPO.fullmatch(row["repo"])
+    if environment is None or not sound or not _NAME.fullmatch(row["instance_id"]):
+        return NO_ENVIRONMENT
+    return {
+        "task.toml": _task(row),
+        "instruction.md": _instruction(row),
+        "environment/Dockerfile": _dockerfile(row, environment),
+        "environment/packages.txt": "".join(f"{name}\n" for name in environment["packages"]),
+        "tests/test.sh": _TEST,
+        "tests/score.py": (files("goldpan.datasets.export") / _SCORE).read_text(encoding="utf-8"),
+        "tests/task.json": _tests(row),
+        "tests/test.patch": row["test_patch"],
+        "solution/solve.sh": _SOLVE,
+        "solution/fix.patch": row["patch"],
+    }
+
+
+def _environment(row: Row) -> dict[str, Any] | None:
+    try:
+        environment = orjson.loads(row.get("environment") or "")
+        packages = environment["packages"]
+        sound = environment["recipe"] == _RECIPE and all(map(_PACKAGE.fullmatch, packages))
+        sound &= all(rule.fullmatch(environment[name]) for name, rule in _CHECKED.items())
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+    return environment if sound else None
+
+
+def _task(row: Row) -> str:
+    texts = {
+        "name": f"goldpan/{row['instance_id']}",
+        "description": f"Resolve issue {int(row['issue'])} of {row['repo']}",
+        "repo": row["repo"],
+        "base_commit": row["base_commit"],
+        "license": "".join(filter(str.isprintable, row["license"] or "")),
+    }
+    quoted = {name: orjson.dumps(text).decode() for name, text in texts.items()}
+    return _TASK.format(issue=int(row["issue"]), pull=int(row["pull"]), **quoted)
+
+
+def _instruction(row: Row) -> str:
+    return _INSTRUCTION.format(repo=row["repo"], issue=sample_of(ISSUE_RESOLUTION.name, row).input)
+
+
+def _dockerfile(row: Row, environment: Mapping[str, Any]) -> str:
+    in_place = environment.get("in_place", True)
+    date = environment["newest_packages"]
+    return _DOCKERFILE.format(
+        uv=_UV_IMAGE,
+        python=environment["python"],
+        version=environment["version"],
+        path="" if in_place else " PYTHONPATH=/testbed/src:/testbed",
+        repo=row["repo"],
+        base_commit=row["base_commit"],
+        cutoffs=" ".join(("--exclude-newer", date, *editable_cutoffs(date))),
+        project="--editable ." if in_place else ".",
+    )
+
+
+def _tests(row: Row) -> str:
+    recipe = next(recipe for recipe in load_recipes() if recipe.name == _RECIPE)
+    paths = recipe.runnable(row["test_files"])
+    moved = [part.moved_from for part in split_patch(row["test_patch"]) if part.moved_from]
+    task = {
+        "base_commit": row["base_commit"],
+        "test_files": sorted({*row["test_files"], *moved}),
+        "fixed_files": sorted(part.path for part in split_patch(row["patch"])),
+        "steering": recipe.fields.steering,
+        "commands": recipe.test_commands("python", "{report}", paths),
+        "FAIL_TO_PASS": row["FAIL_TO_PASS"],
+        "PASS_TO_PASS": row["PASS_TO_PASS"],
+    }
+    return orjson.dumps(task, option=orjson.OPT_INDENT_2).decode() + "\n"

@@ -21,16 +21,15 @@ import orjson
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter
 from goldpan.core.resources import write_file
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.engines import Engine
-from goldpan.evaluation.finetune.runtime import ProcessGroup
+from goldpan.evaluation.finetune.engines import ProcessGroup, TrainingEngine
+from goldpan.evaluation.model import load
 
 _KEPT = 2
 _STATE = "state.json"
 
 
 @dataclass(slots=True)
-class State:
+class TrainingState:
     """How far a training is."""
 
     step: int = 0
@@ -40,14 +39,16 @@ class State:
     misses: int = 0
     """Evaluations since then."""
     losses: list[float] = field(default_factory=list)
-    """Of each step."""
+    """Loss of each step."""
     scores: list[tuple[int, float | None]] = field(default_factory=list)
-    """Of each evaluation, with its step, as the metric tells it."""
+    """Score of each evaluation, with its step."""
     tokens: int = 0
     seconds: float = 0.0
 
 
-def save(directory: Path, state: State, engine: Engine, group: ProcessGroup) -> None:
+def save(
+    directory: Path, state: TrainingState, engine: TrainingEngine, group: ProcessGroup
+) -> None:
     """Write a checkpoint and remove older ones; all processes call it together.
 
     Raises `EvaluationError` where the disk does not take it.
@@ -73,7 +74,9 @@ def save(directory: Path, state: State, engine: Engine, group: ProcessGroup) -> 
     group.wait()
 
 
-def resume(directory: Path, engine: Engine, group: ProcessGroup, reporter: Reporter) -> State:
+def resume(
+    directory: Path, engine: TrainingEngine, group: ProcessGroup, reporter: Reporter
+) -> TrainingState:
     """Set engine and random numbers to the newest sound checkpoint; all processes together.
 
     Returns a fresh state where there is none; raises `EvaluationError` where all are damaged.
@@ -85,7 +88,7 @@ def resume(directory: Path, engine: Engine, group: ProcessGroup, reporter: Repor
         if not problems:
             stored = orjson.loads((path / _STATE).read_bytes())["state"]
             stored["scores"] = [(step, score) for step, score in stored["scores"]]
-            return State(**stored)
+            return TrainingState(**stored)
         if group.first:
             reporter.note(f"The checkpoint {path.name} is damaged: {problems[0]}")
     if paths:
@@ -93,7 +96,7 @@ def resume(directory: Path, engine: Engine, group: ProcessGroup, reporter: Repor
             f"All checkpoints in {directory / 'checkpoints'} are damaged",
             "Remove them and run the same command again, which starts over",
         )
-    return State()
+    return TrainingState()
 
 
 def _complete(directory: Path) -> list[Path]:
@@ -101,7 +104,7 @@ def _complete(directory: Path) -> list[Path]:
     return sorted((path for path in paths if path.suffix != ".unfinished"), reverse=True)
 
 
-def _read(path: Path, engine: Engine, group: ProcessGroup) -> str:
+def _read(path: Path, engine: TrainingEngine, group: ProcessGroup) -> str:
     """Load a checkpoint; return what is wrong with it, empty if nothing."""
     try:
         sizes = orjson.loads((path / _STATE).read_bytes())["sizes"]
@@ -127,7 +130,7 @@ def _random(group: ProcessGroup) -> dict[str, Any]:
     return states
 
 
-def _finish(unfinished: Path, final: Path, state: State) -> None:
+def _finish(unfinished: Path, final: Path, state: TrainingState) -> None:
     files = sorted(path for path in unfinished.rglob("*") if path.is_file())
     sizes = {str(path.relative_to(unfinished)): path.stat().st_size for path in files}
     state_file = unfinished / _STATE

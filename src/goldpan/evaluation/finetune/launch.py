@@ -27,13 +27,13 @@ from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.job import Job, write_job
-from goldpan.evaluation.finetune.runtime import single_process
+from goldpan.evaluation.finetune.engines import single_process
+from goldpan.evaluation.finetune.settings import TrainingJob, write_job
 from goldpan.evaluation.finetune.training import TooLargeError, read_trained, train
+from goldpan.evaluation.model import load
 
 OUTCOME = "outcome.json"
-"""How a launched training ended where it did not end well; the first process tells."""
+"""Failure of a launched training, written by its first process."""
 PROGRESS = "progress.json"
 WORKERS = "workers.lock"
 """Held by all processes of a launched training."""
@@ -43,7 +43,7 @@ _SECONDS = 0.5
 _PATIENCE = 30.0
 
 
-def run_job(job: Job, reporter: Reporter) -> dict[str, Any]:
+def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
     """Train, or go on training, and return what happened; a finished training is not repeated.
 
     Raises `EvaluationError` where it cannot be done.
@@ -62,7 +62,7 @@ def run_job(job: Job, reporter: Reporter) -> dict[str, Any]:
     return stored
 
 
-def _device_batch(job: Job) -> int:
+def _device_batch(job: TrainingJob) -> int:
     path = job.directory / _SIZE
     if path.exists():
         return int(path.read_text())
@@ -70,7 +70,7 @@ def _device_batch(job: Job) -> int:
     return min(job.settings.device_batch or share, share)
 
 
-def _halve(job: Job, size: int, reporter: Reporter) -> None:
+def _halve(job: TrainingJob, size: int, reporter: Reporter) -> None:
     if size == 1:
         raise EvaluationError(
             f"Not even one row of {job.task.name} fits into memory with the model",
@@ -85,7 +85,7 @@ def _halve(job: Job, size: int, reporter: Reporter) -> None:
     reporter.note(f"{size} rows at once do not fit: going on with {size // 2}, same steps")
 
 
-def _launched(job: Job, size: int, reporter: Reporter) -> None:
+def _launched(job: TrainingJob, size: int, reporter: Reporter) -> None:
     _wait_for_others(job.directory, reporter)
     write_job(job)
     for name in (OUTCOME, PROGRESS):
@@ -106,7 +106,7 @@ def _launched(job: Job, size: int, reporter: Reporter) -> None:
     )
 
 
-def _launcher(job: Job) -> list[str]:
+def _launcher(job: TrainingJob) -> list[str]:
     """Return how `worker.py` is started, once a device, on this machine."""
     module = "goldpan.evaluation.finetune.worker"
     processes = str(job.settings.processes)
@@ -130,7 +130,7 @@ def _free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def _watched(job: Job, command: list[str], reporter: Reporter) -> int:
+def _watched(job: TrainingJob, command: list[str], reporter: Reporter) -> int:
     """Run a launcher to its end while showing how far its processes are."""
     environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
     environment.setdefault("OMP_NUM_THREADS", "1")

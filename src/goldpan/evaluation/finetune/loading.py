@@ -10,18 +10,16 @@ from importlib.util import find_spec
 from typing import Any
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.generation import GenerationHead
-from goldpan.evaluation.finetune.heads import Asker, Head
-from goldpan.evaluation.finetune.job import Job
-from goldpan.evaluation.finetune.masking import MaskingHead
-from goldpan.evaluation.finetune.sequences import SequenceHead, scale_of
-from goldpan.evaluation.finetune.tagging import TaggingHead
-from goldpan.evaluation.finetune.tokenizing import Words, make_words
+from goldpan.datasets.task import target_column
+from goldpan.evaluation.finetune.heads import Predictor, TaskHead
+from goldpan.evaluation.finetune.settings import TrainingJob
+from goldpan.evaluation.finetune.text_heads import GenerationHead, SequenceHead, scale_of
+from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, make_words
+from goldpan.evaluation.finetune.word_heads import MaskingHead, TaggingHead
+from goldpan.evaluation.model import load
 
 _HEADS = ("classifier", "score", "classification_head")
-"""What transformers calls the layers of a head; LoRA trains them whole."""
+"""Names that transformers gives to the layers of a head; LoRA trains them whole."""
 _FLASH = (8, 0)
 """Ampere: the first GPUs that FlashAttention 2 runs on."""
 
@@ -31,23 +29,23 @@ class Loaded:
     """A model that can be trained and asked."""
 
     module: Any
-    words: Words
-    head: Head
+    words: ModelTokenizer
+    head: TaskHead
     attention: str
     half: bool
     """Whether it computes in bfloat16."""
     device: Any
 
-    def asker(self, batch: int) -> Asker:
+    def predictor(self, batch: int) -> Predictor:
         """Return the model as one that answers, `batch` rows at once."""
         single = load("torch").float32
         mixed = self.half and any(
             parameter.dtype == single for parameter in self.module.parameters()
         )
-        return Asker(self.module, self.device, mixed, batch)
+        return Predictor(self.module, self.device, mixed, batch)
 
 
-def load_model(job: Job, device: Any, *, master_copies: bool = False) -> Loaded:
+def load_model(job: TrainingJob, device: Any, *, master_copies: bool = False) -> Loaded:
     """Return the weights of a job with the head of its task, on a device.
 
     `master_copies` says that the optimizer keeps weights in float32 of its own, so that the model
@@ -132,7 +130,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def explained(job: Job) -> Iterator[None]:
+def explained(job: TrainingJob) -> Iterator[None]:
     """Turn what loading raises into `EvaluationError`."""
     try:
         yield
@@ -150,7 +148,7 @@ def explained(job: Job) -> Iterator[None]:
         ) from None
 
 
-def _head(job: Job, config: Any) -> Head:
+def _head(job: TrainingJob, config: Any) -> TaskHead:
     task = job.task
     match task.type:
         case "ner":
@@ -167,7 +165,7 @@ def _head(job: Job, config: Any) -> Head:
             return SequenceHead(task, scale_of([0.0], logarithm=False))
 
 
-def _check_kind(job: Job, head: Head, auto: Any, config: Any, tokenizer: Any) -> None:
+def _check_kind(job: TrainingJob, head: TaskHead, auto: Any, config: Any, tokenizer: Any) -> None:
     """Refuse weights that cannot do what the task asks."""
     masked = load("transformers").AutoModelForMaskedLM
     writes = job.task.type == "text-generation"
@@ -187,7 +185,7 @@ def _check_kind(job: Job, head: Head, auto: Any, config: Any, tokenizer: Any) ->
         )
 
 
-def _attention(job: Job, auto: Any, config: Any, device: Any, *, half: bool) -> str:
+def _attention(job: TrainingJob, auto: Any, config: Any, device: Any, *, half: bool) -> str:
     """Return the implementation that is asked for, or the fastest that can run."""
     kind = auto._model_mapping[type(config)]
     kind = kind[0] if isinstance(kind, tuple) else kind
@@ -213,7 +211,7 @@ def _attention(job: Job, auto: Any, config: Any, device: Any, *, half: bool) -> 
     return "sdpa"
 
 
-def _adapted(module: Any, job: Job, fresh: Set[str]) -> Any:
+def _adapted(module: Any, job: TrainingJob, fresh: Set[str]) -> Any:
     """Return the model with low-rank adapters at all its linear layers.
 
     The head, and `fresh` layers that the weights lack, are trained whole: they know nothing yet.

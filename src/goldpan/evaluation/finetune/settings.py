@@ -1,129 +1,112 @@
-"""How a model is fine-tuned: every number that may change its answers.
+"""Settings and input of one training: what its processes read and what may change answers.
 
 Settings are part of what tells runs apart. A recipe gives those that are not named.
+
+DIRECTORY/job/
+├── job.json            task, settings, seed, where the weights lie
+├── train.parquet
+└── validation.parquet  where the protocol has one
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import orjson
+import pyarrow as pa
+from annotated_types import Ge
 
 from goldpan.core.errors import UsageError
+from goldpan.core.parquet import read_table, write_table
 from goldpan.core.registry import Registry
+from goldpan.core.resources import write_file
+from goldpan.core.settings_file import read_toml
+from goldpan.datasets.registry import plain_task, task_of
+from goldpan.datasets.task import Task
 
 AS_LONG_AS_THE_MODEL = 1 << 20
 """A number of tokens that no model takes, so that its own limit holds."""
 
 
+Count = Annotated[int, Ge(0)]
+Positive = Annotated[int, Ge(1)]
+Amount = Annotated[float, Ge(0)]
+
+
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What a training is told; `--set NAME=VALUE` changes one."""
+class TrainingSettings:
+    """Settings of a training; `--set NAME=VALUE` changes one."""
 
     recipe: str = "default"
-    """`default`, or `selu-paper` as SELU, section IV-C, says."""
-    epochs: int = 10
-    word_epochs: int = 30
-    """Of tasks that are about words (NER and masked words), which have few rows."""
-    evaluations: int = 10
+    """`default`, or one of a paper or plugin: the source of what is not given."""
+    epochs: Positive = 10
+    word_epochs: Positive = 30
+    """Epochs of tasks on words (NER and masked words), which have few rows."""
+    evaluations: Positive = 10
     """How often the validation split is looked at; word tasks do after each epoch."""
-    patience: int = 3
+    patience: Positive = 3
     """Evaluations without a better score after which the training stops."""
-    batch: int = 64
+    batch: Positive = 64
     """Rows to a step, however many fit on a device at once."""
-    least_steps: int = 200
+    least_steps: Count = 200
     """With few rows, batches are halved down to 8 and epochs added until there are as many steps;
     a number of epochs or a batch that was given stays."""
-    device_batch: int = 0
+    device_batch: Count = 0
     """Rows on a device at once; 0 begins with all and halves them when memory runs out."""
-    learning_rate: float = 0.0
+    learning_rate: Amount = 0.0
     """0 is 5e-5; 1e-4 for encoder-decoders, 2e-4 with LoRA."""
-    weight_decay: float = 0.01
-    warmup: float = 0.1
+    weight_decay: Amount = 0.01
+    warmup: Amount = 0.1
     """The share of steps in which the learning rate rises."""
     decay: bool = True
-    """Whether the learning rate then falls to 0, on a line."""
-    clip: float = 1.0
+    """True if the learning rate then falls to 0, on a line."""
+    clip: Amount = 1.0
     """The longest gradient."""
-    max_length: int = 0
+    max_length: Count = 0
     """Tokens of a text; 0 is the task's. Never more than the model takes."""
     log_targets: bool = True
     """Whether numbers are learned as standardized logarithms: efforts span orders of magnitude."""
     group_lengths: bool = True
     """Whether texts of like length share a step, which saves padding."""
-    padding: str = "auto"
+    padding: Literal["auto", "left", "right"] = "auto"
     """`left` or `right`; `auto` is left for StarCoder2 and right for others."""
-    precision: str = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
     """`bf16` or `fp32`; `auto` is bf16 on GPUs that have it."""
-    attention: str = "auto"
+    attention: Literal["auto", "flash", "sdpa", "eager"] = "auto"
     """`flash`, `sdpa` or `eager`; `auto` is the fastest that model and device have."""
-    device: str = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     """`cpu` or `cuda`."""
-    processes: int = 1
+    processes: Positive = 1
     """Processes, one per GPU."""
-    launcher: str = "torchrun"
+    launcher: Literal["torchrun", "deepspeed"] = "torchrun"
     """`torchrun` or `deepspeed`."""
-    deepspeed: str = "none"
+    deepspeed: Literal["none", "zero2", "zero2-offload"] = "none"
     """`zero2` or `zero2-offload`."""
     recompute: bool = False
     """Whether activations are computed twice instead of kept: slower, less memory."""
     lora: bool = False
     """Whether low-rank adapters learn instead of the model."""
-    lora_rank: int = 16
-    lora_alpha: int = 32
-    answer_tokens: int = 256
+    lora_rank: Positive = 16
+    lora_alpha: Positive = 32
+    answer_tokens: Positive = 256
     """The longest answer, of tasks that ask for text."""
 
 
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "padding": ("auto", "left", "right"),
-    "precision": ("auto", "bf16", "fp32"),
-    "attention": ("auto", "flash", "sdpa", "eager"),
-    "device": ("auto", "cpu", "cuda"),
-    "launcher": ("torchrun", "deepspeed"),
-    "deepspeed": ("none", "zero2", "zero2-offload"),
-}
-
-RECIPES: Mapping[str, Mapping[str, Any]] = {
-    "default": {},
-    "selu-paper": {
-        "epochs": 3,
-        "word_epochs": 50,
-        "learning_rate": 1e-5,
-        "warmup": 0.0,
-        "decay": False,
-        "log_targets": False,
-        "least_steps": 0,
-    },
-}
+LENGTHS = "lengths"
+"""Of a recipe's file: the longest text in tokens by kind of model; of others, what they take."""
 _SMALLEST, _MOST_EPOCHS = 8, 100
 """The smallest batch and the most epochs that few rows are given."""
 FEWEST_STEPS = 100
 """Fewer steps hardly change a model: a run says so."""
-_AT_LEAST = {
-    "epochs": 1,
-    "word_epochs": 1,
-    "evaluations": 1,
-    "patience": 1,
-    "batch": 1,
-    "device_batch": 0,
-    "least_steps": 0,
-    "learning_rate": 0,
-    "weight_decay": 0,
-    "warmup": 0,
-    "clip": 0,
-    "max_length": 0,
-    "processes": 1,
-    "lora_rank": 1,
-    "lora_alpha": 1,
-    "answer_tokens": 1,
-}
 
 
 def with_enough_steps(
-    settings: Settings, rows: int, *, words: bool, chosen: Collection[str]
-) -> Settings:
+    settings: TrainingSettings, rows: int, *, words: bool, chosen: Collection[str]
+) -> TrainingSettings:
     """Return settings under which so many rows give `least_steps`, as far as `chosen` allows.
 
     `words` says that the task is one of those that `word_epochs` counts for; `chosen` names what
@@ -145,19 +128,28 @@ def with_enough_steps(
     return replace(enough, word_epochs=epochs) if words else replace(enough, epochs=epochs)
 
 
-recipe = Registry("recipe", lambda: RECIPES).find
+def _read_recipe(path: Path) -> Mapping[str, Any]:
+    source = read_toml(path, "docs/models.md")
+    values = dict(source.values)
+    if LENGTHS in values:
+        source.read(dict[str, int], values.pop(LENGTHS), (LENGTHS,))
+    source.read(TrainingSettings, values)
+    return source.values
 
 
-def check(settings: Settings) -> Settings:
+_OWN: Mapping[str, Mapping[str, Any]] = {"default": {}}
+find_recipe = Registry("recipe", lambda: _OWN, "fine-tuning recipe", read=_read_recipe).find
+"""Returns the settings that a recipe sets, and its `LENGTHS`; raises `UsageError`."""
+
+
+def check(settings: TrainingSettings) -> TrainingSettings:
     """Return the settings; raises `UsageError` for a value that none can have."""
-    for name, choices in CHOICES.items():
-        value = getattr(settings, name)
-        if value not in choices:
-            raise UsageError(f"{name} cannot be {value!r}", f"Choose {', '.join(choices)}")
-    for name, least in _AT_LEAST.items():
-        value = getattr(settings, name)
-        if not value >= least:
-            raise UsageError(f"{name} cannot be {value}", f"Give {least} or more")
+    for name, kind in get_type_hints(TrainingSettings, include_extras=True).items():
+        value, limits = getattr(settings, name), get_args(kind)
+        if get_origin(kind) is Literal and value not in limits:
+            raise UsageError(f"{name} cannot be {value!r}", f"Choose {', '.join(limits)}")
+        if get_origin(kind) is Annotated and not value >= limits[1].ge:
+            raise UsageError(f"{name} cannot be {value}", f"Give {limits[1].ge} or more")
     if settings.warmup > 1:
         raise UsageError(f"warmup cannot be {settings.warmup}", "Give a share of the steps")
     if settings.batch < settings.processes:
@@ -166,3 +158,59 @@ def check(settings: Settings) -> Settings:
             "Give a larger batch or fewer processes",
         )
     return settings
+
+
+_FOLDER = "job"
+WORD_TASKS = ("ner", "mlm")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingJob:
+    """Task, rows, settings and weights of one training."""
+
+    task: Task
+    train: pa.Table
+    validation: pa.Table | None
+    settings: TrainingSettings
+    seed: int
+    weights: Path
+    directory: Path
+    """For checkpoints and the weights that were learned."""
+
+    @property
+    def epochs(self) -> int:
+        """How often each row is seen at most."""
+        words = self.task.type in WORD_TASKS
+        return self.settings.word_epochs if words else self.settings.epochs
+
+
+def write_job(job: TrainingJob) -> None:
+    """Write a training into its directory; those of an earlier try are replaced."""
+    folder = job.directory / _FOLDER
+    folder.mkdir(exist_ok=True)
+    write_table(job.train, folder / "train.parquet")
+    if job.validation is not None:
+        write_table(job.validation, folder / "validation.parquet")
+    facts = {
+        "task": plain_task(job.task),
+        "settings": asdict(job.settings),
+        "seed": job.seed,
+        "weights": str(job.weights.resolve()),
+    }
+    write_file(folder / "job.json", orjson.dumps(facts, option=orjson.OPT_INDENT_2))
+
+
+def read_job(directory: Path) -> TrainingJob:
+    """Read what `write_job` wrote."""
+    folder = directory / _FOLDER
+    data = orjson.loads((folder / "job.json").read_bytes())
+    chosen = folder / "validation.parquet"
+    return TrainingJob(
+        task_of(data["task"], str(folder)),
+        read_table(folder / "train.parquet"),
+        read_table(chosen) if chosen.exists() else None,
+        TrainingSettings(**data["settings"]),
+        data["seed"],
+        Path(data["weights"]),
+        directory,
+    )

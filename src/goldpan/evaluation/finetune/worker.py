@@ -19,11 +19,11 @@ import orjson
 
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.progress import Reporter
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.job import read_job
+from goldpan.evaluation.finetune.engines import join
 from goldpan.evaluation.finetune.launch import OUTCOME, PROGRESS, WORKERS
-from goldpan.evaluation.finetune.runtime import join
+from goldpan.evaluation.finetune.settings import read_job
 from goldpan.evaluation.finetune.training import TooLargeError, train
+from goldpan.evaluation.model import load
 
 
 class _Signs(Reporter):

@@ -1,1 +1,1 @@
-"""What predictions are worth: one file a family of metrics, all from stored predictions alone."""
+"""Metrics, one file a family, all computed from stored predictions alone."""

@@ -1,4 +1,4 @@
-"""Metrics of tasks that ask for one label: binary and multi-class.
+"""Metrics of tasks that ask for labels: one of two, one of several, or any number.
 
 An answer that is not valid is wrong: it misses the right label and finds no other. So it lowers
 recall, and precision stays what it is among valid answers.
@@ -8,17 +8,244 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from goldpan.evaluation.metrics.curves import Ranking
-from goldpan.evaluation.metrics.estimate import Evidence, Floats, Measure, Totals, Whole, ratio
-from goldpan.evaluation.metrics.multi_label import (
-    label_confusions,
-    label_measures,
-    one_vs_rest,
+from goldpan.evaluation.metrics.estimate import (
+    ConfusionMatrix,
+    Floats,
+    LabelConfusion,
+    Measure,
+    MetricEvidence,
+    Totals,
+    Whole,
+    means,
+    ratio,
 )
-from goldpan.evaluation.metrics.result import ConfusionMatrix, LabelConfusion
+
+# Precision, recall and their kin from counts of each label against the rest.
+#
+# Counts are draws x (five a label): true positives, false positives, true negatives, false
+# negatives, and negatives without a valid answer, which are no true negatives.
+
+COUNTS = 5
+"""Columns a label."""
+BETAS = {"f1": 1.0, "f2": 2.0, "f0.5": 0.5}
+Formula = Callable[["LabelCounts"], Floats]
+
+
+class LabelCounts(NamedTuple):
+    """The counts of one label or of all, a number a draw."""
+
+    tp: Floats
+    fp: Floats
+    tn: Floats
+    fn: Floats
+    invalid: Floats
+
+
+def has_label(values: Sequence[str | Sequence[str] | None], label: str) -> npt.NDArray[np.bool_]:
+    """Return which values have a label, be it their only one or one of several."""
+    return np.array(
+        [
+            value is not None and (value == label if isinstance(value, str) else label in value)
+            for value in values
+        ],
+        dtype=np.bool_,
+    )
+
+
+def label_counts(totals: Floats, number: int) -> LabelCounts:
+    """Return the counts of the label of that number."""
+    start = number * COUNTS
+    return LabelCounts(*(totals[:, start + column] for column in range(COUNTS)))
+
+
+def _f_score(beta: float) -> Formula:
+    """Return Equation 1 of SELU, for any beta: 0 where nothing is right, undefined without any."""
+    square = beta * beta
+
+    def f_score(counts: LabelCounts) -> Floats:
+        over = (1 + square) * counts.tp
+        return ratio(over, over + square * counts.fn + counts.fp)
+
+    return f_score
+
+
+FORMULAS: dict[str, Formula] = {
+    "precision": lambda counts: ratio(counts.tp, counts.tp + counts.fp),
+    "recall": lambda counts: ratio(counts.tp, counts.tp + counts.fn),
+    "specificity": lambda counts: ratio(counts.tn, counts.tn + counts.fp + counts.invalid),
+    **{name: _f_score(beta) for name, beta in BETAS.items()},
+    "jaccard": lambda counts: ratio(counts.tp, counts.tp + counts.fp + counts.fn),
+}
+_UNDEFINED = {
+    "precision": "the label was never answered",
+    "recall": "the label is never right",
+    "specificity": "the label is always right",
+    "f1": "the label is neither right nor answered",
+    "f2": "the label is neither right nor answered",
+    "f0.5": "the label is neither right nor answered",
+    "jaccard": "the label is neither right nor answered",
+}
+
+
+def label_measures(labels: Sequence[str], positive: str | None) -> list[Measure]:
+    """Return each formula's macro and micro average and its value for each label.
+
+    That of a binary task's positive label stands once more without a label. A macro average is
+    over all labels of the task, whether the examples have them or not; a label without a value
+    counts 0, as in scikit-learn.
+    """
+    measures: list[Measure] = []
+    for name, formula in FORMULAS.items():
+        measures.append(Measure(f"macro_{name}", _macro(formula, len(labels))))
+        measures.append(Measure(f"micro_{name}", _micro(formula, len(labels))))
+        if name == "f1":
+            measures.append(Measure("weighted_f1", _weighted(formula, len(labels))))
+        if positive is not None:
+            number = labels.index(positive)
+            measures.append(Measure(name, _of_label(formula, number), _UNDEFINED[name]))
+        measures += [
+            Measure(name, _of_label(formula, number), _UNDEFINED[name], label)
+            for number, label in enumerate(labels)
+        ]
+    return measures
+
+
+def _of_label(formula: Formula, number: int) -> Callable[[Floats], Floats]:
+    return lambda totals: formula(label_counts(totals, number))
+
+
+def _label_values(formula: Formula, labels: int, totals: Floats) -> Floats:
+    """Return draws x labels, 0 where a label has no value."""
+    return np.column_stack(
+        [np.nan_to_num(formula(label_counts(totals, number))) for number in range(labels)]
+    )
+
+
+def _macro(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
+    def macro(totals: Floats) -> Floats:
+        any_example = totals[:, :COUNTS].sum(axis=1)
+        return np.where(
+            any_example > 0, _label_values(formula, labels, totals).mean(axis=1), np.nan
+        )
+
+    return macro
+
+
+def _micro(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
+    def micro(totals: Floats) -> Floats:
+        summed = totals[:, : labels * COUNTS].reshape(len(totals), labels, COUNTS).sum(axis=1)
+        return formula(label_counts(summed, 0))
+
+    return micro
+
+
+def _weighted(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
+    def weighted(totals: Floats) -> Floats:
+        counts = [label_counts(totals, number) for number in range(labels)]
+        support = np.column_stack([count.tp + count.fn for count in counts])
+        return ratio(
+            (_label_values(formula, labels, totals) * support).sum(axis=1), support.sum(axis=1)
+        )
+
+    return weighted
+
+
+def label_confusions(labels: Sequence[str], columns: Floats) -> tuple[LabelConfusion, ...]:
+    """Return the counts of each label over all examples (examples x five a label)."""
+    totals = columns.sum(axis=0, keepdims=True)
+    return tuple(
+        LabelConfusion(label, *(int(count[0]) for count in label_counts(totals, number)))
+        for number, label in enumerate(labels)
+    )
+
+
+def one_vs_rest(truth: Floats, answer: Floats, valid: Floats) -> Floats:
+    """Return examples x (five a label) from indicators: truth and answer are examples x labels."""
+    answered = valid[:, None]
+    counts = [
+        truth * answer,
+        (1 - truth) * answer,
+        (1 - truth) * (1 - answer) * answered,
+        truth * (1 - answer),
+        (1 - truth) * (1 - answered) * np.ones_like(answer),
+    ]
+    return np.stack(counts, axis=2).reshape(len(truth), COUNTS * truth.shape[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MultiLabel:
+    """Truths and answers as indicators, examples x labels; an answer that is not valid has none."""
+
+    labels: tuple[str, ...]
+    truth: Floats
+    answer: Floats
+    valid: Floats
+    """1.0 for each example with a valid answer."""
+
+    @property
+    def invalid(self) -> int:
+        """How many answers are not valid."""
+        return int((self.valid == 0).sum())
+
+
+def indicate_labels(
+    labels: Sequence[str],
+    truths: Sequence[Sequence[str]],
+    answers: Sequence[Sequence[str] | None],
+) -> MultiLabel:
+    """Return truths and answers as indicators; an answer with an unknown label is not valid.
+
+    Raises `KeyError` for a truth that is no label.
+    """
+    numbers = {label: number for number, label in enumerate(labels)}
+    truth, answer = np.zeros((2, len(truths), len(labels)))
+    valid = np.ones(len(truths))
+    for index, (right, answered) in enumerate(zip(truths, answers, strict=True)):
+        truth[index, [numbers[label] for label in right]] = 1.0
+        if answered is None or not numbers.keys() >= set(answered):
+            valid[index] = 0.0
+        else:
+            answer[index, [numbers[label] for label in answered]] = 1.0
+    return MultiLabel(tuple(labels), truth, answer, valid)
+
+
+def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[MetricEvidence]:
+    """Return what the metrics of a multi-label task follow from.
+
+    An example's Jaccard index is the shared part of its true and its answered labels, 1 where
+    both are none. An answer that is not valid has every label wrong.
+    """
+    wrong = np.abs(data.truth - data.answer)
+    hamming = np.where(data.valid > 0, wrong.mean(axis=1), 1.0)
+    shared = (data.truth * data.answer).sum(axis=1)
+    either = np.maximum(data.truth, data.answer).sum(axis=1)
+    jaccard = np.where(either > 0, shared / np.maximum(either, 1), 1.0) * data.valid
+    exact = (wrong.sum(axis=1) == 0) * data.valid
+    evidence: list[MetricEvidence] = [
+        Totals(_counts(data), label_measures(data.labels, None)),
+        means(
+            {"accuracy": exact, "hamming_loss": hamming, "example_jaccard": jaccard},
+            lower=frozenset({"hamming_loss"}),
+        ),
+    ]
+    if scores is not None:
+        evidence.append(Ranking(data.labels, data.truth > 0, scores, None))
+    return evidence
+
+
+def multi_label_confusions(data: MultiLabel) -> tuple[LabelConfusion, ...]:
+    """Return each label against the rest."""
+    return label_confusions(data.labels, _counts(data))
+
+
+def _counts(data: MultiLabel) -> Floats:
+    return one_vs_rest(data.truth, data.answer, data.valid)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +256,7 @@ class SingleLabel:
     truth: Whole
     answer: Whole
     positive: str | None
-    """Of a binary task."""
+    """Positive label of a binary task."""
 
     @property
     def invalid(self) -> int:
@@ -67,10 +294,10 @@ def confusion_matrix(data: SingleLabel) -> ConfusionMatrix:
     return ConfusionMatrix(data.labels, tuple(tuple(row) for row in counts.tolist()))
 
 
-def single_label_evidence(data: SingleLabel, scores: Floats | None) -> list[Evidence]:
+def single_label_evidence(data: SingleLabel, scores: Floats | None) -> list[MetricEvidence]:
     """Return what the metrics of a binary or multi-class task follow from."""
     columns = _one_vs_rest(data)
-    evidence: list[Evidence] = [
+    evidence: list[MetricEvidence] = [
         Totals(columns, label_measures(data.labels, data.positive)),
         _matrix_evidence(data),
     ]

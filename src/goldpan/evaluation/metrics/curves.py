@@ -24,17 +24,6 @@ class _Ranked:
     """1.0 where the label is right, in the order of scores."""
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """The points of both curves, from the strictest threshold to the laxest."""
-
-    thresholds: tuple[float, ...]
-    false_positive_rates: tuple[float, ...]
-    true_positive_rates: tuple[float, ...]
-    """Also the recall."""
-    precisions: tuple[float, ...]
-
-
 def _rank(positive: Truths, scores: Floats) -> _Ranked:
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
@@ -117,21 +106,6 @@ def _mean_area(index: int) -> Callable[[Floats], Floats]:
         return ratio(total, defined.sum(axis=1).astype(np.float64))
 
     return mean
-
-
-def curves(positive: Truths, scores: Floats) -> Curves | None:
-    """Return the points of both curves; None where all examples, or none, are positive."""
-    if positive.all() or not positive.any():
-        return None
-    ranked = _rank(positive, scores)
-    tp, fp = _steps(ranked, np.ones((1, len(scores))))
-    tp_so_far, fp_so_far = np.cumsum(tp[0]), np.cumsum(fp[0])
-    return Curves(
-        tuple(scores[ranked.order][ranked.starts].tolist()),
-        tuple((fp_so_far / fp_so_far[-1]).tolist()),
-        tuple((tp_so_far / tp_so_far[-1]).tolist()),
-        tuple((tp_so_far / (tp_so_far + fp_so_far)).tolist()),
-    )
 
 
 def check_scores(

@@ -1,4 +1,4 @@
-"""From evidence on each example to metrics with intervals.
+"""Metrics with intervals: their values, and how evidence on each example gives them.
 
 A metric is either a function of sums over examples (`Totals`) or of how scores rank them
 (`Ranking`, in `curves.py`). Both are computed for many weightings of the examples at once: all
@@ -8,15 +8,101 @@ ones for the value, what the bootstrap drew for the interval.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from goldpan.evaluation.metrics.result import Interval, Metric, Unit
+from goldpan.core.errors import PluginError
+from goldpan.core.plugins import Kind, blamed
+from goldpan.core.registry import Registry
+from goldpan.datasets.task import Task, TaskType
+
+Unit = Literal["project", "example"]
+"""Unit of the bootstrap: whole projects where examples name theirs, else single examples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A percentile bootstrap interval."""
+
+    low: float
+    high: float
+    level: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number about a run."""
+
+    name: str
+    value: float | None
+    interval: Interval | None
+    reason: str = ""
+    """Why there is no value or no interval, or what people must know of the value."""
+    label: str | None = None
+    """The label that it is about, against the rest; None for all."""
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionMatrix:
+    """How often each true label (row) was answered with each label (column)."""
+
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    """A row a true label; after the labels' columns, one for answers that are not valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelConfusion:
+    """One label against the rest; the five counts add up to the examples."""
+
+    label: str
+    tp: int
+    fp: int
+    tn: int
+    fn: int
+    invalid: int = 0
+    """Examples without the label that got no valid answer: neither false nor true negatives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """All that was computed from the predictions of one run."""
+
+    task: str
+    task_type: TaskType
+    main: str
+    """The name of the metric that ranks."""
+    examples: int
+    invalid: int
+    """Answers that were none: they count as wrong."""
+    unit: Unit
+    units: int
+    """How many projects or examples the bootstrap draws from."""
+    resamples: int
+    seed: int
+    metrics: tuple[Metric, ...]
+    confusion: ConfusionMatrix | None = None
+    """Confusion matrix of binary and multi-class tasks."""
+    label_confusions: tuple[LabelConfusion, ...] = ()
+    """Confusions of classification tasks, one-vs-rest."""
+
+    def metric(self, name: str, label: str | None = None) -> Metric:
+        """Return the metric of that name; raises `KeyError` where there is none."""
+        for metric in self.metrics:
+            if (metric.name, metric.label) == (name, label):
+                return metric
+        raise KeyError(name if label is None else f"{name} of {label}")
+
+    def value(self, name: str, label: str | None = None) -> float | None:
+        """Return the value of the metric of that name, None where it is undefined."""
+        return self.metric(name, label).value
+
 
 # Draws examples again and again to tell how far a score would differ on other examples.
 #
@@ -90,11 +176,11 @@ class Measure:
     label: str | None = None
     higher_is_better: bool = True
     note: str = ""
-    """What people must know of the value."""
+    """Caution that belongs to the value."""
 
 
-class Evidence(Protocol):
-    """What is known of each example, and the measures that follow from it."""
+class MetricEvidence(Protocol):
+    """Facts on each example, and the measures that follow from them."""
 
     @property
     def measures(self) -> Sequence[Measure]:
@@ -156,7 +242,7 @@ def means(
     )
 
 
-def estimate(evidence: Sequence[Evidence], resampling: Resampling) -> tuple[Metric, ...]:
+def estimate(evidence: Sequence[MetricEvidence], resampling: Resampling) -> tuple[Metric, ...]:
     """Return all metrics with their intervals."""
     weigh = [item.by_unit(resampling.unit_of, resampling.units) for item in evidence]
     once = np.ones((1, resampling.units))
@@ -175,7 +261,7 @@ def estimate(evidence: Sequence[Evidence], resampling: Resampling) -> tuple[Metr
     return tuple(metrics)
 
 
-def _computed(evidence: Evidence, reduced: Floats) -> Floats:
+def _computed(evidence: MetricEvidence, reduced: Floats) -> Floats:
     """Return measures x draws."""
     computed = [measure.compute(reduced) for measure in evidence.measures]
     return np.array(computed).reshape(len(computed), -1)
@@ -195,3 +281,53 @@ def _metric(measure: Measure, value: float, draws: Floats | None, undrawn: str) 
         return Metric(measure.name, value, None, reason, *shared)
     low, high = np.percentile(defined, [2.5, 97.5])
     return Metric(measure.name, value, Interval(float(low), float(high)), measure.note, *shared)
+
+
+_SETTING = "metrics"
+"""Setting of a task: further metrics by name, beside the one that ranks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleMetric:
+    """A metric that is the mean of a number on each example."""
+
+    name: str
+    types: tuple[TaskType, ...]
+    """Types of tasks that it can be computed for."""
+    compute: Callable[[Task, Sequence[Any], Sequence[Any]], Sequence[float]]
+    """From the right answers and a model's, None where one is not valid, to a number for each."""
+    higher_is_better: bool = True
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it."""
+        return [("metric", self.name, self)]
+
+
+METRICS: Registry[ExampleMetric] = Registry("metric of a plugin", dict, "metric")
+
+
+def added_names(task: Task) -> list[str]:
+    """Return the metrics of plugins that a task names."""
+    named = dict.fromkeys((task.metric, *task.settings.get(_SETTING, ())))
+    known = METRICS.names()
+    return [name for name in named if name in known]
+
+
+def added_evidence(task: Task, rows: Mapping[str, list[Any]]) -> Iterator[Totals]:
+    """Yield the evidence of the metrics of plugins that a task names.
+
+    Raises `PluginError` where one fails, or does not give a number for each example.
+    """
+    for name in added_names(task):
+        metric = METRICS.find(name)
+        if task.type not in metric.types:
+            continue
+        with blamed("metric", name):
+            values = np.asarray(metric.compute(task, rows["truth"], rows["answer"]), dtype=float)
+        if values.shape != (len(rows["id"]),):
+            raise PluginError(
+                f"The metric {name} gave {values.size} numbers for {len(rows['id'])} examples",
+                "Return one for each right answer, in their order",
+            )
+        lower = frozenset() if metric.higher_is_better else frozenset((name,))
+        yield means({name: values}, lower=lower)

@@ -16,7 +16,7 @@ from goldpan.code.edits.edit import EditError, FileEdits
 from goldpan.code.edits.parse import parse_edits
 from goldpan.core.sandbox import map_in_sandbox
 from goldpan.evaluation.metrics.codebleu import SECONDS, CodePair, codebleu
-from goldpan.evaluation.metrics.estimate import Evidence, Measure, Totals, means
+from goldpan.evaluation.metrics.estimate import Measure, MetricEvidence, Totals, means
 from goldpan.evaluation.metrics.syntax import same_code
 
 NO_FILES = "the files before the edit are not given"
@@ -52,7 +52,7 @@ def patch_path(patch: str) -> str:
     return edits[0].path or "" if edits else ""
 
 
-def patch_evidence(patches: Sequence[PatchAnswer]) -> list[Evidence]:
+def patch_evidence(patches: Sequence[PatchAnswer]) -> list[MetricEvidence]:
     """Return what the metrics of patches follow from.
 
     `codebleu` and `codebleu_package` compare patches as they are written, as FAUN-Eval does;
@@ -112,7 +112,7 @@ def apply_answer(answer: str, path: str, before: str, *, lenient: bool = False) 
         return None
 
 
-def _application(patches: Sequence[PatchAnswer], paths: Sequence[str]) -> Evidence:
+def _application(patches: Sequence[PatchAnswer], paths: Sequence[str]) -> MetricEvidence:
     """Return what happens when patches are applied; undefined where a file before is missing."""
     has_file = [patch.file_before is not None for patch in patches]
     if not all(has_file):

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from goldpan.evaluation.metrics.estimate import (
-    Evidence,
     Floats,
     Measure,
+    MetricEvidence,
     Totals,
     mean_of,
     means,
@@ -42,7 +42,9 @@ def count_invalid(answers: Sequence[float | None]) -> int:
     return sum(answer is None or not math.isfinite(answer) for answer in answers)
 
 
-def regression_evidence(truths: Sequence[float], answers: Sequence[float | None]) -> list[Evidence]:
+def regression_evidence(
+    truths: Sequence[float], answers: Sequence[float | None]
+) -> list[MetricEvidence]:
     """Return what the metrics of a regression task follow from.
 
     `smape_score` is 1 - SMAPE, by which SELU ranks; it lies in [-1, 1]. The mean absolute error

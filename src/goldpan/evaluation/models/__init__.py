@@ -1,1 +1,1 @@
-"""The models that `goldpan evaluate run --model NAME` knows, each in a file of its own."""
+"""The models that `goldpan evaluate run --model NAME` knows, a family a file."""

@@ -12,13 +12,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
-from goldpan.evaluation.models.checks import require_choice, require_least
-from goldpan.evaluation.models.model_selection import value_of
+from goldpan.datasets.task import Task, target_column
+from goldpan.evaluation.model import (
+    Answers,
+    Entry,
+    Model,
+    TrainingContext,
+    labels_above,
+    load,
+    require_choice,
+    require_least,
+    require_type,
+    settled,
+)
+from goldpan.evaluation.models.selection import choose
 
 Numbers = npt.NDArray[np.float64]
 _NAME = "tfidf-xgboost"
@@ -31,11 +38,13 @@ _GRIDS: dict[str, tuple[Sequence[int], Sequence[int]]] = {
 replication kit's `evaluation/train_baseline.py` has them."""
 _DEFAULTS = {"grid": "small", "selection": "best", "rounds": 100, "features": 20_000}
 _SELECTIONS = ("best", "paper")
+_TYPES = ("binary", "multi-class", "multi-label", "regression")
+_OTHERS = "Choose a fine-tuned model or a prompted one"
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Trees of one setting; a forest a label where a text may bear several."""
+    """Trees of one setting; a forest a label where a text may have several."""
 
     task: Task
     vectorizer: Any
@@ -48,11 +57,7 @@ class _Candidate:
             return Answers([float(value) for value in self.forests[0].predict(matrix)])
         if self.task.type == "multi-label":
             scores = np.column_stack([_positive(forest, matrix) for forest in self.forests])
-            values = [
-                [name for name, score in zip(names, row, strict=True) if score >= 0.5]
-                for row in scores
-            ]
-            return Answers(values, scores.tolist())
+            return Answers(labels_above(names, scores.tolist()), scores.tolist())
         scores = np.zeros((len(rows), len(names)))
         (forest,) = self.forests
         scores[:, forest.goldpan_labels] = forest.predict_proba(matrix)
@@ -60,7 +65,7 @@ class _Candidate:
 
 
 def _positive(forest: Any, matrix: Any) -> Numbers:
-    """Return the probability of the label, 0 where train never bears it."""
+    """Return the probability of the label, 0 where no train row has it."""
     probabilities = forest.predict_proba(matrix)
     labels = list(forest.goldpan_labels)
     if 1 not in labels:
@@ -70,39 +75,20 @@ def _positive(forest: Any, matrix: Any) -> Numbers:
 
 def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Candidate:
     task = context.task
-    if task.type not in ("binary", "multi-class", "multi-label", "regression"):
-        raise EvaluationError(
-            f"Boosted trees do not answer {task.name}, which is {task.type}",
-            "Choose a fine-tuned model or a prompted one",
-        )
-    if context.validation is None:
-        raise EvaluationError(
-            "Boosted trees are chosen on a validation split, and this protocol has none",
-            "Choose another --protocol",
-        )
+    require_type(task, _TYPES, "Boosted trees do not answer", _OTHERS)
     text = load("sklearn.feature_extraction.text")
     vectorizer = text.TfidfVectorizer(max_features=settings["features"] or None)
     matrix = vectorizer.fit_transform(context.train["text"].to_pylist())
     target = target_column(task.type).name
     targets = context.train[target].to_pylist()
-    truth = context.validation[target].to_pylist()
+
+    def candidate(depth: int, weight: int) -> _Candidate:
+        forests = _forests(task, matrix, targets, depth, weight, settings["rounds"], context.seed)
+        return _Candidate(task, vectorizer, list(forests))
+
+    lowest = task.type == "regression" and settings["selection"] == "paper"
     grid = list(product(*_GRIDS[settings["grid"]]))
-    best: tuple[float, _Candidate] | None = None
-    with context.reporter.task(f"{task.name}: settings", len(grid)) as progress:
-        for depth, weight in grid:
-            forests = list(
-                _forests(task, matrix, targets, depth, weight, settings["rounds"], context.seed)
-            )
-            candidate = _Candidate(task, vectorizer, forests)
-            value = value_of(task, truth, candidate.answer(context.validation).values)
-            if task.type == "regression" and settings["selection"] == "paper":
-                value = -value
-            if best is None or value > best[0]:
-                best = value, candidate
-            progress.advance()
-    assert best is not None
-    context.learning.chosen_on, context.learning.candidates = context.validation_name, len(grid)
-    return best[1]
+    return choose(context, "Boosted trees are", grid, candidate, lowest=lowest)
 
 
 def _forests(

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 from goldpan.core.plugins import blamed
 from goldpan.core.registry import Registry
-from goldpan.evaluation.dates import CUTOFF, read_cutoff
+from goldpan.core.result import Block, Result, Table
+from goldpan.evaluation.leaks import CUTOFF, read_cutoff
 from goldpan.evaluation.model import Entry, Model
 
 _FAMILIES = (
+    "baselines",
     "boosted",
-    "dates_only",
-    "dummy",
     "embedded",
     "fasttext",
     "finetuned",
     "linear",
     "prompted",
-    "shortcuts",
     "tokens",
 )
 """Modules of this folder, each with `MODELS`."""
@@ -47,3 +46,18 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
     if CUTOFF not in settings:
         return model
     return replace(model, settings={**model.settings, CUTOFF: read_cutoff(settings[CUTOFF])})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList(Result):
+    """The models that can be run."""
+
+    entries: tuple[Entry, ...]
+
+    def plain(self) -> list[dict[str, str]]:
+        """Return name and description of each."""
+        return [{"name": entry.name, "about": entry.about} for entry in self.entries]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield one table."""
+        yield Table(("model", ""), [(entry.name, entry.about) for entry in self.entries])

@@ -14,19 +14,29 @@ import numpy as np
 import pyarrow as pa
 
 from goldpan.core.progress import Reporter
-from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Entry, Fitted, Model, TrainingContext, settled
-from goldpan.evaluation.models.cache import cache_directory, digest
-from goldpan.evaluation.models.checks import require_choice, require_least
-from goldpan.evaluation.models.encoder import load_encoder
-from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, place_facts
-from goldpan.evaluation.models.heads import Kind, fit_heads
-from goldpan.evaluation.models.minilm import MINILM, encoder_weights
-from goldpan.evaluation.models.surrounding_text import Documents
-from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
+from goldpan.evaluation.finetune.weights import MINILM, Weights, encoder_weights
+from goldpan.evaluation.model import (
+    Entry,
+    Fitted,
+    Model,
+    TrainingContext,
+    require_choice,
+    require_least,
+    settled,
+)
+from goldpan.evaluation.models.encoder import (
+    Pair,
+    Vectors,
+    cache_directory,
+    digest,
+    load_encoder,
+    vectors_of,
+)
+from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, Documents, place_facts
+from goldpan.evaluation.models.linear import LinearKind, fit_heads
 
 _NAME = "embeddings"
-_HEAD = Kind("logistic", (1.0, 4.0, 16.0, 64.0))
+_HEAD = LinearKind("logistic", (1.0, 4.0, 16.0, 64.0))
 _CONTEXTS = ("none", "neighbours")
 _DEFAULTS = {"weights": MINILM, "context": "none", "folds": 5, "tokens": 256}
 

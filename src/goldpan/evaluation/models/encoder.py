@@ -1,4 +1,13 @@
-"""A transformer that turns texts into vectors: the mean of its hidden states, the last or more.
+"""Embeddings of texts by a transformer, kept on disk so that no text is encoded twice.
+
+    WORKSPACE/cache/
+    ├── embeddings/DIGEST.sqlite  vectors of texts, by what made them
+    └── trunks/DIGEST/            a fine-tuned encoder, by all that it was trained on
+
+All of it can be deleted: it is made again when it is wanted.
+
+One SQLite file for each encoder: several runs may write it at once, and what a killed run had
+encoded stays.
 
 Batches have one of few shapes, filled up where texts are few, so that a vector does not depend on
 what was encoded beside it.
@@ -6,21 +15,129 @@ what was encoded beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from goldpan.core.errors import UsageError
-from goldpan.evaluation.extras import load
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import make_directory
 from goldpan.evaluation.finetune.loading import quiet
-from goldpan.evaluation.models.vectors import Pair, Vectors
+from goldpan.evaluation.model import TrainingContext, load
+
+_DIGEST_CHARACTERS = 24
+
+
+def cache_directory(context: TrainingContext, kind: str) -> Path:
+    """Return a directory of the workspace that its runs share, and make it.
+
+    A run works in ``WORKSPACE/runs/TASK/MODEL/RUN.work``, four levels below the workspace.
+    """
+    path = context.directory.parents[3] / "cache" / kind
+    make_directory(path)
+    return path
+
+
+def digest(*parts: object) -> str:
+    """Return a name for plain JSON data: another one for other data."""
+    plain = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(plain).hexdigest()[:_DIGEST_CHARACTERS]
+
+
+Vectors = npt.NDArray[np.float32]
+Pair = tuple[str, str]
+"""A text, and what stands around it; the latter empty where only the text counts."""
+_Each = TypeVar("_Each")
+_LOCK_SECONDS = 120.0
+_STORED_AT_ONCE = 500
+"""Rows asked for or stored at once."""
+
+
+def vectors_of(
+    path: Path,
+    pairs: Sequence[Pair],
+    encode: Callable[[Sequence[Pair]], Iterable[tuple[int, Vectors]]],
+    reporter: Reporter,
+) -> Vectors:
+    """Return a vector for each pair, a row each, from `path` or else by `encode`.
+
+    `encode` yields the place of a pair among those that it was given, with its vector. Raises
+    `EvaluationError` where the file cannot be used.
+    """
+    keys = [_key(pair) for pair in pairs]
+    try:
+        with closing(sqlite3.connect(path, timeout=_LOCK_SECONDS)) as store:
+            store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
+            vectors = _stored_vectors(store, keys)
+            missing = {
+                key: pair for key, pair in zip(keys, pairs, strict=True) if key not in vectors
+            }
+            vectors |= _encode(store, missing, encode, reporter)
+    except sqlite3.Error as error:
+        raise EvaluationError(
+            f"{path} cannot be used ({error})", "Delete it: vectors are made again"
+        ) from None
+    return np.stack([vectors[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
+
+
+def _stored_vectors(store: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
+    stored = {}
+    for batch in _batches(sorted(set(keys))):
+        marks = ",".join("?" * len(batch))
+        query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608 - only marks
+        for key, vector in store.execute(query, batch):
+            stored[key] = np.frombuffer(vector, dtype="<f4")
+    return stored
+
+
+def _encode(
+    store: sqlite3.Connection,
+    missing: dict[bytes, Pair],
+    encode: Callable[[Sequence[Pair]], Iterable[tuple[int, Vectors]]],
+    reporter: Reporter,
+) -> dict[bytes, Vectors]:
+    keys, encoded = list(missing), {}
+    if not keys:
+        return {}
+    with reporter.task("texts encoded", len(keys)) as progress:
+        for batch in _batches(encode([missing[key] for key in keys])):
+            rows = [(keys[index], vector.astype("<f4").tobytes()) for index, vector in batch]
+            with store:
+                store.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+            encoded.update({keys[index]: vector for index, vector in batch})
+            progress.advance(len(batch))
+    return encoded
+
+
+def _batches(every: Iterable[_Each]) -> Iterator[list[_Each]]:
+    batch: list[_Each] = []
+    for row in every:
+        batch.append(row)
+        if len(batch) == _STORED_AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _key(pair: Pair) -> bytes:
+    text, around = (part.encode("utf-8", "surrogatepass") for part in pair)
+    return hashlib.sha256(len(text).to_bytes(8) + text + around).digest()[:16]
+
 
 _BATCH = 32
 _STEP = 16
 """Lengths in tokens are filled up to a multiple of it."""
-_CHARACTERS = 24
+_TOKEN_CHARACTERS = 24
 """More than a token has, on average, of any text that a person wrote; the rest is not read."""
 Tokens = dict[str, list[int]]
 
@@ -59,7 +176,7 @@ class Encoder:
 
     def tokenized(self, pairs: Sequence[Pair]) -> list[Tokens]:
         """Return the numbers that the model reads, for each pair."""
-        most = self.tokens * _CHARACTERS
+        most = self.tokens * _TOKEN_CHARACTERS
         texts = [text[:most] for text, _ in pairs]
         around = [after[:most] for _, after in pairs]
         # A second text, even an empty one, adds a separator: only where there is any.

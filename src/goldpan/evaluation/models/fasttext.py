@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -22,13 +22,22 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv, interpreter
 from goldpan.core.resources import write_file
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.model import Answers, Entry, Fitted, Model, TrainingContext, settled
+from goldpan.datasets.task import Task, target_column
+from goldpan.evaluation.model import (
+    Answers,
+    Entry,
+    Fitted,
+    Model,
+    TrainingContext,
+    labels_above,
+    require_choice,
+    require_least,
+    require_type,
+    settled,
+)
 from goldpan.evaluation.models import fasttext_worker
-from goldpan.evaluation.models.checks import require_choice, require_least
-from goldpan.evaluation.models.heads import fit_ridge
-from goldpan.evaluation.models.model_selection import value_of
+from goldpan.evaluation.models.linear import fit_ridge
+from goldpan.evaluation.models.selection import choose
 
 NAME = "fasttext"
 TRAINER = IsolatedEnv(
@@ -39,7 +48,7 @@ TRAINER = IsolatedEnv(
     proof="lib/python*/site-packages/fasttext/__init__.py",
     newest_python=(3, 12),
 )
-"""It has the import name of the predictor that tells languages apart, so both cannot share one
+"""fastText has the import name of the predictor of languages, so both cannot share one
 environment. Later builds for numpy 2, and 0.9.3, end some trainings with NaN."""
 _DEFAULTS = {"grid": "small", "dim": 100, "ngrams": 1, "quoted": False, "install": False}
 _GRIDS: dict[str, tuple[Sequence[float], Sequence[int]]] = {
@@ -48,6 +57,7 @@ _GRIDS: dict[str, tuple[Sequence[float], Sequence[int]]] = {
     "small": ((0.1, 0.3, 1.0), (5, 20)),
 }
 """Learning rates and epochs to choose from; the paper's largest rate is too small for few rows."""
+_OTHERS = "Choose a fine-tuned model or a prompted one"
 _TRIES = 5
 _SECONDS = 3_600
 _MOST_CHARACTERS = 20_000
@@ -118,7 +128,7 @@ class Trainer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Classifier:
+class _FastText:
     task: Task
     trainer: Trainer
     model: Path
@@ -131,11 +141,7 @@ class _Classifier:
             for chances_of in predicted
         ]
         if self.task.type == "multi-label":
-            values = [
-                [name for name, chance in zip(names, row, strict=True) if chance >= 0.5]
-                for row in chances
-            ]
-            return Answers(values, chances)
+            return Answers(labels_above(names, chances), chances)
         return Answers([names[int(np.argmax(row))] for row in chances], chances)
 
 
@@ -146,7 +152,7 @@ class _Averaged:
     trainer: Trainer
     model: Path
     size: float = 1.0
-    """Their usual length: from few texts vectors stay near nothing, and a ridge flat."""
+    """Usual length of vectors: from few texts they stay near 0, and a ridge flat."""
 
     def of(self, rows: pa.Table) -> Any:
         vectors = self.trainer.ask("vectors", self.model, rows["text"].to_pylist())
@@ -171,11 +177,8 @@ def _fit(settings: Mapping[str, Any], install: bool, context: TrainingContext) -
     trainer = Trainer(path, context.directory)
     if context.task.type == "regression":
         return fit_ridge(_averaged(trainer, settings, context), context)
-    if context.task.type not in ("binary", "multi-class", "multi-label"):
-        raise EvaluationError(
-            f"fastText does not answer {context.task.name}, which is {context.task.type}",
-            "Choose a fine-tuned model or a prompted one",
-        )
+    types = ("binary", "multi-class", "multi-label")
+    require_type(context.task, types, "fastText does not answer", _OTHERS)
     return _supervised(trainer, settings, context)
 
 
@@ -191,18 +194,11 @@ def _averaged(trainer: Trainer, settings: Mapping[str, Any], context: TrainingCo
 
 def _supervised(
     trainer: Trainer, settings: Mapping[str, Any], context: TrainingContext
-) -> _Classifier:
+) -> _FastText:
     task = context.task
-    if context.validation is None:
-        raise EvaluationError(
-            "fastText is chosen on a validation split, and this protocol has none",
-            "Choose another --protocol",
-        )
     text, best = context.directory / "train.txt", context.directory / "best.bin"
-    target = target_column(task.type).name
     lines = _lines(task, context.train, quoted=settings["quoted"] and task.type != "multi-label")
     write_file(text, "".join(lines))
-    truth = context.validation[target].to_pylist()
     fixed = {
         "dim": settings["dim"],
         "wordNgrams": settings["ngrams"],
@@ -213,20 +209,17 @@ def _supervised(
     }
     if settings["ngrams"] == 1:
         fixed["bucket"] = 0
-    highest = float("-inf")
+
+    def candidate(rate: float, epochs: int) -> _FastText:
+        model = context.directory / "candidate.bin"
+        trainer.train("supervised", text, {**fixed, "lr": rate, "epoch": epochs}, model)
+        return _FastText(task, trainer, model)
+
+    def keep(classifier: _FastText) -> _FastText:
+        return replace(classifier, model=classifier.model.replace(best))
+
     grid = list(product(*_GRIDS[settings["grid"]]))
-    with context.reporter.task(f"{task.name}: settings", len(grid)) as progress:
-        for rate, epochs in grid:
-            model = context.directory / "candidate.bin"
-            trainer.train("supervised", text, {**fixed, "lr": rate, "epoch": epochs}, model)
-            candidate = _Classifier(task, trainer, model)
-            value = value_of(task, truth, candidate.answer(context.validation).values)
-            if value > highest:
-                highest = value
-                model.replace(best)
-            progress.advance()
-    context.learning.chosen_on, context.learning.candidates = context.validation_name, len(grid)
-    return _Classifier(task, trainer, best)
+    return choose(context, "fastText is", grid, candidate, keep=keep)
 
 
 def _lines(task: Task, rows: pa.Table, *, quoted: bool) -> list[str]:

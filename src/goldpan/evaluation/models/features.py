@@ -1,23 +1,149 @@
-"""TF-IDF of texts, with what stands around them if wanted: sparse matrices, a row a text."""
+"""Features of texts: TF-IDF of words and characters, and of the surrounding texts of the document.
+
+Logs and code repeat their words, so counting words first and cutting the distinct ones gives the
+same matrix in less time.
+
+No answer is read, so the texts of test rows may be used: a tool that classifies a sentence of a
+comment has the whole comment before it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.models.character_tfidf import Letters
-from goldpan.evaluation.models.surrounding_text import Documents, Surroundings
+from goldpan.evaluation.model import load
+
+
+class Letters:
+    """Pieces of words from `shortest` to `longest` letters, weighted by TF-IDF."""
+
+    def __init__(self, shortest: int, longest: int, *, rare: int, most: int) -> None:
+        self._lengths, self._rare, self._most = (shortest, longest), rare, most
+        self._vocabulary: dict[str, int] = {}
+        self._weights = load("sklearn.feature_extraction.text").TfidfTransformer(sublinear_tf=True)
+
+    def fit_transform(self, texts: Sequence[str]) -> Any:
+        """Learn the pieces that `rare` texts have, the `most` frequent ones; a row a text.
+
+        Raises `ValueError` where there is none.
+        """
+        words, names = self._words(texts)
+        cutter = self._cutter()
+        counts = (words @ cutter.fit_transform(names)).tocsc()
+        columns = np.flatnonzero(np.diff(counts.indptr) >= self._rare)
+        if len(columns) > self._most:
+            frequency = np.asarray(counts.sum(axis=0)).ravel()[columns]
+            columns = np.sort(columns[(-frequency).argsort()[: self._most]])
+        if not len(columns):
+            raise ValueError("no piece of a word is in enough texts")
+        pieces = cutter.get_feature_names_out()[columns]
+        self._vocabulary = {piece: index for index, piece in enumerate(pieces)}
+        return self._weights.fit_transform(_sorted(counts[:, columns]))
+
+    def transform(self, texts: Sequence[str]) -> Any:
+        """Return the weights of what was learned, a row a text."""
+        words, names = self._words(texts)
+        cut = self._cutter(vocabulary=self._vocabulary).transform(names)
+        return self._weights.transform(_sorted(words @ cut))
+
+    def _words(self, texts: Sequence[str]) -> tuple[Any, Sequence[str]]:
+        """Return how often texts have words, and the words."""
+        counter = load("sklearn.feature_extraction.text").CountVectorizer(analyzer=_split)
+        try:
+            matrix = counter.fit_transform(texts)
+        except ValueError:  # no text has a word
+            return load("scipy.sparse").csr_matrix((len(texts), 1), dtype=np.int64), [""]
+        return matrix, counter.get_feature_names_out().tolist()
+
+    def _cutter(self, **vocabulary: Any) -> Any:
+        return load("sklearn.feature_extraction.text").CountVectorizer(
+            analyzer="char_wb", ngram_range=self._lengths, lowercase=False, **vocabulary
+        )
+
+
+def _split(text: str) -> list[str]:
+    return text.lower().split()
+
+
+def _sorted(matrix: Any) -> Any:
+    """Return the rows with their columns in order, so that sums are the same each time."""
+    rows = matrix.tocsr()
+    rows.sort_indices()
+    return rows
+
+
+_Place = tuple[str | None, str | None, int | None]
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_LONGEST = 200
+"""Characters of a name that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Document and neighbours of a text; neighbours are empty at the ends of a document."""
+
+    document: str
+    before: str
+    after: str
+    position: int
+    """In the document, from 0."""
+    size: int
+    """Texts in the document."""
+
+
+class Documents:
+    """The documents of a task, put together from all its rows."""
+
+    def __init__(self, unlabelled: pa.Table) -> None:
+        columns = (unlabelled[name].to_pylist() for name in ("repo", "document", "position"))
+        places: list[_Place] = list(zip(*columns, strict=True))
+        texts = unlabelled["text"].to_pylist()
+        order = sorted(
+            (index for index in range(len(places)) if places[index][1] is not None),
+            key=lambda index: (
+                places[index][0] or "",
+                places[index][1] or "",
+                places[index][2] or 0,
+                index,
+            ),
+        )
+        self._found: dict[_Place, Surroundings] = {}
+        for _, document in groupby(order, key=lambda index: places[index][:2]):
+            indexes = list(document)
+            self._add([places[index] for index in indexes], [texts[index] for index in indexes])
+
+    def around(self, rows: pa.Table) -> list[Surroundings]:
+        """Return what stands around each row; nothing for rows that name no document."""
+        columns = (rows[name].to_pylist() for name in ("repo", "document", "position"))
+        nothing = Surroundings("", "", "", 0, 1)
+        return [self._found.get(key, nothing) for key in zip(*columns, strict=True)]
+
+    def _add(self, places: list[_Place], texts: list[str]) -> None:
+        for index, key in enumerate(places):
+            before = texts[index - 1] if index else ""
+            after = texts[index + 1] if index + 1 < len(texts) else ""
+            name = key[1] or ""
+            self._found[key] = Surroundings(name, before, after, index, len(texts))
+
+
+def spoken(name: str) -> str:
+    """Return the words in a document's name: `FileSystem.java` is ``File System``."""
+    return " ".join(_WORD.findall(name[:_LONGEST].rpartition(".")[0] or name[:_LONGEST]))
+
 
 CONTEXTS = ("none", "document", "neighbours")
 NEIGHBOUR, NAME, PLACE = 0.4, 0.5, 0.5
-"""How much neighbours, the document's name and the place count beside the text itself."""
+"""Weights of neighbours, of the document's name and of the place, beside 1 for the text."""
 _MOST_CHARACTERS = 20_000
-"""Of a text that is read: what follows in a log says nothing new."""
+"""Characters of a text that are read: the rest of a log says nothing new."""
 
 
 class Features:

@@ -12,25 +12,23 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.job import WORD_TASKS, Job
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
 from goldpan.evaluation.finetune.settings import (
     AS_LONG_AS_THE_MODEL,
-    Settings,
+    LENGTHS,
+    WORD_TASKS,
+    TrainingJob,
+    TrainingSettings,
     check,
-    recipe,
+    find_recipe,
     with_enough_steps,
 )
 from goldpan.evaluation.finetune.training import LEARNED
-from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Answers, Costs, Entry, Model, TrainingContext, settled
-from goldpan.evaluation.models.minilm import encoder_weights
+from goldpan.evaluation.finetune.weights import Weights, encoder_weights
+from goldpan.evaluation.model import Answers, Costs, Entry, Model, TrainingContext, load, settled
 
 NAME = "finetuned"
-_PAPER_TOKENS = {"t5": 512, "llama": 1_024, "starcoder2": 1_024}
-"""SELU's longest texts by kind of model; those of others are what the model takes."""
 _PLACE = {"weights": "", "download": False}
 """Settings that say where weights come from; what they are is told by their hash."""
 
@@ -43,7 +41,7 @@ class Finetuned:
     batch: int
     costs: Costs
     facts: Mapping[str, Any]
-    """What happened in training, as plain JSON data."""
+    """Facts of the training, as plain JSON data."""
 
     def answer(self, rows: pa.Table) -> Answers:
         """Answer rows that have no target; masks of masked words are part of what is asked."""
@@ -52,20 +50,20 @@ class Finetuned:
             self.costs.input_tokens += tokens
 
         started = time.monotonic()
-        asker = replace(self.loaded.asker(self.batch), answered=count)
+        predictor = replace(self.loaded.predictor(self.batch), answered=count)
         with quiet():
-            answers = self.loaded.head.answers(asker, self.loaded.words, rows)
+            answers = self.loaded.head.answers(predictor, self.loaded.words, rows)
         if self.loaded.device.type == "cuda":
             self.costs.gpu_seconds += time.monotonic() - started
         return answers
 
 
 def _fit(
-    weights: Weights, defaults: Settings, chosen: Collection[str], context: TrainingContext
+    weights: Weights, defaults: TrainingSettings, chosen: Collection[str], context: TrainingContext
 ) -> Finetuned:
     words = context.task.type in WORD_TASKS
     settings = with_enough_steps(defaults, len(context.train), words=words, chosen=chosen)
-    job = Job(
+    job = TrainingJob(
         context.task,
         context.train,
         context.validation,
@@ -111,13 +109,14 @@ def finetuned(options: Mapping[str, Any]) -> Model:
             "The model finetuned has no weights",
             "Name them with --set weights=FOLDER or --set weights=OWNER/NAME@COMMIT",
         )
-    chosen = recipe(str(rest.get("recipe", "default")))
-    settings = Settings(**settled(NAME, {**asdict(Settings()), **chosen}, rest))
+    chosen = dict(find_recipe(str(rest.get("recipe", "default"))))
+    lengths = chosen.pop(LENGTHS, None)
+    settings = TrainingSettings(**settled(NAME, {**asdict(TrainingSettings()), **chosen}, rest))
     weights = encoder_weights(runtime["weights"], download=runtime["download"])
     if not settings.learning_rate:
         settings = replace(settings, learning_rate=_learning_rate(settings, weights))
-    if settings.recipe == "selu-paper" and "max_length" not in rest:
-        longest = _PAPER_TOKENS.get(weights.config.get("model_type", ""), AS_LONG_AS_THE_MODEL)
+    if lengths is not None and "max_length" not in rest:
+        longest = lengths.get(weights.config.get("model_type", ""), AS_LONG_AS_THE_MODEL)
         settings = replace(settings, max_length=longest)
     described = {
         "weights": weights.name,
@@ -134,7 +133,7 @@ def finetuned(options: Mapping[str, Any]) -> Model:
     )
 
 
-def _learning_rate(settings: Settings, weights: Weights) -> float:
+def _learning_rate(settings: TrainingSettings, weights: Weights) -> float:
     if settings.lora:
         return 2e-4
     return 1e-4 if weights.config.get("is_encoder_decoder") else 5e-5

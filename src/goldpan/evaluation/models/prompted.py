@@ -11,19 +11,23 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.task import Task
-from goldpan.datasets.wording import wording_of
+from goldpan.datasets.wording import find_method, wording_of
 from goldpan.evaluation.model import Answer, Answers, Entry, Model, TrainingContext, settled
-from goldpan.evaluation.prompting.asking import Reply, ask_rows, estimate_rows
-from goldpan.evaluation.prompting.examples import Example, own_examples, train_examples
+from goldpan.evaluation.prompting.asking import RowReply, ask_rows, estimate_rows
 from goldpan.evaluation.prompting.inputs import answer_schema
-from goldpan.evaluation.prompting.messages import Script
+from goldpan.evaluation.prompting.prompts import (
+    PromptExample,
+    Requests,
+    Script,
+    own_examples,
+    prompt_digest,
+    train_examples,
+)
 from goldpan.evaluation.prompting.reading import Read, read_answer
-from goldpan.evaluation.prompting.requests import Requests, prompt_digest
 from goldpan.evaluation.prompting.settings import (
-    ASKING,
-    TELLING,
+    REQUEST_SETTINGS,
+    RUN_SETTINGS,
     PromptSettings,
     check_settings,
     prompt_settings,
@@ -32,7 +36,7 @@ from goldpan.llm.budget import Estimate
 
 _NAME = "prompted"
 _SPOKEN = (None, "truncated")
-"""What an answer that was given may have failed of; others say nothing of the row."""
+"""Failures of an answer that was still given; others say nothing of the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class _Prompted:
         notes: Counter[str] = Counter()
         raw: list[str] = []
 
-        def read(reply: Reply) -> Answer:
+        def read(reply: RowReply) -> Answer:
             raw.append(reply.text or "")
             return self._read(reply, notes).value
 
@@ -55,7 +59,7 @@ class _Prompted:
         values = ask_rows(path, self.requests, rows, read, context.reporter, context.costs)
         return Answers(values, raw=raw, notes=dict(sorted(notes.items())))
 
-    def _read(self, reply: Reply, notes: Counter[str]) -> Read:
+    def _read(self, reply: RowReply, notes: Counter[str]) -> Read:
         wording = self.requests.script.wording
         if not reply.structured and answer_schema(wording) is not None:
             notes["without-schema"] += 1
@@ -87,7 +91,7 @@ def _requests(settings: Mapping[str, Any], context: TrainingContext) -> Requests
     return Requests(script, prompting, seed, structured)
 
 
-def _positive(prompting: PromptSettings, context: TrainingContext) -> tuple[Example, ...]:
+def _positive(prompting: PromptSettings, context: TrainingContext) -> tuple[PromptExample, ...]:
     wording, count = wording_of(context.task), prompting.method.positive("evaluation")
     if prompting.from_train and count:
         # The row itself may take half of the characters, all examples together the other half.
@@ -99,8 +103,8 @@ def _positive(prompting: PromptSettings, context: TrainingContext) -> tuple[Exam
 
 
 def _enough(
-    context: TrainingContext, examples: tuple[Example, ...], count: int
-) -> tuple[Example, ...]:
+    context: TrainingContext, examples: tuple[PromptExample, ...], count: int
+) -> tuple[PromptExample, ...]:
     if len(examples) < count:
         raise UsageError(
             f"{context.task.name} has {len(examples)} examples in its file, not {count}",
@@ -114,7 +118,7 @@ def _reply_directory(context: TrainingContext) -> Path:
 
 
 def _make(options: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, {**TELLING, **ASKING}, options)
+    settings = settled(_NAME, {**RUN_SETTINGS, **REQUEST_SETTINGS}, options)
     check_settings(settings)
 
     def fit(context: TrainingContext) -> _Prompted:
@@ -129,7 +133,7 @@ def _make(options: Mapping[str, Any]) -> Model:
     return Model(
         _NAME,
         fit,
-        {name: settings[name] for name in TELLING},
+        {name: settings[name] for name in RUN_SETTINGS},
         needs_train=settings["examples"] == "train",
         predict_train=False,
         task_facts=task_facts,

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, groupby, islice
 from typing import Any
 
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task_rows import input_column, target_column
-from goldpan.evaluation.extras import load
-from goldpan.evaluation.model import Answers, Entry, Model, TrainingContext, settled
-from goldpan.evaluation.models.checks import require_least
+from goldpan.datasets.task import input_column, target_column
+from goldpan.evaluation.model import (
+    Answers,
+    Entry,
+    Model,
+    TrainingContext,
+    load,
+    require_least,
+    settled,
+)
 
 _NAME = "token-svm"
 _DEFAULTS = {"rounds": 5}
@@ -34,7 +40,7 @@ class _Tagger:
         texts = rows[input_column("ner").name].to_pylist()
         if not any(texts):
             return Answers([[] for _ in texts])
-        features = (features_of_word for words in texts for features_of_word in features_of(words))
+        features = chain.from_iterable(map(features_of, texts))
         predicted = iter(self.model.predict(self.hasher.transform(features)).tolist())
         return Answers([with_beginnings(list(islice(predicted, len(words)))) for words in texts])
 
@@ -61,13 +67,11 @@ def features_of(words: Sequence[str]) -> Iterator[list[str]]:
 
 def shape(word: str) -> str:
     """Return the kinds of a word's characters, each run once: `getName()` is ``aAa()``."""
-    kinds = [
+    kinds = (
         "a" if char.islower() else "A" if char.isupper() else "0" if char.isdigit() else char
         for char in word
-    ]
-    return "".join(
-        kind for index, kind in enumerate(kinds) if not index or kind != kinds[index - 1]
     )
+    return "".join(kind for kind, _ in groupby(kinds))
 
 
 def with_beginnings(tags: Sequence[str]) -> list[str]:
@@ -90,14 +94,8 @@ def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Tagger:
     context.learning.from_all = True
     hasher = load("sklearn.feature_extraction").FeatureHasher(2**20, input_type="string")
     texts = context.whole_train[input_column("ner").name].to_pylist()
-    tags = [
-        tag
-        for sentence in context.whole_train[target_column("ner").name].to_pylist()
-        for tag in sentence
-    ]
-    matrix = hasher.transform(
-        features_of_word for words in texts for features_of_word in features_of(words)
-    )
+    tags = [*chain.from_iterable(context.whole_train[target_column("ner").name].to_pylist())]
+    matrix = hasher.transform(chain.from_iterable(map(features_of, texts)))
     if len(set(tags)) < 2:
         constant = load("sklearn.dummy").DummyClassifier(strategy="most_frequent")
         return _Tagger(hasher, constant.fit(matrix, tags))

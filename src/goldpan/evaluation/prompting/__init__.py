@@ -1,1 +1,1 @@
-"""Asks language models for the answers to a task, and reads what they say."""
+"""Asks language models for the answers to a task, and reads their replies."""

@@ -21,7 +21,7 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.model import Costs
 from goldpan.evaluation.prompting.inputs import PromptRow, UnansweredError
-from goldpan.evaluation.prompting.requests import Requests
+from goldpan.evaluation.prompting.prompts import Requests
 from goldpan.evaluation.prompting.settings import PromptSettings, in_settings
 from goldpan.llm.budget import Budget, Estimate, cost_of
 from goldpan.llm.planner import Attempt, Planner
@@ -36,15 +36,15 @@ _REFUSED = "bad-request"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What came back for a row."""
+class RowReply:
+    """Reply to the request for a row."""
 
     shown: PromptRow
     text: str | None
-    """What the model wrote, verbatim; None where nothing came."""
+    """Text of the model, verbatim; None without a reply."""
     failure: str | None
     structured: bool
-    """Whether the server was to hold the model to the form of the answer."""
+    """True if the server was asked to enforce the form of the answer."""
 
 
 def archive_of(directory: Path, settings: PromptSettings) -> Path:
@@ -59,7 +59,7 @@ def ask_rows(
     directory: Path,
     requests: Requests,
     rows: pa.Table,
-    read: Callable[[Reply], T],
+    read: Callable[[RowReply], T],
     reporter: Reporter,
     costs: Costs,
 ) -> list[T]:
@@ -76,7 +76,7 @@ def ask_rows(
             raise EvaluationError(in_settings(error.problem), in_settings(error.remedy)) from None
         except UsageError as error:
             raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
-        planner, tally = _planner(store, requests, rows), _Tally()
+        planner, tally = _planner(store, requests, rows), _RowTally()
         answers = []
         for row in _row_dicts(rows):
             attempt = planner.last(requests.question(row))
@@ -96,18 +96,18 @@ def estimate_rows(directory: Path, requests: Requests, rows: pa.Table) -> Estima
 
 
 @dataclass(slots=True)
-class _Tally:
-    """What became of all rows."""
+class _RowTally:
+    """Counts of rows by what became of their requests."""
 
     rows: int = 0
     missing: int = 0
     """Rows that were not asked about."""
     served: bool = False
-    """Whether the endpoint answered anything."""
+    """True if the endpoint answered any request."""
     failed: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Failures that asking again might mend, with a line for people."""
     keys: set[str] = field(default_factory=set)
-    """Of the requests that were answered."""
+    """Keys of the requests that were answered."""
 
     def add(self, attempt: Attempt[PromptRow, str]) -> None:
         """Count a row."""
@@ -134,13 +134,13 @@ def _planner(store: ResponseStore, requests: Requests, rows: pa.Table) -> Planne
     )
 
 
-def _reply(attempt: Attempt[PromptRow, str], *, structured: bool) -> Reply:
+def _reply(attempt: Attempt[PromptRow, str], *, structured: bool) -> RowReply:
     """Return what came back for a row."""
     outcome = attempt.outcome
     if outcome is None:
-        return Reply(attempt.shown, None, None, structured)
+        return RowReply(attempt.shown, None, None, structured)
     text = outcome.text or outcome.detail or None
-    return Reply(attempt.shown, text, outcome.failure, structured)
+    return RowReply(attempt.shown, text, outcome.failure, structured)
 
 
 def _ask(store: ResponseStore, requests: Requests, rows: pa.Table, reporter: Reporter) -> Requests:
@@ -163,7 +163,7 @@ def _ask(store: ResponseStore, requests: Requests, rows: pa.Table, reporter: Rep
     return requests
 
 
-def _require(store: ResponseStore, requests: Requests, tally: _Tally) -> None:
+def _require(store: ResponseStore, requests: Requests, tally: _RowTally) -> None:
     """Raise `UnansweredError` unless every row has an answer, or a failure that would stay.
 
     A request that the endpoint does not take counts as such a failure where it takes others.

@@ -1,4 +1,4 @@
-"""What a model is shown of a row: plain text, cut to what fits, with its parts between fences.
+"""Rows as a model sees them: plain text, cut to what fits, with its parts between fences.
 
 Texts from GitHub are hostile: characters that nobody sees are taken out and tokens of chat formats
 are broken (`sanitize.py`). So a text may talk to a model, but it cannot begin a

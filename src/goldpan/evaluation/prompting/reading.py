@@ -31,11 +31,11 @@ _AHEAD = 50
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What was made of a model's words."""
+    """Answer that was read from a model's words."""
 
     value: Answer
     note: str = ""
-    """What people should know: why there is no value, or how it was found."""
+    """Reason why there is no value, or how it was found."""
 
 
 def read_answer(wording: Wording, shown: PromptRow, reply: str, *, structured: bool) -> Read:

@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.core.errors import UsageError
-from goldpan.datasets.prompt_methods import METHODS, Method, find_method
 from goldpan.datasets.task import TaskType
+from goldpan.datasets.wording import METHODS, Method, find_method
+from goldpan.evaluation.model import require_choice
 from goldpan.evaluation.protocol import Protocol
 from goldpan.llm.settings import OPENAI, EndpointSettings, load_prices, load_settings
 
 PROTOCOL = "protocol"
 """Stands for what the protocol of the run says."""
 NONE = "none"
-TELLING: Mapping[str, Any] = {
+RUN_SETTINGS: Mapping[str, Any] = {
     "model": "",
     "base_url": OPENAI,
     "method": "zero-shot",
@@ -33,8 +34,8 @@ TELLING: Mapping[str, Any] = {
     "send_seed": True,
     "max_characters": 48_000,
 }
-"""What tells runs apart."""
-ASKING: Mapping[str, Any] = {
+"""Settings that tell runs apart."""
+REQUEST_SETTINGS: Mapping[str, Any] = {
     "concurrency": 8,
     "retries": 4,
     "timeout": 120.0,
@@ -45,7 +46,7 @@ ASKING: Mapping[str, Any] = {
     "max_cost": NONE,
     "prices": "",
 }
-"""How to ask."""
+"""Settings of requests alone."""
 _SHORT: tuple[TaskType, ...] = ("binary", "multi-class", "multi-label", "regression")
 _CHOICES = {
     "method": tuple(METHODS),
@@ -59,7 +60,7 @@ Structured = Literal["auto", "yes", "no"]
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    """What one run is asked with."""
+    """Settings of the requests of one run."""
 
     asking: EndpointSettings
     """How the endpoint is asked; one model."""
@@ -78,11 +79,7 @@ class PromptSettings:
 def check_settings(settings: Mapping[str, Any]) -> None:
     """Raise `UsageError` for values that cannot be, before any data are read."""
     for name, choices in _CHOICES.items():
-        if settings[name] not in choices:
-            raise UsageError(
-                f"{name} of the model prompted cannot be {settings[name]!r}",
-                f"Choose {', '.join(choices)}",
-            )
+        require_choice("prompted", settings, name, choices)
     if not settings["model"]:
         raise UsageError("The model prompted needs the name of a model", "Add --set model=NAME")
     if settings["examples"] == "train" and find_method(settings["method"]).instruct:
@@ -103,7 +100,7 @@ def prompt_settings(
         structured = "no"
     flags: dict[str, Any] = {
         name: settings[name]
-        for name in ("base_url", "limit_parameter", "max_characters", *ASKING)
+        for name in ("base_url", "limit_parameter", "max_characters", *REQUEST_SETTINGS)
         if name not in ("max_cost", "prices")
     }
     flags["models"] = [settings["model"]]

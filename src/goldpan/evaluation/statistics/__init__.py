@@ -1,1 +1,1 @@
-"""Says which differences between models' scores are more than chance, and how large they are."""
+"""Statistics: differences between models' scores beyond chance, and their size."""

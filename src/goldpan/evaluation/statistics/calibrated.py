@@ -10,12 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from goldpan.evaluation.statistics.comparison import ChosenTest, Decision
-from goldpan.evaluation.statistics.decide import Verdict, Verdicts, near_limit, significant_decision
-from goldpan.evaluation.statistics.errors import scipy_stats
+from goldpan.evaluation.statistics.decide import (
+    PairVerdict,
+    Verdicts,
+    near_limit,
+    significant_decision,
+)
 from goldpan.evaluation.statistics.evidence import TaskEvidence
 from goldpan.evaluation.statistics.new_tasks import (
     FEWEST_SOURCES,
@@ -31,7 +36,7 @@ from goldpan.evaluation.statistics.resampling import (
     compare_on_rows,
     contributions,
 )
-from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix
+from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix, scipy_stats
 
 ROPE = 0.01
 """Half the width of the region in which two scores count as equal, in points of the score."""
@@ -42,83 +47,59 @@ _LEAST_UNITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """What is decided of all pairs, a question each."""
+class Criteria:
+    """The rules by which pairs of models are decided."""
+
+    alpha: float = 0.05
+    rope: float = ROPE
+    seed: int = 0
+    rounds: int = ROUNDS
+
+
+DEFAULT = Criteria()
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratedAnswers:
+    """The decisions on all pairs of models, for each of the two questions."""
 
     new_rows: Verdicts
     new_tasks: Verdicts
 
 
 def answer_questions(
-    tasks: Sequence[TaskEvidence],
-    models: Sequence[str],
-    *,
-    alpha: float = 0.05,
-    rope: float = ROPE,
-    seed: int = 0,
-    rounds: int = ROUNDS,
-) -> Answers:
+    tasks: Sequence[TaskEvidence], models: Sequence[str], criteria: Criteria = DEFAULT
+) -> CalibratedAnswers:
     """Decide all pairs of models by their answers to these tasks, paired unless they say not."""
     parts = contributions(tasks, models)
-    return Answers(
-        _on_rows(tasks, parts, alpha, rope, seed, rounds),
-        _on_tasks(tasks, parts, alpha, rope, seed),
+    return CalibratedAnswers(
+        answer_on_new_rows(tasks, parts, criteria), answer_on_new_tasks(tasks, parts, criteria)
     )
 
 
-def answer_on_new_rows(
-    tasks: Sequence[TaskEvidence],
-    models: Sequence[str],
-    *,
-    alpha: float = 0.05,
-    rope: float = ROPE,
-    seed: int = 0,
-    rounds: int = ROUNDS,
-) -> Verdicts:
-    """Decide all pairs of models for new rows of these tasks."""
-    return _on_rows(tasks, contributions(tasks, models), alpha, rope, seed, rounds)
-
-
-def answer_on_new_tasks(
-    tasks: Sequence[TaskEvidence],
-    models: Sequence[str],
-    *,
-    alpha: float = 0.05,
-    rope: float = ROPE,
-    seed: int = 0,
-) -> Verdicts:
-    """Decide all pairs of models for new tasks like these."""
-    return _on_tasks(tasks, contributions(tasks, models), alpha, rope, seed)
-
-
-def new_tasks_by_scores(
-    scores: ScoreMatrix, *, alpha: float = 0.05, rope: float = ROPE, seed: int = 0
-) -> Verdicts:
-    """Decide all pairs for new tasks where nothing but scores is known."""
+def new_tasks_by_scores(scores: ScoreMatrix, criteria: Criteria = DEFAULT) -> Verdicts:
+    """Decide all pairs for new tasks where only scores are known."""
     values = scores.means()
-    pairs = [(i, j) for i in range(len(values)) for j in range(i + 1, len(values))]
+    pairs = list(combinations(range(len(values)), 2))
     differences = np.stack([values[i] - values[j] for i, j in pairs], axis=1)
     return _over_sources(
-        differences, None, pairs, alpha, rope, seed, fewest=FEWEST_WITHOUT_ROWS, unit="tasks"
+        differences, None, pairs, criteria, fewest=FEWEST_WITHOUT_ROWS, unit="tasks"
     )
 
 
 def no_rows(models: int, why: str, alpha: float) -> Verdicts:
     """Return that nothing can be told of new rows, and why."""
     test = ChosenTest("calibrated", "none", why, alpha, question="new rows")
-    pairs = [(i, j) for i in range(models) for j in range(i + 1, models)]
-    return Verdicts(test, "mean", {pair: Verdict("untested") for pair in pairs})
+    pairs = list(combinations(range(models), 2))
+    return Verdicts(test, "mean", {pair: PairVerdict("untested") for pair in pairs})
 
 
-def _on_rows(
-    tasks: Sequence[TaskEvidence],
-    parts: Contributions,
-    alpha: float,
-    rope: float,
-    seed: int,
-    rounds: int,
+def answer_on_new_rows(
+    tasks: Sequence[TaskEvidence], parts: Contributions, criteria: Criteria = DEFAULT
 ) -> Verdicts:
-    tested = compare_on_rows(parts, alpha=alpha, seed=seed, rounds=rounds)
+    """Decide all pairs of models for new rows of these tasks."""
+    alpha, rope, seed = criteria.alpha, criteria.rope, criteria.seed
+    tested = compare_on_rows(parts, alpha=alpha, seed=seed, rounds=criteria.rounds)
     units = sum(task.units for task in tasks)
     names = sorted({task.unit for task in tasks})
     unit = names[0] if len(names) == 1 else "rows, documents or projects"
@@ -165,7 +146,7 @@ def _on_rows(
     for at, pair in enumerate(parts.pairs):
         difference, p = float(tested.difference[at]), float(tested.p[at])
         decision = _decision(p, difference, float(wide[at]), alpha, rope)
-        verdicts[pair] = Verdict(
+        verdicts[pair] = PairVerdict(
             decision,
             p=p,
             fragile=near_limit(p, alpha, tested.rounds),
@@ -189,9 +170,10 @@ def _units_needed(tested: RowsTest, at: int, units: int, normal: float) -> int |
     return max(_LEAST_UNITS, math.ceil(units * times)) if times <= _MOST_TIMES else None
 
 
-def _on_tasks(
-    tasks: Sequence[TaskEvidence], parts: Contributions, alpha: float, rope: float, seed: int
+def answer_on_new_tasks(
+    tasks: Sequence[TaskEvidence], parts: Contributions, criteria: Criteria = DEFAULT
 ) -> Verdicts:
+    """Decide all pairs of models for new tasks like these."""
     sources, shared = list(parts.by_source), parts.shared
     differences, within = [], []
     first, second = (np.array(side, dtype=np.intp) for side in zip(*parts.pairs, strict=True))
@@ -212,17 +194,12 @@ def _on_tasks(
             "One training answered several tasks, and its luck is that of all of them: an answer on"
             " new tasks needs at least 2 trainings (seeds) of each model"
         )
-        test = ChosenTest(
-            "calibrated", "none", why, alpha, question="new tasks", units=len(sources), unit=unit
-        )
-        return Verdicts(test, "mean", dict.fromkeys(parts.pairs, Verdict("untested")))
+        return _untested(parts.pairs, why, criteria, len(sources), unit)
     return _over_sources(
         np.stack(differences),
         np.stack(within),
         parts.pairs,
-        alpha,
-        rope,
-        seed,
+        criteria,
         fewest=FEWEST_SOURCES,
         unit=unit,
         common=Common(shared.variance[first] + shared.variance[second], shared.freedom)
@@ -235,9 +212,7 @@ def _over_sources(
     differences: Floats,
     within: Floats | None,
     pairs: Sequence[tuple[int, int]],
-    alpha: float,
-    rope: float,
-    seed: int,
+    criteria: Criteria,
     *,
     fewest: int,
     unit: str,
@@ -248,11 +223,8 @@ def _over_sources(
         singular = {"tasks": "task", "data sets": "data set"}[unit]
         count_text = f"There is 1 {singular}" if count == 1 else f"There are {count} {unit}"
         why = f"{count_text}; an answer on new tasks needs at least {fewest}"
-        test = ChosenTest(
-            "calibrated", "none", why, alpha, question="new tasks", units=count, unit=unit
-        )
-        empty = Verdict("untested", needed=fewest, needed_unit=unit)
-        return Verdicts(test, "mean", dict.fromkeys(pairs, empty))
+        return _untested(pairs, why, criteria, count, unit, needed=fewest)
+    alpha, rope, seed = criteria.alpha, criteria.rope, criteria.seed
     tested = compare_over_sources(differences, within, alpha=alpha, seed=seed, common=common)
     trained = ", and with what other trainings would change on all of them" if common else ""
     why = (
@@ -279,7 +251,7 @@ def _over_sources(
         difference, p = float(tested.difference[at]), float(tested.p[at])
         half = float(tested.half_width[at])
         decision = _decision(p, difference, half, alpha, rope)
-        verdicts[pair] = Verdict(
+        verdicts[pair] = PairVerdict(
             decision,
             p=p,
             low=difference - half,
@@ -288,6 +260,21 @@ def _over_sources(
             needed_unit=unit,
         )
     return Verdicts(test, "mean", verdicts)
+
+
+def _untested(
+    pairs: Sequence[tuple[int, int]],
+    why: str,
+    criteria: Criteria,
+    units: int,
+    unit: str,
+    needed: int | None = None,
+) -> Verdicts:
+    test = ChosenTest(
+        "calibrated", "none", why, criteria.alpha, question="new tasks", units=units, unit=unit
+    )
+    verdict = PairVerdict("untested", needed=needed, needed_unit=unit if needed else "")
+    return Verdicts(test, "mean", dict.fromkeys(pairs, verdict))
 
 
 def _decision(p: float, difference: float, half: float, alpha: float, rope: float) -> Decision:

@@ -1,32 +1,89 @@
-"""Points and curves in ROC and precision-recall space (ECSER, S9)."""
+"""Confusion matrices of one label against the rest, and curves over thresholds (ECSER, S9).
+
+A metric is None where its formula divides by zero, as in ECSER's Table 5. The F-scores of
+`metrics/classification.py` are 0 there instead, where a model simply found nothing (SELU,
+Equation 1).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.metrics.classification import has_label
+from goldpan.evaluation.statistics.scores import Floats, StatisticsError
 
 POOLED = "pooled"
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """A binary confusion matrix."""
+class BinaryConfusion:
+    """How many examples were rightly and wrongly taken for positive and for negative."""
 
     tp: int
     fp: int
     tn: int
     fn: int
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
+    def __add__(self, other: BinaryConfusion) -> BinaryConfusion:
+        return BinaryConfusion(
             self.tp + other.tp, self.fp + other.fp, self.tn + other.tn, self.fn + other.fn
         )
+
+    @property
+    def size(self) -> int:
+        """How many examples there are."""
+        return self.tp + self.fp + self.tn + self.fn
+
+    @property
+    def precision(self) -> float | None:
+        """The share of those taken for positive that are."""
+        return _share(self.tp, self.tp + self.fp)
+
+    @property
+    def recall(self) -> float | None:
+        """The share of positives that were found: sensitivity, true positive rate."""
+        return _share(self.tp, self.tp + self.fn)
+
+    @property
+    def specificity(self) -> float | None:
+        """The share of negatives that were told: true negative rate."""
+        return _share(self.tn, self.tn + self.fp)
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of right answers."""
+        return _share(self.tp + self.tn, self.size)
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of precision and recall."""
+        return self.f_beta(1)
+
+    def f_beta(self, beta: float) -> float | None:
+        """Return the F-score that takes recall for `beta` times as important as precision."""
+        precision, recall = self.precision, self.recall
+        if precision is None or recall is None:
+            return None
+        square = beta * beta
+        return _share((1 + square) * precision * recall, square * precision + recall)
+
+
+def pool(confusions: Iterable[BinaryConfusion]) -> BinaryConfusion:
+    """Add up confusion matrices, as of the folds of a cross-validation or of several data sets.
+
+    Metrics of the sum weigh each example alike; the mean over data sets weighs each data set
+    alike, so the two differ (ECSER's Tables 9 and 10).
+    """
+    return sum(confusions, BinaryConfusion(0, 0, 0, 0))
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +100,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What a model reaches at every threshold of its scores."""
+    """Curve of a model over the thresholds of its scores."""
 
     model: str
     dataset: str
@@ -54,11 +111,11 @@ class Curve:
     """Share of positives: the area of a guess in precision-recall space."""
 
 
-def points(model: str, counts: Mapping[str, Counts]) -> tuple[Point, ...]:
+def points(model: str, counts: Mapping[str, BinaryConfusion]) -> tuple[Point, ...]:
     """Return a point a data set, by name, and the pooled one where there are several."""
     marks = [_point(model, name, counts[name]) for name in sorted(counts)]
     if len(counts) > 1:
-        marks.append(_point(model, POOLED, sum(counts.values(), Counts(0, 0, 0, 0))))
+        marks.append(_point(model, POOLED, pool(counts.values())))
     return tuple(marks)
 
 
@@ -120,15 +177,68 @@ def _curve(
     return Curve(model, dataset, tuple(x.tolist()), tuple(y.tolist()), area, base)
 
 
-def _point(model: str, dataset: str, counts: Counts) -> Point:
+def _point(model: str, dataset: str, counts: BinaryConfusion) -> Point:
     return Point(
         model=model,
         dataset=dataset,
-        recall=_share(counts.tp, counts.fn),
-        false_positive_rate=_share(counts.fp, counts.tn),
-        precision=_share(counts.tp, counts.fp),
+        recall=counts.recall,
+        false_positive_rate=_share(counts.fp, counts.fp + counts.tn),
+        precision=counts.precision,
     )
 
 
-def _share(part: int, rest: int) -> float | None:
-    return part / (part + rest) if part + rest else None
+def label_counts(predictions: pa.Table, label: str) -> BinaryConfusion:
+    """Return the binary confusion matrix of a label (ECSER, 4.3: one against the rest).
+
+    No answer counts as not having the label.
+    """
+    truth, answers = (
+        _with_label(predictions, "truth", label),
+        _with_label(predictions, "answer", label),
+    )
+    return BinaryConfusion(
+        tp=int((truth & answers).sum()),
+        fp=int((~truth & answers).sum()),
+        tn=int((~truth & ~answers).sum()),
+        fn=int((truth & ~answers).sum()),
+    )
+
+
+def label_scores(
+    predictions: pa.Table, labels: Sequence[str], label: str
+) -> tuple[list[bool], list[float]] | None:
+    """Return for each example whether it has a label, and the score that the model gave to it.
+
+    `labels` are all labels in the task's order. None where any example lacks scores.
+    """
+    column = predictions["scores"]
+    if column.null_count or not len(column):
+        return None
+    index = list(labels).index(label)
+    rows = column.to_pylist()
+    if any(len(row) <= index for row in rows):
+        raise StatisticsError(
+            f"Predictions have fewer scores than the task has labels ({len(labels)})",
+            "Run the model again",
+        )
+    return _with_label(predictions, "truth", label).tolist(), [float(row[index]) for row in rows]
+
+
+def answer_counts(predictions: pa.Table, labels: Sequence[str]) -> Floats:
+    """Return what each example adds to true and false positives and false negatives.
+
+    Examples x (3 x labels), a block a label, as `randomization_test` and `macro_f1` take them.
+    Rows of two models match only where both tables are sorted by `id`.
+    """
+    counts = np.zeros((predictions.num_rows, len(labels), 3))
+    for index, label in enumerate(labels):
+        truth = _with_label(predictions, "truth", label)
+        answers = _with_label(predictions, "answer", label)
+        counts[:, index, 0] = truth & answers
+        counts[:, index, 1] = ~truth & answers
+        counts[:, index, 2] = truth & ~answers
+    return counts.reshape(predictions.num_rows, -1)
+
+
+def _with_label(predictions: pa.Table, column: str, label: str) -> NDArray[np.bool_]:
+    return has_label(predictions[column].to_pylist(), label)

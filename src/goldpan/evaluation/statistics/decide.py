@@ -1,37 +1,45 @@
-"""Decides each pair of models by one test, chosen by what the data allow."""
+"""Decisions on each pair of models by one test, chosen by what the data allow."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
 from goldpan.evaluation.statistics.bayes import Posterior, signed_rank_pairs
-from goldpan.evaluation.statistics.comparison import ChosenTest, Decision
+from goldpan.evaluation.statistics.comparison import Approach, ChosenTest, Decision
 from goldpan.evaluation.statistics.effects import pooled_mad, pooled_sd
-from goldpan.evaluation.statistics.errors import scipy_stats
-from goldpan.evaluation.statistics.omnibus import (
+from goldpan.evaluation.statistics.frequentist import (
     Assumptions,
     anova,
     critical_difference,
     friedman,
+    holm,
     mean_ranks,
     nemenyi,
+    paired_t,
     tukey,
+    wilcoxon,
 )
-from goldpan.evaluation.statistics.paired import holm, paired_t, wilcoxon
-from goldpan.evaluation.statistics.scores import Floats, as_decimal, rounded
+from goldpan.evaluation.statistics.scores import (
+    Floats,
+    ScoreMatrix,
+    as_decimal,
+    rounded,
+    scipy_stats,
+)
 
 Choice = Literal["auto", "parametric", "nonparametric", "pairwise"]
 Pairs = Mapping[tuple[int, int], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Of the first model of a pair."""
+class PairVerdict:
+    """Decision on the first model of a pair."""
 
     decision: Decision
     p: float | None = None
@@ -45,11 +53,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What one test says of all pairs, keyed by the places of their rows, the smaller first."""
+    """Decisions of one test on all pairs, keyed by the places of their rows, the smaller first."""
 
     test: ChosenTest
     central: Literal["mean", "median", "mean rank"]
-    of: Mapping[tuple[int, int], Verdict] = field(default_factory=dict)
+    of: Mapping[tuple[int, int], PairVerdict] = field(default_factory=dict)
 
 
 def posterior_decision(posterior: Posterior, alpha: float) -> Decision:
@@ -102,7 +110,7 @@ def decide_bayesian(
         seed=seed,
     )
     verdicts = {
-        pair: Verdict(
+        pair: PairVerdict(
             posterior_decision(posterior, alpha),
             posterior=posterior,
             fragile=any(
@@ -153,7 +161,7 @@ def _why(checked: Assumptions, two: bool) -> str:
 
 def _pairwise(values: Floats, parametric: bool, alpha: float, why: str) -> Verdicts:
     test: Callable[[Floats, Floats], float] = paired_t if parametric else wilcoxon
-    pairs = [(i, j) for i in range(len(values)) for j in range(i + 1, len(values))]
+    pairs = list(combinations(range(len(values)), 2))
     corrected = holm([test(values[i], values[j]) for i, j in pairs])
     sides = {(i, j): _side(values[i] - values[j], parametric) for i, j in pairs}
     chosen = ChosenTest("frequentist", "paired t" if parametric else "wilcoxon", why, alpha)
@@ -180,7 +188,9 @@ def _omnibus_first(
     verdicts = _significant(tested, sides, alpha)
     if first.p >= alpha:
         why += f"; {first.name} finds no difference at all, so no pair is decided"
-        verdicts = {pair: Verdict("undecided", p=verdict.p) for pair, verdict in verdicts.items()}
+        verdicts = {
+            pair: PairVerdict("undecided", p=verdict.p) for pair, verdict in verdicts.items()
+        }
     test = ChosenTest(
         approach="frequentist",
         name=name,
@@ -196,9 +206,10 @@ def _omnibus_first(
     return Verdicts(test, "mean" if name == "tukey" else "mean rank", verdicts)
 
 
-def _significant(pairs: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, int], Verdict]:
+def _significant(pairs: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, int], PairVerdict]:
     return {
-        pair: Verdict(significant_decision(p, sides[pair], alpha), p=p) for pair, p in pairs.items()
+        pair: PairVerdict(significant_decision(p, sides[pair], alpha), p=p)
+        for pair, p in pairs.items()
     }
 
 
@@ -207,3 +218,20 @@ def significant_decision(p: float, side: float, alpha: float) -> Decision:
     if p >= alpha or as_decimal(side) == 0:
         return "undecided"
     return "better" if side > 0 else "worse"
+
+
+FEWEST_TASKS = 5
+"""Autorank's limit. Wilcoxon's p cannot fall below 0.0625 with five tasks, 0.031 with six."""
+
+
+def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach) -> Verdicts:
+    """Leave all pairs `untested`: seeds share a test set, so they cannot stand in for tasks."""
+    tasks = len(scores.tasks)
+    why = (
+        f"There {'is 1 task' if tasks == 1 else f'are {tasks} tasks'}, and tests over tasks need "
+        f"{FEWEST_TASKS}. More seeds cannot replace them, because they share a test set. Compare "
+        "by the answers to test rows (approach calibrated), or run more tasks"
+    )
+    pairs = list(combinations(range(len(scores.models)), 2))
+    test = ChosenTest(approach, "none", why, alpha)
+    return Verdicts(test, "mean", {pair: PairVerdict("untested") for pair in pairs})

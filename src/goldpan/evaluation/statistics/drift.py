@@ -1,4 +1,4 @@
-"""How scores change from training to validation to test (ECSER, S8)."""
+"""Changes of scores from training to validation to test (ECSER, S8)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from goldpan.evaluation.statistics.effects import (
     eta_squared,
     magnitude,
 )
-from goldpan.evaluation.statistics.errors import StatisticsError, scipy_stats
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.scores import Floats, StatisticsError, scipy_stats
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How large a difference is, whatever its significance."""
+"""Effect sizes and confidence intervals, whatever the significance."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from goldpan.evaluation.statistics.errors import scipy_stats
-from goldpan.evaluation.statistics.scores import Floats
-
-# Confidence intervals of a model's mean or median over tasks.
+from goldpan.evaluation.statistics.scores import Floats, scipy_stats
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ConfidenceInterval:
     """A range, and how surely it covers."""
 
     low: float
@@ -23,7 +20,7 @@ class Interval:
     confidence: float
 
 
-def mean_interval(values: Floats, alpha: float, comparisons: int = 1) -> Interval:
+def mean_interval(values: Floats, alpha: float, comparisons: int = 1) -> ConfidenceInterval:
     """Return the t interval of a mean, Bonferroni-corrected for the number of comparisons.
 
     SELU's Table III is corrected twice: it comes out with the square of the number of models.
@@ -32,10 +29,10 @@ def mean_interval(values: Floats, alpha: float, comparisons: int = 1) -> Interva
     half = float(values.std(ddof=1)) / math.sqrt(values.size)
     half *= float(scipy_stats().t.ppf(1 - level / 2, values.size - 1))
     mean = float(values.mean())
-    return Interval(mean - half, mean + half, 1 - level)
+    return ConfidenceInterval(mean - half, mean + half, 1 - level)
 
 
-def median_interval(values: Floats, alpha: float, comparisons: int = 1) -> Interval:
+def median_interval(values: Floats, alpha: float, comparisons: int = 1) -> ConfidenceInterval:
     """Return the distribution-free interval of a median, from order statistics.
 
     Where there are too few values for the confidence, it spans all of them and says what
@@ -47,7 +44,7 @@ def median_interval(values: Floats, alpha: float, comparisons: int = 1) -> Inter
     tails = scipy_stats().binom.cdf(np.arange((count + 1) // 2), count, 0.5)
     left_out = int(np.sum(2 * tails <= alpha / comparisons)) - 1
     at = max(0, left_out)
-    return Interval(float(ordered[at]), float(ordered[-1 - at]), float(1 - 2 * tails[at]))
+    return ConfidenceInterval(float(ordered[at]), float(ordered[-1 - at]), float(1 - 2 * tails[at]))
 
 
 Magnitude = Literal["none", "small", "medium", "large", "undefined"]
@@ -80,11 +77,6 @@ def akinshin_gamma(first: Floats, second: Floats) -> float | None:
     The counterpart of `cohen_d` for data that are not normal, as Autorank has it.
     """
     return _ratio(float(np.median(first) - np.median(second)), pooled_mad(first, second))
-
-
-def cliffs_delta(first: Floats, second: Floats) -> float:
-    """Return how much more often a value of the first is larger than one of the second."""
-    return float(np.sign(first[:, None] - second[None, :]).mean())
 
 
 def eta_squared(u: float, first: int, second: int) -> float:

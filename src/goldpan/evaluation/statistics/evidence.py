@@ -1,4 +1,4 @@
-"""What the answers to one test set say of several models, by the units that are independent.
+"""Evidence on several models from their answers to one test set, by independent units.
 
 Rows of one document or project hang together, so the document or the project is the unit; where
 rows are independent, each row is one. Units lie in at most `BINS` bins: swapping whole bins of
@@ -27,7 +27,7 @@ Measure = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelEvidence:
-    """What the runs of one model add up to on one test set."""
+    """Sums of the runs of one model on one test set."""
 
     columns: Floats
     """Bins x columns, the mean over seeds."""
@@ -40,7 +40,7 @@ class ModelEvidence:
     answer_variance: float = 0.0
     """Estimated variance of one seed's score because that seed draws single answers anew."""
     training: str = ""
-    """What names the training of each seed where it answered other tasks too, whose scores then
+    """Name of the training of each seed where it answered other tasks too, whose scores then
     rise and fall together; empty where each task had a training of its own."""
 
     @property

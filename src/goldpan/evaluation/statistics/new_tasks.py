@@ -1,4 +1,4 @@
-"""Would a difference hold on new tasks? Data sets are the units, and few say little.
+"""Tests if a difference would hold on new tasks: data sets are the units, and few say little.
 
 A random-effects analysis: the difference on a data set is that of all tasks, plus what is peculiar
 to this data set, plus the chance of its test rows. A t test over data sets takes in both; its
@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.errors import scipy_stats
-from goldpan.evaluation.statistics.paired import holm
-from goldpan.evaluation.statistics.scores import Floats, rounded
+from goldpan.evaluation.statistics.frequentist import holm
+from goldpan.evaluation.statistics.scores import Floats, rounded, scipy_stats
 
 FEWEST_SOURCES = 3
 """Two differences have one degree of freedom: nothing realistic would ever be decided."""
@@ -39,7 +38,7 @@ class TasksTest:
     """Two-sided, corrected for all pairs (Holm)."""
     error: Floats
     half_width: Floats
-    """Of the interval that holds for all pairs at once (Bonferroni)."""
+    """Half the width of the interval that holds for all pairs at once (Bonferroni)."""
     needed: tuple[int | None, ...]
     """Data sets at which the difference seen would be found with a power of 80 %; None beyond
     `MOST_SOURCES`."""

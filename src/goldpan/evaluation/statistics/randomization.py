@@ -10,21 +10,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goldpan.evaluation.statistics.compare import arrange
 from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
 from goldpan.evaluation.statistics.decide import (
-    Verdict,
+    PairVerdict,
     Verdicts,
     near_limit,
     significant_decision,
 )
-from goldpan.evaluation.statistics.errors import StatisticsError, check_settings
-from goldpan.evaluation.statistics.paired import holm
-from goldpan.evaluation.statistics.ranking import arrange
-from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix
+from goldpan.evaluation.statistics.frequentist import holm
+from goldpan.evaluation.statistics.scores import (
+    Floats,
+    Score,
+    StatisticsError,
+    check_settings,
+    score_matrix,
+)
 
 ROUNDS = 10_000
 _BLOCK = 4_000_000
@@ -39,7 +45,7 @@ class RandomizationTest:
     """How two models differ on the same examples."""
 
     difference: float
-    """Of the first and the second model's score."""
+    """Difference of the first and the second model's score."""
     p: float
     """Two-sided, approximate: never 0, as the actual answers count as one shuffle."""
     examples: int
@@ -118,7 +124,7 @@ def compare_answers(
         ],
         metric,
     )
-    pairs = [(i, j) for i in range(len(scores.models)) for j in range(i + 1, len(scores.models))]
+    pairs = list(combinations(range(len(scores.models)), 2))
     rounds = max(rounds, math.ceil(2 * len(pairs) / alpha))
     tests = [
         randomization_test(
@@ -132,7 +138,7 @@ def compare_answers(
         for i, j in pairs
     ]
     verdicts = {
-        pair: Verdict(
+        pair: PairVerdict(
             significant_decision(p, tested.difference, alpha),
             p,
             fragile=near_limit(p, alpha, rounds),

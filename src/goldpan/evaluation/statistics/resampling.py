@@ -1,4 +1,4 @@
-"""Would a difference hold on new rows of these tasks? Decided by resampling, level by level.
+"""Tests by resampling if a difference would hold on new rows of these tasks.
 
 A task's units (projects, documents, or rows where these are independent) are resampled, models
 stay paired, and seeds are averaged first: they share a test set, so they are no further rows. What
@@ -18,13 +18,13 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.errors import scipy_stats
 from goldpan.evaluation.statistics.evidence import ModelEvidence, TaskEvidence, gradients
-from goldpan.evaluation.statistics.scores import Floats, rounded
+from goldpan.evaluation.statistics.scores import Floats, rounded, scipy_stats
 
 # What other trainings would change: the variance of a model's mean score over tasks.
 #
@@ -39,9 +39,9 @@ class TrainingVariance:
     """The variance that other trainings of one model would add to its mean over tasks."""
 
     alone: float
-    """Of trainings that answered one task each."""
+    """Variance of trainings that answered one task each."""
     shared: float
-    """Of trainings that answered several."""
+    """Variance of trainings that answered several tasks."""
     rough: float
     """The sum of each block's squared variance over its degrees of freedom."""
     rough_shared: float
@@ -103,11 +103,11 @@ _RAREST = 1e-300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions:
-    """What units add to the differences of pairs of models."""
+    """Contributions of units to the differences of pairs of models."""
 
     pairs: tuple[tuple[int, int], ...]
     difference: Floats
-    """Of the scores, the mean over tasks, a number a pair."""
+    """Difference of the scores, the mean over tasks, a number a pair."""
     by_source: dict[str, Floats]
     """Bins x pairs of each data set; the sum over all is the difference, linearized."""
     task_difference: Floats
@@ -123,7 +123,7 @@ class Contributions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedTraining:
-    """What trainings that answered several tasks add to each model's mean, whatever the tasks."""
+    """Variance of each model's mean by trainings that answered several tasks."""
 
     variance: Floats
     """Models."""
@@ -145,19 +145,19 @@ class RowsTest:
     error: Floats
     """Standard error of the difference."""
     half_width: Floats
-    """Of the interval that holds for all pairs at once."""
+    """Half the width of the interval that holds for all pairs at once."""
     critical: float
     """How many standard errors a difference needs to be the largest of all pairs."""
     rows_variance: Floats
     seeds_variance: Floats
     units: int
-    """That any model's answers differ on or not."""
+    """Number of units, those without any difference included."""
     rounds: int
 
 
 def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contributions:
     """Return what the units of these tasks add to the mean difference of each pair."""
-    pairs = tuple((i, j) for i in range(len(models)) for j in range(i + 1, len(models)))
+    pairs = tuple(combinations(range(len(models)), 2))
     first, second = (np.array(side, dtype=np.intp) for side in zip(*pairs, strict=True))
     bins = 1 + max(int(task.bins.max()) for task in tasks)
     by_source: dict[str, Floats] = {}

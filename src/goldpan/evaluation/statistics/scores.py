@@ -6,11 +6,32 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.core.errors import GoldpanError
+from goldpan.core.extras import load
+
+
+class StatisticsError(GoldpanError):
+    """Scores cannot be compared as they are."""
+
+
+def scipy_stats() -> Any:
+    """Return `scipy.stats`; raises `StatisticsError` where its extra is not installed."""
+    return load("scipy.stats", "A comparison", StatisticsError)
+
+
+def check_settings(alpha: float, rope: float = 0.0, samples: int = 1) -> None:
+    """Raise `StatisticsError` for settings of a comparison that are out of range."""
+    if not 0 < alpha < 1 or not 0 <= rope < math.inf or samples < 1:
+        raise StatisticsError(
+            f"alpha {alpha}, rope {rope} and samples {samples} cannot be used",
+            "Give an alpha between 0 and 1, a rope of at least 0 and at least one sample",
+        )
+
 
 Floats = NDArray[np.float64]
 _DECIMALS = 10
@@ -52,7 +73,7 @@ def rank(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> tuple[Ran
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one run reached. Higher is better: turn errors round first, such as 1 - SMAPE."""
+    """Score of one run. Higher is better: turn errors round first, such as 1 - SMAPE."""
 
     model: str
     task: str
@@ -72,7 +93,7 @@ class ScoreMatrix:
     cells: tuple[tuple[tuple[float, ...], ...], ...]
     """A row a model, a cell a task, in it the scores by rising seed."""
     left_out: tuple[str, ...] = ()
-    """What was dropped to leave no cell empty, one sentence a task."""
+    """Tasks that were dropped to leave no cell empty, a sentence each."""
 
     def means(self) -> Floats:
         """Return the mean over seeds, models x tasks; what is equal as decimals is equal."""

@@ -48,7 +48,7 @@ def find_duplicates(
     The representative of a cluster is its earliest text, then the lowest (repo, number). The
     result depends neither on the engine, nor on the order of the rows, nor on how they are cut
     into sources and batches. Texts are not kept: memory follows their number (about 0.4 KB each,
-    docs/scale.md), and their sketches go to files in `scratch`, about 2.5 KB each, which all
+    docs/reliability.md), and their sketches go to files in `scratch`, about 2.5 KB each, which all
     machines of a cluster must see. Each source is one unit of work, of at most some 50,000 texts;
     `on_source` is called after each. Raises `UsageError` where a (repo, number) comes twice.
     """
@@ -151,4 +151,4 @@ def _table(names: Names, text: Ids, links: Links, settings: DuplicateSettings) -
         pa.repeat(pa.scalar(settings.digest(), pa.string()), len(at)),
     ]
     table = pa.table(columns, DUPLICATES.schema.names).cast(DUPLICATES.schema)
-    return table.sort_by([(name, "ascending") for name in DUPLICATES.order]).combine_chunks()
+    return DUPLICATES.ordered(table).combine_chunks()

@@ -5,6 +5,7 @@ from pathlib import Path
 from goldpan.plugins import Builder, Command, Files, Part, register
 
 _HERE = Path(__file__).parent
+_TABLES = "goldpan.papers.crosscodebench.tables"
 _OPERATIONS = "goldpan.papers.crosscodebench.operations:Crosscode"
 _COMMANDS = {
     "export": "--all",
@@ -19,15 +20,8 @@ _COMPUTATIONS = ("categories", "runs", "scaling", "tasks")
 register(
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),
-    *(
-        Part(
-            "computation",
-            f"crosscode-{name}",
-            f"goldpan.papers.crosscodebench.tables:{name}",
-        )
-        for name in _COMPUTATIONS
-    ),
-    Part("report section", "shortcuts", "goldpan.papers.crosscodebench.shortcuts_section:SECTION"),
+    *(Part("computation", f"crosscode-{name}", f"{_TABLES}:{name}") for name in _COMPUTATIONS),
+    Part("report section", "shortcuts", "goldpan.papers.crosscodebench.shortcuts:SECTION"),
     Builder(
         "crosscode",
         f"{_OPERATIONS}.__call__",
@@ -35,8 +29,8 @@ register(
         group=_OPERATIONS,
         reads="tasks",
         finders={
-            "split": "goldpan.papers.crosscodebench.splits:find_shipped_split",
-            "method": "goldpan.datasets.prompt_methods:find_method",
+            "split": "goldpan.papers.crosscodebench.splits:find_split",
+            "method": "goldpan.datasets.wording:find_method",
         },
         unscored="Import prompts with goldpan build crosscode import, and name their task in task",
     ),

@@ -15,32 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan import __version__
-from goldpan.papers.crosscodebench.export import stored_provenance
 from goldpan.papers.crosscodebench.meta import DATA, META, Meta, list_metas, meta_json, read_meta
 from goldpan.papers.crosscodebench.prompts import CROSSCODE, SHARDS, CrossSettings, prompt_rows
-from goldpan.papers.crosscodebench.splits import Assigned, TaskCount, TaskFiles, spool_side
-from goldpan.plugins.core import (
-    Block,
-    DatasetError,
-    Line,
-    Reporter,
-    Result,
-    Table,
-    Title,
-    Workspace,
-)
-from goldpan.plugins.datasets import (
-    CardInputs,
-    Extras,
-    Origin,
-    Provenance,
-    Side,
-    SplitPlan,
-    TaskLine,
-    digest,
-    shard_paths,
-    write_dataset,
-)
+from goldpan.papers.crosscodebench.splits import Assigned, LeftOut, TaskCount, TaskFiles, spool_side
+from goldpan.plugins import core, datasets
 from goldpan.plugins.filters import find_leaks_of_batches
 
 FAMILY = CROSSCODE.name
@@ -61,14 +39,15 @@ _APART = (
 
 
 @dataclass(frozen=True, slots=True)
-class CrossCodeResult(Result):
+class CrossCodeResult(core.Result):
     """The result of building a split."""
 
     directory: Path
-    assigned: Assigned
+    split: str
     train: tuple[TaskCount, ...]
     evaluation: tuple[TaskCount, ...]
-    leaks: Mapping[str, int]
+    left_out: tuple[LeftOut, ...]
+    leaking: Mapping[str, int]
     """Training instances that stand in the evaluation, by relation: exact, near."""
     examples_cut: int
     """Prompts that show fewer examples than the method wants, to keep to their length."""
@@ -76,44 +55,30 @@ class CrossCodeResult(Result):
     """Prompts whose input lacks its end."""
     seconds: float
 
-    def plain(self) -> dict[str, Any]:
-        """Return what was built as plain data."""
-        return {
-            "directory": str(self.directory),
-            "split": self.assigned.name,
-            "train": [asdict(task_count) for task_count in self.train],
-            "evaluation": [asdict(task_count) for task_count in self.evaluation],
-            "left_out": [asdict(left_out) for left_out in self.assigned.left_out],
-            "leaking": dict(self.leaks),
-            "examples_cut": self.examples_cut,
-            "inputs_cut": self.inputs_cut,
-            "seconds": round(self.seconds, 3),
-        }
-
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[core.Block]:
         """Yield what the split holds, and what was left out of it."""
         cells = []
         for side, counts in (("train", self.train), ("evaluation", self.evaluation)):
             prompts = sum(count.drawn - count.leaking for count in counts)
             cells.append((side, len(counts), prompts, sum(count.available for count in counts)))
-        yield Title(
-            self.assigned.name,
+        yield core.Title(
+            self.split,
             f": {cells[0][2]:,} prompts to train on, {cells[1][2]:,} to evaluate on"
             f" in {self.seconds:.1f} s",
         )
-        yield Table(("side", "tasks", "prompts", "instances available"), cells)
-        for task in self.assigned.left_out:
-            yield Line(str(task))
-        yield Line(
-            f"{sum(self.leaks.values()):,} training instances dropped, as they also occur in the "
-            f"evaluation: {self.leaks['exact']:,} exactly, {self.leaks['near']:,} nearly"
+        yield core.Table(("side", "tasks", "prompts", "instances available"), cells)
+        for task in self.left_out:
+            yield core.Line(str(task))
+        yield core.Line(
+            f"{sum(self.leaking.values()):,} training instances dropped, as they also occur in the "
+            f"evaluation: {self.leaking['exact']:,} exactly, {self.leaking['near']:,} nearly"
         )
         if self.examples_cut or self.inputs_cut:
-            yield Line(
+            yield core.Line(
                 f"{self.examples_cut:,} prompts lack examples for their length, "
                 f"{self.inputs_cut:,} the end of the input"
             )
-        yield Line(f"Written to {self.directory}")
+        yield core.Line(f"Written to {self.directory}")
 
 
 def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
@@ -127,14 +92,14 @@ def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
         meta = read_meta(path)
         for name in {meta.name, meta.stem}:
             if name in path_of:
-                raise DatasetError(
+                raise core.DatasetError(
                     f"{path} describes the task {name}, as {path_of[name]} does",
                     "Remove one of the two, or give --from once",
                 )
             path_of[name] = path
         data = path.with_name(f"{meta.stem}{DATA}")
         if not data.is_file():
-            raise DatasetError(f"{data} is missing", "Write the task's files again")
+            raise core.DatasetError(f"{data} is missing", "Write the task's files again")
         read_files.append(TaskFiles(meta, data))
     return sorted(read_files, key=lambda task: task.meta.stem)
 
@@ -145,27 +110,29 @@ def read_tasks(directory: Path) -> dict[str, Meta]:
     return {meta.name: meta for meta in metas}
 
 
-def side_rows(directory: Path, side: Side, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+def side_rows(
+    directory: Path, side: datasets.Side, columns: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """Yield the prompts of a side of a built split; memory follows a batch.
 
     Raises `DatasetError` where a file is damaged.
     """
-    for path in shard_paths(directory, SHARDS[side]):
+    for path in datasets.shard_paths(directory, SHARDS[side]):
         try:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 for batch in file.iter_batches(batch_size=_BATCH, columns=list(columns)):
                     yield from batch.to_pylist()
         except (OSError, pa.ArrowException) as error:
-            raise DatasetError(f"{path} cannot be read ({error})", "Build it again") from None
+            raise core.DatasetError(f"{path} cannot be read ({error})", "Build it again") from None
 
 
 def build_split(
-    workspace: Workspace,
+    workspace: core.Workspace,
     tasks: Sequence[TaskFiles],
     assigned: Assigned,
     settings: CrossSettings,
     directory: Path,
-    reporter: Reporter,
+    reporter: core.Reporter,
 ) -> CrossCodeResult:
     """Write the prompts of a split to a directory, in place of an earlier one there.
 
@@ -176,12 +143,12 @@ def build_split(
     """
     started = time.monotonic()
     if assigned.empty:
-        raise DatasetError(
+        raise core.DatasetError(
             f"The split {assigned.name} has no task for {assigned.empty}",
             f"It evaluates on {assigned.split.evaluate}: add tasks with --source, or choose "
             "another of goldpan build crosscode splits",
         )
-    stored_provenance(directory, FAMILY)
+    datasets.refuse_foreign(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}
     trained_on = [by_stem[meta.stem] for meta in assigned.train]
     evaluated_on = [by_stem[meta.stem] for meta in assigned.evaluation]
@@ -200,14 +167,13 @@ def build_split(
         counts.update(f"leaking_{leak.relation}" for leak in leaks)
         progress.advance()
         train = replace(train, counts=train.counts_without(dropped))
+        sides = (trained_on, train.counts), (evaluated_on, evaluation.counts)
         members = [
-            *(_Member("train", *pair) for pair in zip(trained_on, train.counts, strict=True)),
-            *(
-                _Member("evaluation", *of)
-                for of in zip(evaluated_on, evaluation.counts, strict=True)
-            ),
+            _Member(side, *pair)
+            for side, of_side in zip(SHARDS, sides, strict=True)
+            for pair in zip(*of_side, strict=True)
         ]
-        write_dataset(
+        datasets.write_dataset(
             workspace,
             directory,
             CROSSCODE,
@@ -217,7 +183,7 @@ def build_split(
                     prompt_rows("evaluation", evaluated_on, evaluation, (), settings, counts),
                 )
             ),
-            SplitPlan("given", seed=settings.seed),
+            datasets.SplitPlan("given", seed=settings.seed),
             _provenance(members, settings, counts),
             _card(assigned, members, settings),
             extras=_extras(assigned, members, (*train.quoted, *evaluation.quoted)),
@@ -225,13 +191,14 @@ def build_split(
         progress.advance()
     return CrossCodeResult(
         directory,
-        assigned,
+        assigned.name,
         train.counts,
         evaluation.counts,
+        assigned.left_out,
         {relation: counts[f"leaking_{relation}"] for relation in ("exact", "near")},
         counts["examples_cut"],
         counts["inputs_cut"],
-        time.monotonic() - started,
+        round(time.monotonic() - started, 3),
     )
 
 
@@ -239,7 +206,7 @@ def build_split(
 class _Member:
     """A task of one side of a split, and what became of its instances."""
 
-    side: Side
+    side: datasets.Side
     task: TaskFiles
     count: TaskCount
 
@@ -250,10 +217,10 @@ class _Member:
 
 def _provenance(
     members: Sequence[_Member], settings: CrossSettings, counts: Mapping[str, int]
-) -> Provenance:
+) -> datasets.Provenance:
     """Return where the prompts come from; `counts` fills while they are made."""
     budget = settings.budget
-    return Provenance(
+    return datasets.Provenance(
         settings={
             "method": settings.method.name,
             "seed": settings.seed,
@@ -275,22 +242,26 @@ def _described_task(meta: Meta) -> dict[str, Any]:
     return {"name": meta.name, "source": {**source, **access}}
 
 
-def _extras(assigned: Assigned, members: Sequence[_Member], quoted: tuple[Origin, ...]) -> Extras:
+def _extras(
+    assigned: Assigned, members: Sequence[_Member], quoted: tuple[datasets.Origin, ...]
+) -> datasets.Extras:
     """Return the files of the tasks, and what the provenance says of the split itself."""
     about: dict[str, Any] = {
         "split": {"name": assigned.name, **asdict(assigned.split)},
         **{side: [asdict(one.count) for one in members if one.side == side] for side in SHARDS},
         "left_out": [asdict(left_out) for left_out in assigned.left_out],
-        "inputs": {path.name: digest(path) for one in members for path in one.task.paths},
+        "inputs": {path.name: core.file_digest(path) for one in members for path in one.task.paths},
     }
     files = {f"{_TASKS}/{one.meta.stem}{META}": meta_json(one.meta) for one in members}
-    return Extras(files, about, quoted)
+    return datasets.Extras(files, about, quoted)
 
 
-def _card(assigned: Assigned, members: Sequence[_Member], settings: CrossSettings) -> CardInputs:
+def _card(
+    assigned: Assigned, members: Sequence[_Member], settings: CrossSettings
+) -> datasets.CardInputs:
     """Return what people are told of the prompts."""
     name, method = assigned.name, settings.method.name
-    return CardInputs(
+    return datasets.CardInputs(
         title=f"{name} of CrossCodeBench, {method}",
         summary=(
             f"The split {name} evaluates on {assigned.split.evaluate}. The prompts are made "
@@ -310,11 +281,11 @@ def _card(assigned: Assigned, members: Sequence[_Member], settings: CrossSetting
     )
 
 
-def _task_line(member: _Member) -> TaskLine:
+def _task_line(member: _Member) -> datasets.TaskLine:
     meta, count = member.meta, member.count
     # What Goldpan builds has the license of each repository.
     built = meta.task is not None and meta.task.source.access == "built"
-    return TaskLine(
+    return datasets.TaskLine(
         meta.name,
         SHARDS[member.side],
         str(meta.kind),

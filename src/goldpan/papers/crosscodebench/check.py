@@ -8,8 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.papers.crosscodebench.instances import INSTANCES, RowReader, instance_of
-from goldpan.papers.crosscodebench.json_files import FieldError, Problem, read_array
+from goldpan.papers.crosscodebench.instances import (
+    INSTANCES,
+    Problem,
+    RowReader,
+    instance_of,
+    problem_of,
+    read_values,
+)
 from goldpan.papers.crosscodebench.meta import (
     DATA,
     META,
@@ -20,6 +26,7 @@ from goldpan.papers.crosscodebench.meta import (
     meta_warnings,
 )
 from goldpan.plugins.core import Block, Line, Reporter, Result
+from goldpan.plugins.datasets import FieldError
 
 _MOST = 20
 """Problems of one file that are listed; further ones are counted."""
@@ -99,7 +106,7 @@ def _data_problems(meta: Meta, path: Path, totals: Counter[str]) -> Iterator[Pro
     counts: Counter[str] = Counter()
     index = -1
     try:
-        for index, value in enumerate(read_array(path, INSTANCES)):
+        for index, value in enumerate(read_values(path)):
             totals["instances"] += 1
             try:
                 instance = instance_of(value, index)
@@ -107,9 +114,9 @@ def _data_problems(meta: Meta, path: Path, totals: Counter[str]) -> Iterator[Pro
                 if reader:
                     reader.row(instance, index)
             except FieldError as error:
-                yield error.problem(path.name)
+                yield problem_of(error, path.name)
     except FieldError as error:
-        yield error.problem(path.name)
+        yield problem_of(error, path.name)
         return
     except OSError as error:
         yield Problem(path.name, "", f"cannot be read: {error.strerror}")

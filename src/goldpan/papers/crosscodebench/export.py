@@ -20,15 +20,14 @@ from goldpan.papers.crosscodebench.meta import (
     meta_json,
     stem_of,
 )
-from goldpan.plugins.core import Block, DatasetError, Line, Reporter, Result, Workspace, unwritable
+from goldpan.plugins import core
 from goldpan.plugins.datasets import (
     PROVENANCE,
     Provenance,
     Task,
     answer_form,
-    digest,
     draw_number,
-    read_provenance,
+    refuse_foreign,
     write_provenance,
 )
 
@@ -50,7 +49,7 @@ class TaskDataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported(Result):
+class Exported(core.Result):
     """The task files that were written."""
 
     directory: Path
@@ -75,21 +74,21 @@ class Exported(Result):
             "without_rows": list(self.without_rows),
         }
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[core.Block]:
         """Yield the written tasks."""
         for meta in self.metas:
             total = meta.counts["total"]
-            yield Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
+            yield core.Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
         if self.without_rows:
-            yield Line(f"Without rows in the workspace: {', '.join(self.without_rows)}")
-        yield Line(f"{self.instances:,} instances written to {self.directory}")
+            yield core.Line(f"Without rows in the workspace: {', '.join(self.without_rows)}")
+        yield core.Line(f"{self.instances:,} instances written to {self.directory}")
 
 
 def export_tasks(
-    workspace: Workspace,
+    workspace: core.Workspace,
     datasets: Sequence[TaskDataset],
     directory: Path,
-    reporter: Reporter,
+    reporter: core.Reporter,
     *,
     seed: int = 0,
 ) -> Exported:
@@ -99,7 +98,7 @@ def export_tasks(
     does not give. Numbers stay: those of tasks that are not shipped are kept in the provenance
     of the directory. Raises `DatasetError` where a dataset is not that of its task.
     """
-    stored = stored_provenance(directory, TASK_FILES).get("settings", {}).get("numbers", {})
+    stored = refuse_foreign(directory, TASK_FILES).get("settings", {}).get("numbers", {})
     numbers = number_tasks([dataset.task for dataset in datasets], stored)
     metas = []
     inputs: dict[str, str] = {}
@@ -108,40 +107,19 @@ def export_tasks(
             with reporter.task("tasks", len(datasets)) as progress:
                 for dataset in sorted(datasets, key=lambda dataset: dataset.task.name):
                     metas.append(_export(dataset, building, numbers[dataset.task.name], seed))
-                    inputs[dataset.task.name] = digest(dataset.directory / PROVENANCE)
+                    inputs[dataset.task.name] = core.file_digest(dataset.directory / PROVENANCE)
                     progress.advance()
             total = sum(meta.counts["total"] for meta in metas)
             about = {"family": TASK_FILES, "examples": total, "inputs": inputs}
             settings = {"seed": seed, "numbers": dict(sorted(numbers.items()))}
-            write_provenance(building, Provenance(settings=settings), about, _files_of(building))
+            files = {
+                path.name: {"sha256": core.file_digest(path), "bytes": path.stat().st_size}
+                for path in sorted(building.iterdir())
+            }
+            write_provenance(building, Provenance(settings=settings), about, files)
     except OSError as error:
-        raise unwritable(directory, error, DatasetError) from None
+        raise core.unwritable(directory, error, core.DatasetError) from None
     return Exported(directory, tuple(metas))
-
-
-def stored_provenance(directory: Path, family: str) -> dict[str, Any]:
-    """Return the provenance of an earlier directory of that family; empty where there is none.
-
-    Raises `DatasetError` where the directory holds something else.
-    """
-    remedy = "Choose another --output, or empty this one"
-    try:
-        if not directory.exists() or not any(directory.iterdir()):
-            return {}
-    except OSError as error:
-        raise DatasetError(f"{directory} cannot be read: {error.strerror}", remedy) from None
-    try:
-        provenance = read_provenance(directory)
-    except DatasetError as error:
-        raise DatasetError(f"{directory} is not replaced: {error.problem}", remedy) from None
-    if provenance.get("family") != family:
-        raise DatasetError(f"{directory} is not replaced: it holds something else", remedy)
-    return provenance
-
-
-def _files_of(building: Path) -> dict[str, Any]:
-    paths = sorted(building.iterdir())
-    return {path.name: {"sha256": digest(path), "bytes": path.stat().st_size} for path in paths}
 
 
 def meta_of(task: Task, number: int) -> Meta:
@@ -169,7 +147,7 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
     task = dataset.task
     meta = meta_of(task, number)
     if (building / f"{meta.stem}{META}").exists():
-        raise DatasetError(
+        raise core.DatasetError(
             f"{task.name} and another task are both called {meta.stem}",
             "Give one of them another number or source dataset",
         )
@@ -183,7 +161,7 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
 
     total = write_instances(building / f"{meta.stem}{DATA}", counted())
     if not total:
-        raise DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
+        raise core.DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
     said = {**dict(sorted(counts.items())), "total": total}
     whole = replace(meta, positive=positive, negative=negative, counts=said)
     (building / f"{meta.stem}{META}").write_bytes(meta_json(whole))

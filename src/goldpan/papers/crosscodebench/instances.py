@@ -1,4 +1,7 @@
-"""Instances of a task: in its data file, and as rows of its dataset, one exactly as the other."""
+"""Instances of a task: in its data file, and as rows of its dataset, one exactly as the other.
+
+What is wrong with a file of a task is told with file, field and why.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 import pyarrow as pa
 
-from goldpan.papers.crosscodebench.json_files import FieldError, read_array, refused, text_of
 from goldpan.plugins.core import DatasetError, named
 from goldpan.plugins.datasets import (
+    FieldError,
     Task,
     Wording,
     WordingError,
     input_column,
     input_text,
     output_text,
+    read_array,
     read_texts,
     target_column,
     task_batches,
@@ -39,6 +43,46 @@ _SPLITS = {
     "test": "test",
 }
 _BATCH = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a file, or that deserves a look."""
+
+    file: str
+    field: str
+    """Such as `Type`, `Positive Examples[2].Input` or `Instances[17].output`; may be empty."""
+    text: str
+    kind: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        where = f"{self.file}: {self.field}" if self.field else self.file
+        return f"{where}: {self.text}"
+
+
+def problem_of(error: FieldError, file: str) -> Problem:
+    """Return what is wrong with a field as a problem of a file."""
+    return Problem(file, error.field, error.text)
+
+
+def refused(problem: Problem, more: int = 0) -> DatasetError:
+    """Return the error that stops work on account of a problem."""
+    others = f" ({more:,} more)" if more else ""
+    return DatasetError(
+        f"{problem}{others}", "Correct the file; goldpan build crosscode check lists all problems"
+    )
+
+
+def text_of(value: object, field: str = "") -> str:
+    """Return a value that has to be text, without half characters; raises `FieldError`."""
+    if not isinstance(value, str):
+        shown = "null" if value is None else f"{type(value).__name__} {str(value)[:40]}"
+        raise FieldError(field, f"{shown} is not text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise FieldError(field, "the text holds half of a surrogate pair") from None
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +117,18 @@ def read_instances(path: Path) -> Iterator[Instance]:
     Raises `DatasetError` that names file and instance, after those that could be read.
     """
     try:
-        for index, value in enumerate(read_array(path, INSTANCES)):
+        for index, value in enumerate(read_values(path)):
             yield instance_of(value, index)
     except FieldError as error:
-        raise refused(error.problem(path.name)) from None
+        raise refused(problem_of(error, path.name)) from None
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error.strerror}", "Check the file") from None
+
+
+def read_values(path: Path) -> Iterator[object]:
+    """Yield what a data file has as instances; raises `FieldError`, and `OSError`."""
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from read_array(file, INSTANCES)
 
 
 def instance_of(value: object, index: int) -> Instance:

@@ -27,8 +27,13 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from goldpan.papers.crosscodebench.instances import joined_text
-from goldpan.papers.crosscodebench.json_files import FieldError, Problem, refused, text_of
+from goldpan.papers.crosscodebench.instances import (
+    Problem,
+    joined_text,
+    problem_of,
+    refused,
+    text_of,
+)
 from goldpan.papers.crosscodebench.kinds import (
     Kind,
     find_kind,
@@ -37,7 +42,7 @@ from goldpan.papers.crosscodebench.kinds import (
     known_types,
 )
 from goldpan.plugins.core import DatasetError, UsageError
-from goldpan.plugins.datasets import Task, plain_task, task_of
+from goldpan.plugins.datasets import FieldError, Task, plain_task, task_of
 
 META = ".meta.json"
 DATA = ".data.json"
@@ -169,9 +174,9 @@ def examine_meta(path: Path) -> Meta | list[Problem]:
             raise FieldError("", "the file's name is not task_NNN_DATASET_TYPE.meta.json")
         said = dict(_File.model_validate(values))
     except FieldError as error:
-        return [error.problem(path.name)]
+        return [problem_of(error, path.name)]
     except ValidationError as error:
-        return [_field_error(one, values).problem(path.name) for one in error.errors()]
+        return [problem_of(_field_error(one, values), path.name) for one in error.errors()]
     dataset = match[2].rpartition("_")[0] or match[2]  # all but the number and the type's last word
     return Meta(stem, **{**said, "source": said["source"] or dataset})
 

@@ -76,23 +76,17 @@ class Crosscode(Group):
             seed: Seed for drawing examples that the registry does not have.
         """
         from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
-        from goldpan.plugins.datasets import (
-            PROVENANCE,
-            find_task,
-            load_tasks,
-            task_directory,
-            tasks_directory,
-        )
+        from goldpan.plugins import datasets as rows
 
         named = several(task)
         if all == bool(named):
             raise UsageError("Either --task or --all is needed", "Give either --task NAME or --all")
         lab = self.lab.layout
-        own = tasks_directory(lab.root)
-        tasks = load_tasks(own) if all else {name: find_task(name, own) for name in named}
-        datasets = [TaskDataset(chosen, task_directory(lab, chosen)) for chosen in tasks.values()]
-        built = [dataset for dataset in datasets if (dataset.directory / PROVENANCE).exists()]
-        absent = tuple(dataset.task.name for dataset in datasets if dataset not in built)
+        own = rows.tasks_directory(lab.root)
+        tasks = rows.load_tasks(own) if all else {name: rows.find_task(name, own) for name in named}
+        every = [TaskDataset(task, rows.task_directory(lab, task)) for task in tasks.values()]
+        built = [one for one in every if (one.directory / rows.PROVENANCE).exists()]
+        absent = tuple(one.task.name for one in every if one not in built)
         if absent and (named or not built):
             raise UsageError(
                 f"{lab.root} holds no rows of {', '.join(absent[:5])}",
@@ -113,17 +107,12 @@ class Crosscode(Group):
             directory: A directory of task files.
             task (NAME): A task's name; may be given several times. (default: all)
         """
-        from goldpan.papers.crosscodebench.importing import (
-            ImportedTasks,
-            import_split,
-            import_task,
-            is_split,
-        )
+        from goldpan.papers.crosscodebench import importing
         from goldpan.papers.crosscodebench.meta import list_metas, read_meta
 
         folder, named = Path(directory), several(task)
-        if not named and is_split(folder):
-            return ImportedTasks((import_split(self.lab.layout, folder),))
+        if not named and importing.is_split(folder):
+            return importing.ImportedTasks((importing.import_split(self.lab.layout, folder),))
         paths = list_metas(folder)
         if named:
             metas = {path: read_meta(path) for path in paths}
@@ -139,9 +128,9 @@ class Crosscode(Group):
         imports = []
         with self.lab.reporting() as reporter, reporter.task("tasks", len(paths)) as progress:
             for path in paths:
-                imports.append(import_task(self.lab.layout, path))
+                imports.append(importing.import_task(self.lab.layout, path))
                 progress.advance()
-        return ImportedTasks(tuple(imports))
+        return importing.ImportedTasks(tuple(imports))
 
     def check(self, directory: Path | str) -> Checked:
         """Check task files against the schema; exits with 1 if something is wrong.
@@ -167,11 +156,11 @@ class Crosscode(Group):
                 WORKSPACE/crosscode/tasks)
             splits: A TOML file of splits in place of the paper's ten.
         """
-        from goldpan.papers.crosscodebench.build import find_tasks
+        from goldpan.papers.crosscodebench import build
         from goldpan.papers.crosscodebench.splits import SplitList, assign_tasks, load_splits
 
         task_splits = load_splits(None if splits is None else Path(splits))
-        metas = [task.meta for task in find_tasks(self._sources(source))]
+        metas = [task.meta for task in build.find_tasks(self._sources(source))]
         return SplitList(
             tuple(assign_tasks(name, split, metas) for name, split in task_splits.items())
         )
@@ -210,31 +199,29 @@ class Crosscode(Group):
             splits: A TOML file of splits in place of the paper's ten.
             output: The directory. (default: WORKSPACE/crosscode/splits/...)
         """
-        from goldpan.papers.crosscodebench.build import build_split, find_tasks
+        from goldpan.papers.crosscodebench import build, prompts
         from goldpan.papers.crosscodebench.importing import split_folder
-        from goldpan.papers.crosscodebench.prompts import (
-            Budget,
-            CrossSettings,
-            find_counter,
-            find_layout,
-        )
         from goldpan.papers.crosscodebench.splits import assign_tasks, find_split, load_splits
         from goldpan.plugins.datasets import find_method
         from goldpan.plugins.operations import Dataset
 
         task_splits = load_splits(None if splits is None else Path(splits))
         chosen = find_split(name, task_splits)
-        way, counter = find_method(method), find_counter(unit)
-        budget = None if max_length is None else Budget(max_length, counter, unit)
-        find_layout(layout)  # an unknown name is refused before any work
-        settings = CrossSettings(way, seed, budget, train_cap, evaluation_cap, layout=layout)
-        tasks = find_tasks(self._sources(source))
+        way, counter = find_method(method), prompts.find_counter(unit)
+        budget = None if max_length is None else prompts.Budget(max_length, counter, unit)
+        prompts.find_layout(layout)  # an unknown name is refused before any work
+        settings = prompts.CrossSettings(
+            way, seed, budget, train_cap, evaluation_cap, layout=layout
+        )
+        tasks = build.find_tasks(self._sources(source))
         assigned = assign_tasks(chosen, task_splits[chosen], [task.meta for task in tasks])
         folder = split_folder(chosen, way.name, layout, train_cap)
         default = self.lab.path / "crosscode" / "splits" / folder
         directory = Path(output) if output else default
         with self.lab.reporting() as reporter:
-            built = build_split(self.lab.layout, tasks, assigned, settings, directory, reporter)
+            built = build.build_split(
+                self.lab.layout, tasks, assigned, settings, directory, reporter
+            )
         return Dataset(directory, built=built, workspace=self.lab)
 
     def shortcut(

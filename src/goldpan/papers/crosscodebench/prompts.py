@@ -23,14 +23,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from goldpan.papers.crosscodebench.meta import Example, Meta
 from goldpan.papers.crosscodebench.splits import Spooled, TaskFiles
 from goldpan.plugins.core import Registry, UsageError
-from goldpan.plugins.datasets import GROUP, Column, Family, Method, Side, draw_number
+from goldpan.plugins.datasets import GROUP, Method, Side, draw_number, read_family
 from goldpan.plugins.filters import DuplicateSettings
 from goldpan.plugins.text import escaped
 
@@ -49,6 +48,7 @@ def count_words(text: str) -> int:
 
 COUNTERS: dict[str, Measure] = {"words": count_words, "characters": len}
 """Ways to count that need no model."""
+find_counter = Registry("unit of a prompt's length", lambda: COUNTERS).find
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +62,6 @@ class Budget:
     def __post_init__(self) -> None:
         if self.most < 1:
             raise UsageError(f"A prompt of {self.most} {self.unit} is none", "Give at least 1")
-
-    def holds(self, text: str) -> bool:
-        """Say whether a text is within the budget."""
-        return self.count(text) <= self.most
-
-
-def find_counter(unit: str) -> Measure:
-    """Return the way to count that unit; raises `UsageError` that lists those there are."""
-    if unit not in COUNTERS:
-        raise UsageError(
-            f"The length of a prompt cannot be counted in {unit!r}", f"Choose {', '.join(COUNTERS)}"
-        )
-    return COUNTERS[unit]
 
 
 def longest_fitting(length: int, fits: Callable[[int], bool]) -> int:
@@ -181,7 +168,7 @@ class Prompter:
             for examples in (meta.positive, meta.negative)
         )
         least = self._text([], [], "")
-        if budget and not budget.holds(least):
+        if budget and budget.count(least) > budget.most:
             raise UsageError(
                 f"The instruction of {meta.stem} has {budget.count(least):,} {budget.unit}, more "
                 f"than a prompt of {budget.most:,} can hold",
@@ -216,7 +203,8 @@ class Prompter:
         return [blocks[at] for at in order[:count]]
 
     def _fits(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> bool:
-        return not self._budget or self._budget.holds(self._text(positive, negative, input_text))
+        budget = self._budget
+        return not budget or budget.count(self._text(positive, negative, input_text)) <= budget.most
 
     def _text(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> str:
         gap, word = self._layout.gap, "Positive Example" if self._method.instruct else "Example"
@@ -287,63 +275,5 @@ def prompt_rows(
         }
 
 
-_TEXT = pa.string()
-_COUNT = pa.int32()
-_NIU = """\
-@inproceedings{niu2023crosscodebench,
-  title     = {{CrossCodeBench}: Benchmarking Cross-Task Generalization of Source Code Models},
-  author    = {Niu, Changan and Li, Chuanyi and Ng, Vincent and Luo, Bin},
-  booktitle = {45th International Conference on Software Engineering},
-  year      = {2023},
-  doi       = {10.1109/ICSE48619.2023.00055}
-}"""
-
-CROSSCODE = Family(
-    name="crosscode",
-    title="Prompts of unseen tasks",
-    task=(
-        "Given a description of a task, perhaps with examples of it, and an input, write the "
-        "output. The tasks of the test split are unlike those of the train split."
-    ),
-    source="CrossCodeBench, sections III-C and IV-A",
-    citation=_NIU,
-    columns=(
-        Column("id", _TEXT, "The task's file, the split of the instance there, and its own name."),
-        Column("task", _TEXT, "The task."),
-        Column("type", _TEXT, "The type of the task."),
-        Column("subtype", _TEXT, "Its sub-type, where the type has some."),
-        Column("category", _TEXT, "The intent that tasks share."),
-        Column("source", _TEXT, "The dataset that the task is from, which no other split has."),
-        Column("work", _TEXT, "The published work behind that dataset, by its title."),
-        Column("repo", _TEXT, "The repository of the instance, where its task tells."),
-        Column("license", _TEXT, "The license of the instance, as its task tells."),
-        Column(
-            "created_at",
-            pa.timestamp("us", tz="UTC"),
-            "When the instance was written, where its task tells.",
-        ),
-        Column("prompt", _TEXT, "What the model is given.", holds="prose"),
-        Column("input", _TEXT, "The whole input, whatever the prompt lost of it.", holds="prose"),
-        Column("output", _TEXT, "The right output.", holds="prose"),
-        Column("positive", _COUNT, "How many positive examples the prompt shows."),
-        Column("negative", _COUNT, "How many negative examples it shows."),
-        Column("examples_cut", _COUNT, "How many examples it lacks for its length."),
-        Column("input_cut", pa.int64(), "How many characters of the input's end it lacks."),
-    ),
-    order=("id",),
-    subject=("id",),
-    inputs=("prompt",),
-    target="output",
-    task_categories=("text-generation",),
-    tags=("cross-task-generalization", "instruction-tuning"),
-    limits=(
-        "The train and test splits are for the question whether a model solves tasks of a kind "
-        "that it has not seen; a model that saw such tasks elsewhere does not answer it.",
-        "Outputs are those of the tasks' datasets, with their errors.",
-        "Nothing keeps a model from following what a text within a prompt says.",
-    ),
-    known_right="How right the outputs are is told by the datasets of the tasks.",
-    partition=GROUP,
-    works="work",
-)
+CROSSCODE = read_family(Path(__file__).with_name("crosscode.toml"))
 """The prompts of a split of CrossCodeBench; the group of a row is its split."""

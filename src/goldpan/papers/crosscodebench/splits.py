@@ -5,7 +5,6 @@ Instances are drawn by hash, and put aside on disk to be gone through again.
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import accumulate, islice, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,9 +24,11 @@ from goldpan.papers.crosscodebench.instances import (
     INSTANCES,
     Instance,
     moment_of,
+    problem_of,
     read_instances,
+    refused,
+    text_of,
 )
-from goldpan.papers.crosscodebench.json_files import FieldError, refused, text_of
 from goldpan.papers.crosscodebench.kinds import (
     Kind,
     find_kind,
@@ -36,17 +38,8 @@ from goldpan.papers.crosscodebench.kinds import (
     same_category,
 )
 from goldpan.papers.crosscodebench.meta import META, Meta
-from goldpan.plugins.core import (
-    Block,
-    Line,
-    Result,
-    Table,
-    UsageError,
-    named,
-    read_toml,
-    unknown_name,
-)
-from goldpan.plugins.datasets import Origin, draw_number
+from goldpan.plugins import core
+from goldpan.plugins.datasets import FieldError, Origin, sample_by_hash
 
 Level = Literal["category", "subtype", "type"]
 Scope = Literal["intra", "inter"]
@@ -83,10 +76,8 @@ class LeftOut:
     source: str
 
     def __str__(self) -> str:
-        """Return a sentence for people."""
-        return (
-            f"{self.task} is left out of training: {self.shared_with} has the same source dataset"
-        )
+        why = f"{self.shared_with} has the same source dataset"
+        return f"{self.task} is left out of training: {why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +98,7 @@ class Assigned:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitList(Result):
+class SplitList(core.Result):
     """Splits with the tasks that are available for them."""
 
     splits: tuple[Assigned, ...]
@@ -126,7 +117,7 @@ class SplitList(Result):
             for assigned in self.splits
         ]
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[core.Block]:
         """Yield how many tasks each split has."""
         cells = []
         for assigned in self.splits:
@@ -134,10 +125,10 @@ class SplitList(Result):
             empty = f"no task for {assigned.empty}" if assigned.empty else ""
             counts = (len(assigned.train), len(assigned.evaluation))
             cells.append((assigned.name, *counts, paper, empty))
-        yield Table(("split", "train", "evaluation", "paper", ""), cells)
+        yield core.Table(("split", "train", "evaluation", "paper", ""), cells)
         for assigned in self.splits:
             for task in assigned.left_out:
-                yield Line(f"{assigned.name}: {task}")
+                yield core.Line(f"{assigned.name}: {task}")
 
 
 @cache
@@ -151,17 +142,13 @@ def load_splits(path: Path | None = None) -> Mapping[str, TaskSplit]:
     return shipped_splits() if path is None else _splits_in(path)
 
 
-def find_split(name: str, splits: Mapping[str, TaskSplit]) -> str:
-    """Return the name of a split as it is written, whatever the case it is asked for in."""
-    by_name = {split.casefold(): split for split in splits}
+def find_split(name: str, splits: Mapping[str, TaskSplit] | None = None) -> str:
+    """Return the name of a split, of the paper's, as it is written; raises `UsageError`."""
+    known = shipped_splits() if splits is None else splits
+    by_name = {split.casefold(): split for split in known}
     if name.casefold() not in by_name:
-        raise unknown_name("split", name, splits)
+        raise core.unknown_name("split", name, known)
     return by_name[name.casefold()]
-
-
-def find_shipped_split(name: str) -> str:
-    """Return the name of a split of the paper, as it is written; raises `UsageError`."""
-    return find_split(name, load_splits(None))
 
 
 def assign_tasks(name: str, split: TaskSplit, metas: Iterable[Meta]) -> Assigned:
@@ -199,12 +186,12 @@ def _evaluates(split: TaskSplit, meta: Meta) -> bool:
 
 
 def _splits_in(path: Path | Traversable) -> Mapping[str, TaskSplit]:
-    source = read_toml(path, "docs/crosscode.md")
+    source = core.read_toml(path, "docs/crosscode.md")
     splits = source.read(dict[str, TaskSplit])
     for name, split in splits.items():
         if wrong := _unknown(split):
             where = source.place(name, "evaluate")
-            raise UsageError(f"{where}: {name}.evaluate: {wrong}", f"Correct it. {source.see}")
+            raise core.UsageError(f"{where}: {name}.evaluate: {wrong}", f"Correct it. {source.see}")
     return splits
 
 
@@ -244,18 +231,6 @@ class TaskCount:
     """Instances that could not be drawn, as the task's examples show them."""
     leaking: int = 0
     """Drawn instances that were dropped, as they stand in the evaluation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """Which instances of a task were drawn."""
-
-    indexes: frozenset[int]
-    """Their numbers in the task's file, from 0."""
-    instances: int
-    """How many the file holds."""
-    shown: int
-    """How many could not be drawn because the task's examples show them."""
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -305,25 +280,26 @@ class Spooled:
 
 def draw_instances(
     instances: Iterable[Instance], task: str, cap: int, seed: int, shown: frozenset[str]
-) -> Draw:
-    """Draw up to `cap` instances of a task that its examples do not show.
+) -> tuple[frozenset[int], Counter[str]]:
+    """Draw up to `cap` instances of a task that its examples do not show: their numbers, from 0.
 
-    Those with the lowest hashes of seed, task, split and number are drawn: a larger file gives
-    the same ones, but for those that new ones with lower hashes push out (CrossCodeBench, IV-D,
-    fixes them too). Memory follows the cap.
+    The counts are of `all` instances and those `shown`. Those with the lowest hashes of seed, task,
+    split and number are drawn: a larger file gives the same ones, but for those that new ones with
+    lower hashes push out (CrossCodeBench, IV-D, fixes them too). Memory follows the cap.
     """
-    counts: Counter[str] = Counter()
+    counts = Counter(all=0, shown=0)
 
-    def ranks() -> Iterator[tuple[int, int]]:
+    def names() -> Iterator[tuple[int, str]]:
         for index, instance in enumerate(instances):
             counts["all"] += 1
             if instance.input in shown:
                 counts["shown"] += 1
             else:
-                yield draw_number(seed, task, instance.split, instance.idx), index
+                yield index, "\0".join((task, instance.split, instance.idx))
 
-    drawn = frozenset(index for _, index in heapq.nsmallest(cap, ranks()))
-    return Draw(drawn, counts["all"], counts["shown"])
+    return frozenset(
+        index for index, _ in sample_by_hash(names(), cap, seed, itemgetter(1))
+    ), counts
 
 
 def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> Spooled:
@@ -334,18 +310,19 @@ def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> S
     """
     counts = []
     quoted: set[Origin] = set()
-    with named(path), path.open("wb") as file:
+    with core.named(path), path.open("wb") as file:
         for number, task in enumerate(tasks):
             meta, shown = task.meta, task.meta.shown_inputs
-            draw = draw_instances(read_instances(task.data), meta.name, cap, seed, shown)
-            counts.append(TaskCount(meta.name, draw.instances, len(draw.indexes), draw.shown))
+            indexes, found = draw_instances(read_instances(task.data), meta.name, cap, seed, shown)
+            counts.append(TaskCount(meta.name, found["all"], len(indexes), found["shown"]))
             for index, instance in enumerate(read_instances(task.data)):
-                if index in draw.indexes:
-                    drawn = _drawn(number, task, instance, index)
-                    file.write(msgspec.json.encode(drawn) + b"\n")
-                elif instance.input in shown:
-                    drawn = _drawn(number, task, instance, index)
-                    quoted.add(Origin(drawn.repo or meta.work, drawn.license, 0))
+                if index not in indexes and instance.input not in shown:
+                    continue
+                row = _drawn(number, task, instance, index)
+                if index in indexes:
+                    file.write(msgspec.json.encode(row) + b"\n")
+                else:
+                    quoted.add(Origin(row.repo or meta.work, row.license, 0))
     ordered = sorted(quoted, key=lambda origin: (origin.repo, origin.license or ""))
     return Spooled(path, tuple(counts), tuple(ordered))
 
@@ -359,7 +336,7 @@ def _drawn(number: int, task: TaskFiles, instance: Instance, index: int) -> Draw
         )
         created_at = None if moment is None else moment_of(moment, f"{field}.created_at")
     except FieldError as error:
-        raise refused(error.problem(task.data.name)) from None
+        raise refused(problem_of(error, task.data.name)) from None
     if created_at is not None and created_at.tzinfo is None:
         created_at = created_at.replace(tzinfo=UTC)
     name = f"{instance.split}/{instance.idx}"

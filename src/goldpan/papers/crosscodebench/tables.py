@@ -16,8 +16,6 @@ from itertools import islice, pairwise
 from math import fsum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from goldpan.papers.crosscodebench.build import find_tasks
 from goldpan.papers.crosscodebench.importing import split_folder, split_task_name
 from goldpan.papers.crosscodebench.instances import read_instances
@@ -33,6 +31,7 @@ from goldpan.plugins.reproduce import (
     FoundFile,
     Outcome,
     State,
+    StrictModel,
     TableRecipe,
     model_of,
     parsed,
@@ -192,10 +191,8 @@ def _scores(truths: Sequence[str], answers: Sequence[str | None]) -> dict[str, f
     return {metric: scores[name] for metric, name in METRICS.items() if name in scores}
 
 
-class _Rows(BaseModel):
+class _Rows(StrictModel):
     """The settings of Table V: how a row names a model of the recipe."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rows: Mapping[str, str]
 
@@ -261,14 +258,12 @@ def _mean_scores(runs: Sequence[Run]) -> dict[str, float]:
     return {metric: fsum(of_runs) / len(of_runs) for metric, of_runs in values.items()}
 
 
-class _Curves(BaseModel):
+class _Curves(StrictModel):
     """The settings of a figure: `split` and `method` of the runs, and their points.
 
     By instances, `points` are the most instances of a training task, and `model` is one of the
     recipe; by size, `models` are those of the recipe from small to large, by row.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     by: Literal["instances", "size"]
     split: str

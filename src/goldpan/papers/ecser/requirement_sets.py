@@ -15,9 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict
 
-from goldpan.papers.ecser.steps import Counted, CountTable, cells_of
+from goldpan.papers.ecser.steps import CountTable, cells_of
 from goldpan.plugins.core import DatasetError
 from goldpan.plugins.datasets import Task, TaskData, table_rows, task_data, task_family, task_of
 from goldpan.plugins.evaluation import (
@@ -34,6 +33,7 @@ from goldpan.plugins.reproduce import (
     FoundFile,
     MissingFileError,
     Outcome,
+    StrictModel,
     TableRecipe,
     find_models,
     other_content,
@@ -48,9 +48,7 @@ _TRAINING = "PROMISE NFR"
 _TEXT, _LABELS = "RequirementText", ("IsFunctional", "IsQuality")
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Settings(StrictModel):
     train: str
     external: Mapping[str, str]
     labels: Mapping[str, str] = {}
@@ -144,7 +142,7 @@ def _baselines(
     training: _Set,
     external: Mapping[str, _Set],
 ) -> Iterator[Outcome]:
-    counted: list[Counted] = []
+    counted: dict[tuple[str, str, Part], list[tuple[str, BinaryConfusion]]] = {}
     train_content = list(other_content([training.file]))
     fewer = len(external) < settings.total
     tested = [f"{len(external)} of {settings.total} external sets"] if fewer else []
@@ -156,14 +154,12 @@ def _baselines(
             data = _data(name, training, external)
             result = run_of(context, data, model, protocol)
             if result is not None:
-                counted += _counted(result, name, model.title)
-    for (row, column), value in cells_of(CountTable(tuple(counted)), _PARTS).items():
+                for part, counts in _counted(result, name).items():
+                    counted[name, model.title, part] = counts
+    for (row, column), value in cells_of(CountTable(counted), _PARTS).items():
         if row in table.own and column in table.columns:
-            notes = (
-                train_content
-                if row.startswith("Training ") or column.endswith(" training")
-                else tested
-            )
+            of_training = row.startswith("Training ") or column.endswith(" training")
+            notes = train_content if of_training else tested
             yield Outcome(row, column, value, "in part" if notes else "run", "; ".join(notes))
 
 
@@ -197,13 +193,13 @@ def _data(name: str, training: _Set, external: Mapping[str, _Set]) -> TaskData:
     return task_data(task, splits, "external sets")
 
 
-def _counted(result: RunResult, task: str, model: str) -> Iterator[Counted]:
-    """Yield the counts of each set out of the stored predictions."""
-    parts: tuple[tuple[Part, str], ...] = (("train", TRAIN), ("test", PREDICTIONS))
-    for part, name in parts:
+def _counted(result: RunResult, task: str) -> dict[Part, list[tuple[str, BinaryConfusion]]]:
+    """Return the counts of each set out of the stored predictions, by part."""
+    parts: dict[Part, list[tuple[str, BinaryConfusion]]] = {"train": [], "test": []}
+    for counted, name in zip(parts.values(), (TRAIN, PREDICTIONS), strict=True):
         answers = pq.read_table(result.directory / name, columns=["repo", "truth", "answer"])
         for project in sorted(set(answers["repo"].to_pylist())):
             of_set = answers.filter(pc.equal(answers["repo"], project))
             found = label_counts(of_set, _TASKS[task])
-            counts = BinaryConfusion(found.tp, found.fp, found.tn, found.fn)
-            yield Counted(task, model, part, project, counts)
+            counted.append((project, BinaryConfusion(found.tp, found.fp, found.tn, found.fn)))
+    return parts

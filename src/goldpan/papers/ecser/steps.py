@@ -11,13 +11,14 @@ S10 are a task and a metric, its columns Omnibus, p, and two classifiers with `v
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from goldpan.plugins.core import EvaluationError
 from goldpan.plugins.evaluation import (
@@ -35,15 +36,13 @@ from goldpan.plugins.evaluation import (
     pool,
     read_scores,
 )
-from goldpan.plugins.reproduce import Context, Outcome, TableRecipe, parsed
+from goldpan.plugins.reproduce import Context, Outcome, StrictModel, TableRecipe, parsed
 
 METRICS = ("Precision", "Recall", "F1")
 _PARTS: Mapping[str, Part] = {"Training": "train", "Validation": "validation", "Tests": "test"}
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Settings(StrictModel):
     file: str
     tasks: Mapping[str, str]
     models: Mapping[str, str] = {}
@@ -72,7 +71,7 @@ def _read(context: Context, settings: _Settings) -> CountTable:
         )
     tasks = {written: task for task, written in settings.tasks.items()}
     models = {written: model for model, written in settings.models.items()}
-    counted = []
+    counted: dict[tuple[str, str, Part], list[tuple[str, BinaryConfusion]]] = defaultdict(list)
     for key, labels in held.counts.items():
         if key.task not in tasks:
             continue
@@ -82,28 +81,22 @@ def _read(context: Context, settings: _Settings) -> CountTable:
                 "Give the counts of the positive label alone",
             )
         (counts,) = labels.values()
-        counted.append(
-            Counted(
-                tasks[key.task],
-                models.get(key.model, key.model),
-                key.part,
-                key.project or key.fold,
-                BinaryConfusion(counts.tp, counts.fp, counts.tn, counts.fn),
-            )
-        )
+        whose = tasks[key.task], models.get(key.model, key.model), key.part
+        answered = BinaryConfusion(counts.tp, counts.fp, counts.tn, counts.fn)
+        counted[whose].append((key.project or key.fold, answered))
     if not counted:
         raise EvaluationError(
             f"{file.path} has counts of {', '.join(sorted({key.task for key in held.counts}))}, "
             "which are none of the paper's tasks",
             f"Call them {', '.join(tasks)} in the column task",
         )
-    return CountTable(tuple(counted), settings.undefined)
+    return CountTable(counted, settings.undefined)
 
 
 def _check_names(path: Path, table: TableRecipe, study: CountTable) -> None:
     """Raise `EvaluationError` where the table has none of the file's classifiers."""
     words = {word for name in (*table.rows, *table.columns) for word in name.split()}
-    models = sorted({row.model for row in study.counted})
+    models = sorted({model for _, model, _ in study.counted})
     if not words & set(models):
         raise EvaluationError(
             f"{path} has counts of {', '.join(models)}, which {table.title} has not",
@@ -140,49 +133,37 @@ def _tests(context: Context, table: TableRecipe, study: CountTable) -> Iterator[
                     yield Outcome(row, column, value, "recomputed")
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The answers of a classifier to one data set, project or fold."""
-
-    task: str
-    model: str
-    part: Part
-    dataset: str
-    counts: BinaryConfusion
-
-
 @dataclass(frozen=True)
 class CountTable:
     """All counts of one or more tasks and classifiers."""
 
-    counted: tuple[Counted, ...]
+    counted: Mapping[tuple[str, str, Part], Sequence[tuple[str, BinaryConfusion]]]
+    """By task, classifier and part: the data set, project or fold, and the answers to it."""
     undefined: float = 0.0
     """What a metric that divides by zero counts as."""
-
-    def models(self, task: str) -> tuple[str, ...]:
-        """Return the classifiers of a task, as they come."""
-        return tuple(dict.fromkeys(row.model for row in self.counted if row.task == task))
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Return the tasks, as they come."""
-        return tuple(dict.fromkeys(row.task for row in self.counted))
+        return tuple(dict.fromkeys(task for task, _, _ in self.counted))
+
+    def models(self, task: str) -> tuple[str, ...]:
+        """Return the classifiers of a task, as they come."""
+        return tuple(dict.fromkeys(model for of, model, _ in self.counted if of == task))
 
     def pooled(self, task: str, model: str, part: Part) -> BinaryConfusion | None:
         """Return the cumulative counts of a part (S6), None where there are none."""
-        counts = [row.counts for row in self._of(task, model, part)]
+        counts = [counts for _, counts in self.counted.get((task, model, part), ())]
         return pool(counts) if counts else None
 
     def values(self, task: str, model: str, part: Part, metric: str) -> Floats:
         """Return a metric of each data set of a part, by the data sets' names."""
-        rows = sorted(self._of(task, model, part), key=lambda row: row.dataset)
-        return np.array([self._metric(row.counts, metric) for row in rows])
+        rows = sorted(self.counted.get((task, model, part), ()), key=itemgetter(0))
+        return np.array([self._metric(counts, metric) for _, counts in rows])
 
     def matrix(self, task: str, models: Iterable[str], metric: str) -> Floats:
         """Return a metric on the test sets, models x data sets that all of them answered."""
-        by_model = [
-            {row.dataset: row.counts for row in self._of(task, model, "test")} for model in models
-        ]
+        by_model = [dict(self.counted.get((task, model, "test"), ())) for model in models]
         shared = sorted(set.intersection(*(set(counts) for counts in by_model)))
         return np.array(
             [[self._metric(counts[name], metric) for name in shared] for counts in by_model]
@@ -191,11 +172,6 @@ class CountTable:
     def _metric(self, counts: BinaryConfusion, name: str) -> float:
         value: float | None = getattr(counts, name.lower())
         return self.undefined if value is None else value
-
-    def _of(self, task: str, model: str, part: Part) -> list[Counted]:
-        return [
-            row for row in self.counted if (row.task, row.model, row.part) == (task, model, part)
-        ]
 
 
 def named(task: str, rest: str) -> str:

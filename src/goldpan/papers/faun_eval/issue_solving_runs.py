@@ -15,33 +15,10 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from goldpan.papers.faun_eval.built_datasets import dataset_gaps
+from goldpan.plugins import evaluation, reproduce
 from goldpan.plugins.core import GoldpanError, Workspace
 from goldpan.plugins.datasets import Task, find_task, task_directory, tasks_directory
-from goldpan.plugins.evaluation import (
-    THIRDS,
-    Run,
-    Third,
-    as_decimal,
-    built_family,
-    input_lengths,
-    read_runs,
-    relative_change,
-    score_by_length,
-    scored_input,
-    without,
-)
-from goldpan.plugins.reproduce import (
-    Context,
-    Outcome,
-    State,
-    TableRecipe,
-    model_of,
-    parsed,
-    workspaces,
-)
 
 _TASKS = {"QA": "qa", "FL": "fault_localization", "CE": "code_edit"}
 _METRICS = {
@@ -60,9 +37,7 @@ _ROWS = 300
 """Test rows of each of the paper's datasets."""
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Settings(reproduce.StrictModel):
     changes: bool = False
     lengths: bool = False
     averages: Mapping[str, tuple[str, ...]] = {}
@@ -72,7 +47,7 @@ class _Settings(BaseModel):
 @dataclass(frozen=True, slots=True)
 class _Stored:
     workspace: Workspace
-    run: Run
+    run: evaluation.Run
     title: str
     """Of the model, as the tables print it."""
     shown: str
@@ -85,9 +60,11 @@ class _Stored:
     """In what the run differs from the paper's, beside its rows."""
 
 
-def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def compute(
+    context: reproduce.Context, table: reproduce.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[reproduce.Outcome]:
     """Yield the cells of models that have finished runs; of several seeds, the mean."""
-    chosen = parsed(_Settings, settings)
+    chosen = reproduce.parsed(_Settings, settings)
     stored = _stored_runs(context)
     if not stored:
         names = ", ".join(model.name for model in context.recipe.models[:3])
@@ -111,10 +88,11 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
                 title: replace(score, value=100 * abs(change))
                 for title, score in scores.items()
                 if title in wholes
-                and (change := relative_change(wholes[title].value, score.value)) is not None
+                and (change := evaluation.relative_change(wholes[title].value, score.value))
+                is not None
             }
         yield from (
-            Outcome(row, title, score.value, *_state(score), {"rows": score.rows})
+            reproduce.Outcome(row, title, score.value, *_state(score), {"rows": score.rows})
             for title, score in scores.items()
             if title in table.columns
         )
@@ -134,7 +112,7 @@ def _mean(scores: Sequence[_Score]) -> _Score:
     return _Score(mean, min(score.rows for score in scores), notes)
 
 
-def _state(score: _Score) -> tuple[State, str]:
+def _state(score: _Score) -> tuple[reproduce.State, str]:
     other = "" if score.rows == _ROWS else f"{score.rows:,} of {_ROWS} rows"
     if score.rows > _ROWS:
         other = f"{score.rows:,} rows, not {_ROWS}"
@@ -163,15 +141,15 @@ def _row(row: str, stored: Sequence[_Stored], averaged: Sequence[str]) -> dict[s
 
 
 def _by_length(
-    context: Context, table: TableRecipe, stored: Sequence[_Stored]
-) -> Iterator[Outcome]:
+    context: reproduce.Context, table: reproduce.TableRecipe, stored: Sequence[_Stored]
+) -> Iterator[reproduce.Outcome]:
     """Yield what holds of the thirds' scores, which are means of several seeds."""
     runs: dict[tuple[str, str], list[_Stored]] = defaultdict(list)
     for entry in stored:
         if entry.whole and entry.title in table.rows:
             runs[entry.title, entry.run.task].append(entry)
     for (title, task), entries in runs.items():
-        values: dict[str, list[float]] = {name: [] for name in THIRDS}
+        values: dict[str, list[float]] = {name: [] for name in evaluation.THIRDS}
         try:
             all_thirds = [third for entry in entries for third in _thirds(entry)]
         except GoldpanError as error:  # the rows of this run are others now; further runs may count
@@ -179,7 +157,9 @@ def _by_length(
             continue
         for third in all_thirds:
             values[third.name].append(third.scores.value(third.scores.main) or 0.0)
-        scores = {name: as_decimal(fsum(seeds) / len(seeds)) for name, seeds in values.items()}
+        scores = {
+            name: evaluation.as_decimal(fsum(seeds) / len(seeds)) for name, seeds in values.items()
+        }
         short, medium, long = scores.values()
         column, value = {
             "qa": ("QA: worst", _lowest(scores)),
@@ -190,7 +170,7 @@ def _by_length(
         state = _state(
             _mean([_Score(0.0, entry.run.scores.examples, entry.note) for entry in entries])
         )
-        yield Outcome(title, column, value, *state, facts)
+        yield reproduce.Outcome(title, column, value, *state, facts)
 
 
 def _word(score: float, other: float) -> str:
@@ -203,13 +183,13 @@ def _lowest(scores: Mapping[str, float]) -> str:
     return "equal" if len(names) == len(scores) else " and ".join(names)
 
 
-def _thirds(entry: _Stored) -> tuple[Third, ...]:
+def _thirds(entry: _Stored) -> tuple[evaluation.Third, ...]:
     task = find_task(entry.run.task, tasks_directory(entry.workspace.root))
     directory = _dataset(entry.workspace, task)
-    rows = scored_input(entry.workspace, task, entry.run.record.data_hash, directory)
+    rows = evaluation.scored_input(entry.workspace, task, entry.run.record.data_hash, directory)
     predictions = entry.run.predictions()
-    return score_by_length(
-        task, predictions, input_lengths(rows), seed=entry.run.seed, files=rows.files
+    return evaluation.score_by_length(
+        task, predictions, evaluation.input_lengths(rows), seed=entry.run.seed, files=rows.files
     )
 
 
@@ -219,18 +199,18 @@ def _dataset(workspace: Workspace, task: Task) -> Path:
     return named if named.exists() else task_directory(workspace, task)
 
 
-def _stored_runs(context: Context) -> list[_Stored]:
+def _stored_runs(context: reproduce.Context) -> list[_Stored]:
     stored = []
-    for workspace in workspaces(context):
+    for workspace in reproduce.workspaces(context):
         names = [name for name in _TASKS.values() if (workspace.root / "runs" / name).is_dir()]
-        for run in read_runs(workspace, tasks=names) if names else ():
-            model = model_of(context.recipe.models, run)
+        for run in evaluation.read_runs(workspace, tasks=names) if names else ():
+            model = reproduce.model_of(context.recipe.models, run)
             task = find_task(run.task, tasks_directory(workspace.root))
-            family = built_family(task)
+            family = evaluation.built_family(task)
             if model is None or family is None:
                 continue
             removed = tuple(filter(None, str(run.record.settings.get(_ABLATE, "")).split("+")))
-            shown = without(family, removed).name
+            shown = evaluation.without(family, removed).name
             name = run.record.protocol.name
             asked = "" if name == context.recipe.protocol else f"under the protocol {name}"
             gaps = dataset_gaps(_dataset(workspace, task), _PROFILE)

@@ -1,78 +1,58 @@
 """The NLBSE tool competitions on issue reports and code comments (2022 to 2025)."""
 
+import tomllib
 from pathlib import Path
 
 from goldpan.plugins import Builder, Files, Part, register
 
 _HERE = Path(__file__).parent
 _COMPUTATIONS = {
-    "by-repository": "by_repository:compute",
-    "comment-competition": "comment_competition:score",
-    "comment-forests": "comment_competition:forests",
-    "issue-competition": "issue_competition:compute",
+    "by-repository": "nlbse24:cells",
+    "comment-competition": "nlbse23:comment_cells",
+    "comment-forests": "comment_forests:compute",
+    "issue-competition": "nlbse23:issue_cells",
 }
-_CATEGORIES = {
-    "java": ("deprecation", "expand", "ownership", "pointer", "rational", "summary", "usage"),
-    "pharo": (
-        "class_references",
-        "collaborators",
-        "example",
-        "intent",
-        "key_implementation",
-        "key_messages",
-        "responsibilities",
-    ),
-    "python": ("development_notes", "expand", "parameters", "summary", "usage"),
-}
-"""Of code comments, by language."""
-_COMMENT_TASKS = [
-    f"nlbse23_{language}_{category}"
-    for language, categories in _CATEGORIES.items()
-    for category in categories
-]
+_ROOM = "goldpan.papers.nlbse"
+_CATEGORIES = tomllib.loads((_HERE / "categories.toml").read_text("utf-8"))["tasks"]
 
 register(
     Files("task", _HERE / "tasks"),
-    *(Part("task", name, f"goldpan.papers.nlbse.comment_tasks:{name}") for name in _COMMENT_TASKS),
+    *(
+        Part("task", name, f"{_ROOM}.comment_tasks:{name}")
+        for language, categories in _CATEGORIES.items()
+        for name in (f"nlbse23_{language}_{category}" for category in categories)
+    ),
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),
     *(
-        Part(
-            "annotation form", f"code-comment-{name}", f"goldpan.papers.nlbse.forms:{name.upper()}"
-        )
-        for name in ("java", "pharo", "python")
+        Part("annotation form", f"code-comment-{name}", f"{_ROOM}.comments.rows:{name.upper()}")
+        for name in _CATEGORIES
     ),
-    Part("importer", "nlbse23_comments", "goldpan.papers.nlbse.comment_files:read_2023"),
-    Part("importer", "nlbse25_comments", "goldpan.papers.nlbse.comment_files:read_2025"),
-    *(
-        Part("computation", name, f"goldpan.papers.nlbse.{place}")
-        for name, place in _COMPUTATIONS.items()
-    ),
-    *(
-        Part("report section", name, f"goldpan.papers.nlbse.{name}:SECTION")
-        for name in ("nlbse23", "nlbse24")
-    ),
-    Part("model", "issue-ensemble", "goldpan.papers.nlbse.issue_ensemble:MODEL"),
-    Part("model", "stacked", "goldpan.papers.nlbse.stacked:MODEL"),
+    Part("importer", "nlbse23_comments", f"{_ROOM}.comment_files:read_2023"),
+    Part("importer", "nlbse25_comments", f"{_ROOM}.comment_files:read_2025"),
+    *(Part("computation", name, f"{_ROOM}.{place}") for name, place in _COMPUTATIONS.items()),
+    *(Part("report section", name, f"{_ROOM}.{name}:SECTION") for name in ("nlbse23", "nlbse24")),
+    Part("model", "issue-ensemble", f"{_ROOM}.issue_ensemble:MODEL"),
+    Part("model", "stacked", f"{_ROOM}.stacked:MODEL"),
     Builder(
         "issue-type",
-        "goldpan.papers.nlbse.issues.operation:issue_type",
+        f"{_ROOM}.issues.operation:issue_type",
         "--profile nlbse23",
         reads="mined",
         finders={
-            "profile": "goldpan.papers.nlbse.issues.profile:load_profile",
-            "balance": "goldpan.papers.nlbse.issues.profile:Balance.parse",
+            "profile": f"{_ROOM}.issues.profile:load_profile",
+            "balance": f"{_ROOM}.issues.profile:Balance.parse",
         },
         fixed={"source": "mined"},  # a plan mines repositories, not GH Archive
-        settings="goldpan.papers.nlbse.issues.profile:profile_settings",
+        settings=f"{_ROOM}.issues.profile:profile_settings",
         own_task=True,
     ),
     Builder(
         "code-comments",
-        "goldpan.papers.nlbse.comments.operation:code_comments",
+        f"{_ROOM}.comments.operation:code_comments",
         "--repo numpy/numpy --language python",
         reads="cloned",
-        finders={"language": "goldpan.papers.nlbse.comments.reading:find_language"},
+        finders={"language": f"{_ROOM}.comments.extract:find_language"},
         fetches=True,
     ),
 )

@@ -15,23 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.plugins.core import DatasetError, UsageError
+from goldpan.plugins.core import DatasetError, UsageError, read_toml
 from goldpan.plugins.datasets import Task, form_of, stem_of, table_rows, target_column
 
-CATEGORIES_2025: Mapping[str, tuple[str, ...]] = {
-    "java": ("summary", "ownership", "expand", "usage", "pointer", "deprecation", "rational"),
-    "pharo": (
-        "keyimplementationpoints",
-        "example",
-        "responsibilities",
-        "classreferences",
-        "intent",
-        "keymessages",
-        "collaborators",
-    ),
-    "python": ("usage", "parameters", "developmentnotes", "expand", "summary"),
-}
-"""In the order of the files' labels."""
+_ORDER_2025 = read_toml(Path(__file__).with_name("categories.toml")).values["labels"]
+"""The categories by language, in the order of the files' labels."""
 _ID, _CLASS, _TEXT = "comment_sentence_id", "class", "comment_sentence"
 _COLUMNS_2023 = (_ID, _CLASS, _TEXT, "partition", "instance_type", "category")
 _COLUMNS_2025 = (_CLASS, _TEXT, "partition", "labels")
@@ -54,6 +42,10 @@ class _Instance:
     positive: bool
     category: str
     """Its letters alone."""
+
+
+_Answered = tuple[_Instance, str | None, str | list[str]]
+"""An instance, its partition and its target."""
 
 
 def read_2023(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
@@ -89,7 +81,7 @@ def read_2025(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     is none, and `DatasetError` where one is not as it should be.
     """
     language = str(task.settings["language"])
-    order = CATEGORIES_2025[language]
+    order = _ORDER_2025[language]
     named = sorted(file for file in files if file.name.startswith(f"{language}_"))
     if not named:
         raise UsageError(
@@ -98,10 +90,8 @@ def read_2025(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     counts: Counter[str] = Counter()
     for file in named:
         for number, row in enumerate(_checked_rows(file, _COLUMNS_2025, _REMEDY_2025), 1):
-            bits, partition = (
-                row["labels"] or [],
-                _PARTITIONS.get(str(row["partition"]).removesuffix(".0")),
-            )
+            bits = row["labels"] or []
+            partition = _PARTITIONS.get(str(row["partition"]).removesuffix(".0"))
             if partition is None or len(bits) != len(order):
                 raise DatasetError(f"{file}, row {number}, has another form", _REMEDY_2025)
             marked = {name for name, bit in zip(order, bits, strict=True) if bit}
@@ -169,9 +159,7 @@ def _positions(instances: Sequence[_Instance]) -> dict[int, int]:
     return {number: index for pairs in sentences for index, number in pairs}
 
 
-def _binary(
-    task: Task, instances: Sequence[_Instance], file: Path
-) -> Iterator[tuple[_Instance, str | None, str | list[str]]]:
+def _binary(task: Task, instances: Sequence[_Instance], file: Path) -> Iterator[_Answered]:
     category = task.settings["category"]
     positive, negative = task.label_names
     own = [instance for instance in instances if instance.category == spelled(category)]
@@ -181,9 +169,7 @@ def _binary(
         yield instance, instance.partition, positive if instance.positive else negative
 
 
-def _multi_label(
-    task: Task, instances: Sequence[_Instance], file: Path
-) -> Iterator[tuple[_Instance, str | None, str | list[str]]]:
+def _multi_label(task: Task, instances: Sequence[_Instance], file: Path) -> Iterator[_Answered]:
     present = {instance.category for instance in instances}
     if missing := [name for name in task.settings["categories"] if spelled(name) not in present]:
         raise DatasetError(f"{file} holds no category {', '.join(missing)}", _REMEDY_2023)

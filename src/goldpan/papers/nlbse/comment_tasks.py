@@ -18,7 +18,6 @@ from goldpan.plugins.datasets import Task, task_of
 _FILE = Path(__file__).with_suffix(".toml")
 _PREFIX = "nlbse23_"
 Category: TypeAlias = Mapping[str, Any]
-Examples: TypeAlias = list[tuple[str, str, str]]
 
 
 def __getattr__(name: str) -> Task:
@@ -29,6 +28,11 @@ def __getattr__(name: str) -> Task:
     return task_of(values, f"{_FILE}: {key}")
 
 
+def categories() -> Mapping[str, Category]:
+    """Return what is said of each category, by its task's name."""
+    return {f"{_PREFIX}{key}": category for key, category in _file()["category"].items()}
+
+
 @cache
 def _file() -> Mapping[str, Any]:
     return read_toml(_FILE).values
@@ -37,14 +41,12 @@ def _file() -> Mapping[str, Any]:
 def _values(key: str, categories: Mapping[str, Category]) -> dict[str, Any]:
     own, language = categories[key], key.partition("_")[0]
     words = {**own, "language": language, "Language": language.title()}
-    values: dict[str, Any] = _filled(_file()["task"], words)
     others = [categories[f"{language}_{other}"] for other in own["unlike"]]
-    values["counts"] = _counts(own)
-    values["prompt"] |= {
-        "examples": _examples(own, *others),
-        "negative_examples": _negative_examples(own, *others),
-    }
-    return values
+    for name, category in zip(("own", "other", "third"), (own, *others), strict=True):
+        words |= {f"{name}_tells": category["tells"]}
+        words |= {f"{name}_{at}": text for at, text in enumerate(category["sentences"], 1)}
+    values: dict[str, Any] = _filled(_file()["task"], words)
+    return {**values, "counts": _counts(own)}
 
 
 def _filled(value: Any, words: Mapping[str, Any]) -> Any:
@@ -61,25 +63,3 @@ def _counts(own: Category) -> dict[str, int]:
     names = [f"{side}/{name}" for side in ("train", "test") for name in (label, f"not {label}")]
     totals = {"total": sum(counts), "train": sum(counts[:2]), "test": sum(counts[2:])}
     return {**totals, **dict(zip(names, counts, strict=True))}
-
-
-def _examples(own: Category, other: Category, third: Category) -> Examples:
-    label = own["label"]
-    return [
-        (own["sentences"][0], label, f"It tells {own['tells']}."),
-        (other["sentences"][0], f"not {label}", f"It tells {other['tells']}."),
-        (own["sentences"][1], label, f"It tells {own['tells']}."),
-        (third["sentences"][1], f"not {label}", f"It tells {third['tells']}."),
-    ]
-
-
-def _negative_examples(own: Category, other: Category, third: Category) -> Examples:
-    """Return answers that are wrong, and why."""
-    label = own["label"]
-    unlike = "It tells {tells}, which is another category."
-    return [
-        (own["sentences"][0], f"not {label}", f"It does tell {own['tells']}."),
-        (other["sentences"][1], label, unlike.format_map(other)),
-        (own["sentences"][1], "yes", "The answer has to be one of the two classes."),
-        (third["sentences"][0], label, unlike.format_map(third)),
-    ]

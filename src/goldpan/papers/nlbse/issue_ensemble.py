@@ -30,18 +30,20 @@ from goldpan.plugins.evaluation import (
     LabelsByDate,
     LayerMeans,
     Model,
+    Numbers,
     TrainingContext,
+    Vectors,
     Weights,
     cache_directory,
     encoder_weights,
     load,
     require_dates,
+    require_few,
     require_least,
+    require_type,
     settled,
 )
 
-Numbers = npt.NDArray[np.float64]
-Vectors = npt.NDArray[np.float32]
 _NAME = "issue-ensemble"
 _DEFAULTS = {"weights": MINILM, "tokens": 128, "layers": 3, "folds": 5, "dates": False}
 _TITLE, _LOWER, _TEMPLATE, _STRUCTURE = 0.7, 0.7, 0.7, 0.1
@@ -169,17 +171,13 @@ def _answers(task: Task, scores: Numbers) -> Answers:
 
 def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext) -> _Fitted:
     task, rows = context.task, context.whole_train
-    if task.type not in ("binary", "multi-class"):
-        raise EvaluationError(
-            f"The model {_NAME} does not answer {task.name}, which is {task.type}",
-            "Choose tfidf-svm or embeddings",
-        )
-    if len(rows) > _MOST_ROWS:
-        raise EvaluationError(
-            f"The model {_NAME} embeds {len(rows):,} train rows of {task.name}, and takes at most "
-            f"{_MOST_ROWS:,}",
-            "Choose tfidf-svm",
-        )
+    require_type(
+        task,
+        ("binary", "multi-class"),
+        f"The model {_NAME} does not answer",
+        "Choose tfidf-svm or embeddings",
+    )
+    require_few(_NAME, "embeds", task, rows, _MOST_ROWS, "Choose tfidf-svm")
     targets = np.array(rows[target_column(task.type).name].to_pylist())
     if len(set(targets.tolist())) < 2:
         raise EvaluationError(

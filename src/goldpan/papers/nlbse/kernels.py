@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.plugins.evaluation import PLACE, Documents, Features, Frozen, place_facts
+from goldpan.plugins.evaluation import PLACE, Documents, Features, Frozen, Numbers, place_facts
 
-Numbers = npt.NDArray[np.float64]
 Document = tuple[str, str]
 """Project and name."""
 _ROWS = 1_000
@@ -30,25 +28,13 @@ _TEXT, _BESIDE, _REST = 2.0, 0.3, 0.3
 """How much the meaning of a text, of each neighbour and of the rest of the document count."""
 
 
-class View(Protocol):
-    """What is seen of texts, as matrices whose products add up."""
-
-    @property
-    def sharpness(self) -> float:
-        """How fast similarity falls with the squared distance."""
-        ...
-
-    def parts(self, rows: pa.Table) -> Sequence[Any]:
-        """Return matrices, sparse or not, with a row a text."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words and characters, by TF-IDF."""
+    """Words and characters, by TF-IDF: matrices whose products add up."""
 
     features: Features
     sharpness: float = 0.2
+    """How fast similarity falls with the squared distance."""
 
     def parts(self, rows: pa.Table) -> Sequence[Any]:
         """Return one sparse matrix."""
@@ -98,9 +84,9 @@ class Meanings:
 class Similarities:
     """Similarities to the train rows, as one view sees them."""
 
-    def __init__(self, view: View, train: pa.Table, documents: Documents | None) -> None:
-        """Keep the train rows; `documents` has nearness count, and says where rows stand."""
-        self._view, self._train, self._documents = view, train, documents
+    def __init__(self, view: Words | Meanings, train: pa.Table, near: Documents | None) -> None:
+        """Keep the train rows; `near` has nearness count, and says where rows stand."""
+        self._view, self._train, self._documents = view, train, near
         self._parts = view.parts(train)
 
     def of(self, rows: pa.Table) -> Numbers:

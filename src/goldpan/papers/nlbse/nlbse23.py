@@ -1,64 +1,51 @@
-"""The code-comment competition of NLBSE'23 (section III-B): its rule, and runs ranked by it.
+"""The competitions of NLBSE'23: their rules, runs ranked by them, and the cells of their tables.
 
-0.75 x mean F1 over the 19 categories + 0.25 x share of categories in which the F1 is above that of
-the organizers' random forest.
+Code comments (section III-B): 0.75 x mean F1 over the 19 categories + 0.25 x share of categories
+in which the F1 is above that of the organizers' random forest. `comment_cells` takes the setting
+`baseline`, the row of that forest, whose published answers give its means; the score of a printed
+row follows from its mean F1 and the categories that it won. Baselines run on all 19 tasks of the
+recipe stand in rows of Goldpan's own, under their titles.
+
+Issue reports (section II-B): the micro-averaged F1. `issue_cells` takes `average`, the column of
+the average, and `support`, how many test issues each class has, by the column of its recall. As
+every issue has one class and gets one answer, the average follows from the recalls alone; what
+comes out of printed recalls has their rounding in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
+from goldpan.papers.nlbse.comment_tasks import categories
+from goldpan.plugins import evaluation, report
 from goldpan.plugins.core import EvaluationError
 from goldpan.plugins.datasets import Task
-from goldpan.plugins.evaluation import (
-    BinaryConfusion,
-    ComparisonResult,
-    Run,
-    System,
-    as_decimal,
-    rank,
-)
-from goldpan.plugins.report import (
-    Content,
-    Materials,
-    ReportSection,
-    Section,
-    Table,
-    Text,
-    formatted,
-    listed,
+from goldpan.plugins.reproduce import (
+    Context,
+    ModelRecipe,
+    Outcome,
+    StrictModel,
+    TableRecipe,
+    Value,
+    find_models,
+    parsed,
+    prepared,
+    run_of,
+    runs_models,
 )
 
 ORGANIZERS = "organizers' random forest"
 _F1_WEIGHT = 0.75
 _OUTPERFORMED_WEIGHT = 0.25
+_MEANS = (("Precision", "precision"), ("Recall", "recall"), ("F1", "f1"))
+_WON, _SCORE = "Outperformed", "Score"
 
-BASELINE: Mapping[str, BinaryConfusion] = {
-    f"nlbse23_{category}": BinaryConfusion(*counts)
-    for category, counts in {
-        "java_deprecation": (0, 1, 459, 27),
-        "java_expand": (34, 63, 297, 93),
-        "java_ownership": (17, 0, 464, 8),
-        "java_pointer": (18, 9, 405, 57),
-        "java_rational": (17, 10, 421, 40),
-        "java_summary": (25, 40, 363, 62),
-        "java_usage": (66, 56, 247, 118),
-        "pharo_class_references": (1, 2, 338, 16),
-        "pharo_collaborators": (7, 8, 323, 21),
-        "pharo_example": (66, 20, 185, 86),
-        "pharo_intent": (15, 11, 300, 30),
-        "pharo_key_implementation": (5, 23, 288, 43),
-        "pharo_key_messages": (10, 22, 273, 53),
-        "pharo_responsibilities": (23, 16, 274, 46),
-        "python_development_notes": (11, 53, 398, 54),
-        "python_expand": (20, 56, 358, 82),
-        "python_parameters": (36, 34, 323, 125),
-        "python_summary": (7, 50, 373, 86),
-        "python_usage": (30, 34, 320, 133),
-    }.items()
+BASELINE: Mapping[str, evaluation.BinaryConfusion] = {
+    name: evaluation.BinaryConfusion(*category["forest"]) for name, category in categories().items()
 }
 """What the official random forest answered on the test sets, by task (Rani et al.; the results in
 github.com/nlbse2023/code-comment-classification). Its mean F1 is Table III's 0.309."""
@@ -116,7 +103,11 @@ def comment_score(f1: Mapping[str, float | None]) -> CommentScore:
             "Run the model on all tasks of the suite nlbse23 that classify comments",
         )
     values = {name: f1[name] or 0.0 for name in sorted(baseline)}
-    won = tuple(name for name in values if as_decimal(values[name]) > as_decimal(baseline[name]))
+    won = tuple(
+        name
+        for name in values
+        if evaluation.as_decimal(values[name]) > evaluation.as_decimal(baseline[name])
+    )
     mean, every = fmean(values.values()), len(values)
     return CommentScore(mean, len(won), every, comment_rule(mean, len(won), every), won)
 
@@ -126,7 +117,7 @@ def comment_rule(mean_f1: float, outperformed: int, categories: int) -> float:
     return _F1_WEIGHT * mean_f1 + _OUTPERFORMED_WEIGHT * outperformed / categories
 
 
-def comment_ranking(systems: Sequence[System]) -> CommentRanking | None:
+def comment_ranking(systems: Sequence[evaluation.System]) -> CommentRanking | None:
     """Rank systems by the rule of section III-B; None where none ran a category.
 
     Precision, recall and F1 of a category are means over seeds; one that is undefined counts 0,
@@ -146,7 +137,7 @@ def comment_ranking(systems: Sequence[System]) -> CommentRanking | None:
             scored[system.name] = _scored(system)
         else:
             incomplete.append(f"{system.name} ran {len(ran)} of {len(BASELINE)} categories")
-    ranked = rank({name: score.score for name, (_, _, score) in scored.items()})
+    ranked = evaluation.rank({name: score.score for name, (_, _, score) in scored.items()})
     entries = tuple(CommentEntry(entry.name, entry.place, *scored[entry.name]) for entry in ranked)
     return CommentRanking(entries, tuple(incomplete))
 
@@ -158,7 +149,7 @@ def _organizers() -> tuple[float, float, CommentScore]:
     return precision, recall, comment_score(baseline_f1())
 
 
-def _scored(system: System) -> tuple[float, float, CommentScore]:
+def _scored(system: evaluation.System) -> tuple[float, float, CommentScore]:
     """Return precision and recall, means over categories, and the score."""
 
     def by_task(metric: str) -> dict[str, float]:
@@ -171,26 +162,26 @@ def _scored(system: System) -> tuple[float, float, CommentScore]:
     return precision, recall, comment_score(by_task("f1"))
 
 
-def _is_official(run: Run) -> bool:
+def _is_official(run: evaluation.Run) -> bool:
     """Tell whether the test has as many examples and positives as the official one."""
     base, confusion = BASELINE[run.task], run.scores.label_confusions[0]
     return (run.scores.examples, confusion.tp + confusion.fn) == (base.size, base.tp + base.fn)
 
 
 def _section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
-) -> Section | None:
+    compared: evaluation.ComparisonResult, tasks: Mapping[str, Task], materials: report.RowsByTask
+) -> report.Section | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None:
         return None
-    content: list[Content] = [_table(ranking)]
+    content: list[report.Content] = [_table(ranking)]
     if ranking.incomplete:
         told_so = "; ".join(ranking.incomplete)
-        content.append(Text(f"Not ranked by the competition's rule: {told_so}."))
-    return Section("nlbse23", "The NLBSE'23 competition", tuple(content))
+        content.append(report.Remark(f"Not ranked by the competition's rule: {told_so}."))
+    return report.Section("nlbse23", "The NLBSE'23 competition", tuple(content))
 
 
-def _table(ranking: CommentRanking) -> Table:
+def _table(ranking: CommentRanking) -> report.ReportTable:
     rows = tuple(
         (
             str(entry.place),
@@ -208,28 +199,124 @@ def _table(ranking: CommentRanking) -> Table:
         " the F1 is above that of the organizers' random forest (NLBSE'23, section III-B)."
     )
     columns = ("place", "model", "precision", "recall", "F1", "categories won", "score")
-    return Table("The rule of the NLBSE'23 competition", columns, rows, note)
+    return report.ReportTable("The rule of the NLBSE'23 competition", columns, rows, note)
 
 
-def _sentence(compared: ComparisonResult) -> str | None:
+def _sentence(compared: evaluation.ComparisonResult) -> str | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None or len(ranking.entries) == 1:
         return None
     first = ranking.entries[0]
     level = [entry.name for entry in ranking.entries if entry.place == first.place]
     start, score = "By the rule of the NLBSE'23 competition", first.score
+    total, mean = report.formatted(score.score), report.formatted(score.mean_f1)
     if len(level) > 1:
-        return f"{start} {listed(level)} tie for the first place with {formatted(score.score)}."
+        return f"{start} {report.listed(level)} tie for the first place with {total}."
     return (
-        f"{start} {first.name} reaches {formatted(score.score)}: mean F1"
-        f" {formatted(score.mean_f1)}, {score.outperformed} of {score.categories} categories won"
-        " against the organizers' random forest."
+        f"{start} {first.name} reaches {total}: mean F1 {mean}, {score.outperformed} of"
+        f" {score.categories} categories won against the organizers' random forest."
     )
 
 
-def _plain(compared: ComparisonResult) -> dict[str, Any] | None:
+def _plain(compared: evaluation.ComparisonResult) -> dict[str, Any] | None:
     ranking = comment_ranking(compared.systems)
     return None if ranking is None else asdict(ranking)
 
 
-SECTION = ReportSection("nlbse23", _section, _sentence, plain=_plain)
+SECTION = report.ReportSection("nlbse23", _section, _sentence, plain=_plain)
+
+
+class _CommentSettings(StrictModel):
+    baseline: str
+
+
+@runs_models
+def comment_cells(
+    context: Context, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[Outcome]:
+    """Yield scores of printed rows, the baseline's means, and what baselines reach here."""
+    chosen = parsed(_CommentSettings, settings)
+    for row, values in table.rows.items():
+        won = str(values[table.columns.index(_WON)] or "").partition("/")[0]
+        mean = table.number(row, "F1")
+        if won.isdigit() and mean is not None:
+            reached = comment_rule(mean, int(won), len(BASELINE))
+            yield Outcome(row, _SCORE, reached, "recomputed", "from the rounded mean F1")
+    for column, value in mean_scores(BASELINE.values()).items():
+        yield Outcome(chosen.baseline, column, value, "recomputed")
+    if context.effort.tasks:
+        context.note("No score was computed here: it takes all categories, and --tasks names some.")
+    for model in find_models(context.recipe, context.effort.models):
+        yield from _entry(context, table, model)
+
+
+def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator[Outcome]:
+    """Yield the row of a model that ran on all tasks; it runs on those that are chosen."""
+    protocol = evaluation.find_protocol(context.recipe.protocol)
+    values: dict[str, list[float | None]] = {metric: [] for _, metric in _MEANS}
+    f1: dict[str, float | None] = {}
+    chosen, limit = context.effort.tasks, context.effort.limit
+    notes = [] if limit is None else [f"at most {limit:,} rows a task"]
+    for task in context.recipe.tasks:
+        if task.task not in BASELINE or (chosen and task.task not in chosen):
+            continue
+        ready = prepared(context, task)
+        result = run_of(context, ready.data, model, protocol)
+        if result is None:
+            return
+        notes += [*ready.notes, *result.record.in_part]
+        scores = result.record.scores
+        for _, metric in _MEANS:
+            values[metric].append(scores.value(metric))
+        f1[task.task] = scores.value("f1")
+    if chosen:  # the runs are kept, for when all are there
+        return
+    ranked = comment_score(f1)
+    cells: dict[str, Value] = {
+        column: fmean(value or 0.0 for value in values[metric]) for column, metric in _MEANS
+    }
+    cells |= {_WON: f"{ranked.outperformed}/{ranked.categories}", _SCORE: ranked.score}
+    for column, value in cells.items() if model.title in table.own else ():
+        note = "; ".join(dict.fromkeys(notes))
+        yield Outcome(model.title, column, value, "in part" if notes else "run", note)
+
+
+def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, float]:
+    """Return precision, recall and F1, means over categories, by the column that shows them."""
+    confusions = list(answered)
+    return {
+        column: fmean(getattr(confusion, metric) or 0.0 for confusion in confusions)
+        for column, metric in _MEANS
+    }
+
+
+class _IssueSettings(StrictModel):
+    average: str
+    support: Mapping[str, int]
+
+
+def issue_cells(
+    context: Context, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[Outcome]:
+    """Yield the average of each row that prints all recalls."""
+    chosen = parsed(_IssueSettings, settings)
+    for row in table.rows:
+        recalls = {column: table.number(row, column) for column in chosen.support}
+        present = {column: value for column, value in recalls.items() if value is not None}
+        if len(present) == len(recalls):
+            value = issue_rule(present, chosen.support)
+            yield Outcome(row, chosen.average, value, "recomputed", "from rounded recalls")
+
+
+def issue_rule(recalls: Mapping[str, float], support: Mapping[str, int]) -> float:
+    """Return the micro-averaged F1 of section II-B from each class's recall and size.
+
+    Every issue has one class and gets one answer, so it is the share of right answers, which is
+    the mean of the recalls weighted by size.
+    """
+    if recalls.keys() != support.keys():
+        raise EvaluationError(
+            "Recalls and sizes are not of the same classes", "Give both for every class"
+        )
+    total = sum(support.values())
+    return math.fsum(recalls[name] * support[name] for name in sorted(support)) / total

@@ -1,37 +1,35 @@
-"""The ranking of the NLBSE'24 competition on issue reports: one model for each repository.
+"""The competition of NLBSE'24 on issue reports: its ranking, and the cells of its table.
 
-Each repository's score is the mean F1 of the three classes on its own test issues; entries are
-ranked by the mean over the five repositories.
+Each of five repositories has a model of its own, whose score is the mean F1 of the three classes on
+the repository's test issues; entries are ranked by the mean of the five.
+
+Settings of `cells`: `task`; `columns`, the repository of each column; `mean`, the column of the
+mean; `published`, result files by the table's row. Runs follow the recipe's protocol and stand
+under their titles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
+from typing import Any
 
+import orjson
+
+from goldpan.plugins import reproduce
+from goldpan.plugins.core import DatasetError, UsageError, read_toml
 from goldpan.plugins.datasets import Task
-from goldpan.plugins.evaluation import ComparisonResult, Run, System, rank
-from goldpan.plugins.report import Cell, Materials, ReportSection, Section, Table, Text
+from goldpan.plugins.evaluation import ComparisonResult, Run, System, find_protocol, rank
+from goldpan.plugins.report import Cell, Remark, ReportSection, ReportTable, RowsByTask, Section
 
 TASK = "nlbse24_issue_type"
-REPOSITORIES = (
-    "bitcoin/bitcoin",
-    "facebook/react",
-    "microsoft/vscode",
-    "opencv/opencv",
-    "tensorflow/tensorflow",
-)
+_BASELINES = read_toml(Path(__file__).with_name("nlbse24_published.toml")).values
+REPOSITORIES = tuple(_BASELINES["repositories"])
 _EXAMPLES = 300
 """Official test issues of each repository."""
-
-PUBLISHED: Mapping[str, tuple[float, float, float, float, float]] = {
-    "SetFit (organizers)": (0.7555, 0.8718, 0.8262, 0.8173, 0.8644),
-    "RoBERTa (organizers)": (0.7526, 0.8441, 0.7643, 0.7422, 0.8585),
-    "fastText (organizers)": (0.6618, 0.7876, 0.7275, 0.7088, 0.7063),
-}
-"""F1 by repository, in the order of `REPOSITORIES`: SetFit as the competition's README prints it,
-the others as `output/*/results.json` there holds them, at commit 2927bc6."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +68,9 @@ def issue_ranking(systems: Iterable[System]) -> IssueRanking | None:
             incomplete.append(f"{system.name} ran on other rows than the official test")
     if not scores and not incomplete:
         return None
-    published = {
-        name: dict(zip(REPOSITORIES, values, strict=True)) for name, values in PUBLISHED.items()
+    published: dict[str, dict[str, float]] = {
+        name: dict(zip(REPOSITORIES, values, strict=True))
+        for name, values in _BASELINES["published"].items()
     }
     every = {**published, **scores}
     entries = tuple(
@@ -94,7 +93,7 @@ def _f1(run: Run, repository: str) -> float:
 
 
 def _section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Materials
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: RowsByTask
 ) -> Section | None:
     ranking = issue_ranking(compared.systems)
     if ranking is None:
@@ -110,14 +109,85 @@ def _section(
         )
         for entry in ranking.entries
     )
-    table = Table(
+    table = ReportTable(
         "NLBSE'24 issue reports",
         ("place", "model", "mean F1", *REPOSITORIES, "figures"),
         rows,
         "One model for each repository; ranked by the mean of the five repositories' F1.",
     )
-    sentences = [Text(f"{sentence}.") for sentence in ranking.incomplete]
+    sentences = [Remark(f"{sentence}.") for sentence in ranking.incomplete]
     return Section("nlbse24", "The NLBSE'24 competition", (table, *sentences))
 
 
 SECTION = ReportSection("nlbse24", _section)
+
+
+class _Settings(reproduce.StrictModel):
+    task: str
+    columns: Mapping[str, str]
+    mean: str
+    published: Mapping[str, str] = {}
+
+
+@reproduce.runs_models
+def cells(
+    context: reproduce.Context, table: reproduce.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[reproduce.Outcome]:
+    """Yield means of printed rows, published files, and runs of the recipe's baselines."""
+    chosen = reproduce.parsed(_Settings, settings)
+    for row in table.rows:
+        values = [table.number(row, column) for column in chosen.columns]
+        if present := [value for value in values if value is not None]:
+            yield reproduce.Outcome(
+                row, chosen.mean, math.fsum(present) / len(present), "recomputed"
+            )
+    for row, key in chosen.published.items():
+        try:
+            yield from _outcomes(chosen, row, _published(context, chosen, key), "recomputed")
+        except reproduce.MissingFileError:
+            continue
+    task = context.recipe.task(chosen.task)
+    if task is None:
+        raise UsageError(f"The recipe has no task {chosen.task}", "Add it to [[tasks]]")
+    ready = reproduce.prepared(context, task)
+    for model in reproduce.find_models(context.recipe, context.effort.models):
+        result = reproduce.run_of(
+            context, ready.data, model, find_protocol(context.recipe.protocol)
+        )
+        if result is None or model.title not in (*table.rows, *table.own):
+            continue
+        parts = {part.value: part.score for part in result.record.scores_by["repo"].parts}
+        if missing := [name for name in chosen.columns.values() if name not in parts]:
+            context.note(f"{model.title} has no test row of {', '.join(missing)}, so no scores.")
+            continue
+        scores = {name: parts[name] or 0.0 for name in chosen.columns.values()}
+        limit = context.effort.limit
+        notes = [*ready.notes, *([] if limit is None else [f"at most {limit:,} rows"])]
+        state: reproduce.State = "in part" if notes else "run"
+        yield from _outcomes(chosen, model.title, scores, state, "; ".join(notes))
+
+
+def _outcomes(
+    settings: _Settings,
+    row: str,
+    scores: Mapping[str, float],
+    state: reproduce.State,
+    note: str = "",
+) -> Iterator[reproduce.Outcome]:
+    for column, repository in settings.columns.items():
+        yield reproduce.Outcome(row, column, scores[repository], state, note)
+    yield reproduce.Outcome(
+        row, settings.mean, math.fsum(scores.values()) / len(scores), state, note
+    )
+
+
+def _published(context: reproduce.Context, settings: _Settings, key: str) -> dict[str, float]:
+    file = context.file(key)
+    try:
+        results = orjson.loads(reproduce.read_text(file))
+        return {name: results[name]["average"]["f1-score"] for name in settings.columns.values()}
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise DatasetError(
+            f"{file.path} holds no F1 of every repository ({error})",
+            "Give the file as its authors publish it",
+        ) from None

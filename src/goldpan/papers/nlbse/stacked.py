@@ -18,10 +18,16 @@ import numpy as np
 import pyarrow as pa
 
 from goldpan.papers.nlbse.kernels import Meanings, Similarities, Words
-from goldpan.papers.nlbse.shared_rows import places_of, shared_rows
-from goldpan.papers.nlbse.trunk import Lesson, Training, Trunk, fast_in_half, find_trunk
-from goldpan.plugins.core import EvaluationError
-from goldpan.plugins.datasets import Task, target_column
+from goldpan.papers.nlbse.trunk import (
+    Lesson,
+    Training,
+    Trunk,
+    fast_in_half,
+    find_trunk,
+    places_of,
+    shared_rows,
+)
+from goldpan.plugins.datasets import CLASSIFICATION, Task, target_column
 from goldpan.plugins.evaluation import (
     MINILM,
     SIMILARITY,
@@ -38,16 +44,18 @@ from goldpan.plugins.evaluation import (
     TrainingContext,
     Weights,
     answers_of,
-    bears,
     best_threshold,
     cache_directory,
     cross_validated,
     encoder_weights,
     fit_head,
+    has_label,
     labels_of,
     load,
     require_choice,
+    require_few,
     require_least,
+    require_type,
     settled,
     spoken,
 )
@@ -165,17 +173,14 @@ def pairs_of(rows: pa.Table, documents: Documents | None) -> list[Pair]:
 
 def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext) -> _Stack:
     task, rows = context.task, context.whole_train
-    if task.type not in ("binary", "multi-class", "multi-label"):
-        raise EvaluationError(
-            f"The model {_NAME} does not answer {task.name}, which is {task.type}",
-            "Choose embeddings, or a fine-tuned model",
-        )
-    if len(rows) > _MOST_ROWS:
-        raise EvaluationError(
-            f"The model {_NAME} compares every two of {len(rows):,} train rows of {task.name}, "
-            f"and takes at most {_MOST_ROWS:,}",
-            "Choose tfidf-svm or embeddings",
-        )
+    require_type(
+        task,
+        CLASSIFICATION,
+        f"The model {_NAME} does not answer",
+        "Choose embeddings, or a fine-tuned model",
+    )
+    does, remedy = "compares every two of", "Choose tfidf-svm or embeddings"
+    require_few(_NAME, does, task, rows, _MOST_ROWS, remedy)
     views, documents = _views(weights, settings, context)
     trunks = _trunks(weights, settings, context, documents)
     targets = rows[target_column(task.type).name].to_pylist()
@@ -184,7 +189,7 @@ def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext
     blends, scores = [], []
     with context.reporter.task(f"{task.name}: labels", len(labels_of(task))) as progress:
         for label in labels_of(task):
-            truth = bears(targets, label)
+            truth = has_label(targets, label)
             heads = [
                 fit_head(SIMILARITY, matrix, truth, settings["folds"], context.seed)
                 for matrix in matrices

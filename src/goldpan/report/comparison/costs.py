@@ -1,17 +1,34 @@
-"""What models cost, and what that bought."""
+"""Costs of models beside their scores, and the issues that their patches resolve."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
-from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
-from goldpan.evaluation.comparison_units import System
+from goldpan.core.proportions import wilson
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score
 from goldpan.evaluation.model import Costs
+from goldpan.evaluation.resolved import (
+    RESOLVED,
+    StoredResolved,
+    read_resolved,
+    separation,
+    similarity,
+)
 from goldpan.evaluation.statistics.scores import as_decimal
-from goldpan.report.document import Cell, Content, Figure, Section, Table, Text, listed
-from goldpan.report.number_format import seconds
+from goldpan.report.document import (
+    Cell,
+    Content,
+    Figure,
+    Remark,
+    ReportTable,
+    Section,
+    cut,
+    listed,
+    seconds,
+)
 from goldpan.report.plot_style import INK, PALE, SOFT, canvas, colors, name
 
 _MOST_DRAWN = 24
@@ -20,7 +37,7 @@ _MEASURES: Sequence[tuple[str, str, float]] = (
     ("gpu_seconds", "GPU hours", 1 / 3600),
     ("wall_seconds", "seconds", 1.0),
 )
-"""What a figure shows: the first that every model has. Wall time is known of all."""
+"""Costs for a figure, which shows the first that every model has. Wall time is known of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +67,7 @@ def costs_section(compared: ComparisonResult) -> Section:
         "Training and testing once on every task of the model, the mean over seeds. Times are of"
         " the machines named below and may come from different ones."
     )
-    table = Table(
-        "Costs",
-        tuple(columns[at] for at in shown),
-        tuple(tuple(row[at] for at in shown) for row in rows),
-        note,
-    )
+    table = ReportTable("Costs", columns, rows, note).only(shown)
     return Section("cost", "Cost against score", (table, *_drawn(compared)))
 
 
@@ -80,7 +92,7 @@ def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
             )
             if len(shown) == len(bought):
                 return (figure,)
-            return (figure, Text(f"The first {_MOST_DRAWN} models are drawn."))
+            return (figure, Remark(f"The first {_MOST_DRAWN} models are drawn."))
     return ()
 
 
@@ -145,7 +157,7 @@ def _row(compared: ComparisonResult, system: System) -> tuple[Cell, ...]:
 def _mean(compared: ComparisonResult, system: System) -> float | None:
     tasks = compared.block.tasks if system.name in compared.block.models else tuple(system.runs)
     means = [mean for task in tasks if (mean := mean_score(system, task)) is not None]
-    return math.fsum(means) / len(means) if means else None
+    return fmean(means) if means else None
 
 
 def _sum(compared: ComparisonResult, system: System, key: str) -> float:
@@ -157,4 +169,64 @@ def _over(system: System, tasks: Sequence[str], cost: Callable[[Costs], float]) 
         math.fsum(cost(run.record.costs) for run in system.runs[task]) / len(system.runs[task])
         for task in tasks
         if task in system.runs
+    )
+
+
+_COLUMNS = (
+    "model",
+    "seed",
+    "issues",
+    "resolved",
+    "95 % interval",
+    "exact match",
+    "CodeBLEU",
+    "CodeBLEU, resolved",
+    "CodeBLEU, not resolved",
+    "resolved, not exact",
+    "exact, not resolved",
+    "separation",
+)
+_NOTE = (
+    "An issue is resolved where all tests of its fix pass with the patch. Exact match and CodeBLEU"
+    " compare the lines that a patch writes with those of the merged fix. Separation is how often"
+    " CodeBLEU puts a patch that resolves its issue above one that does not: 0.5 is guessing."
+)
+
+
+def resolved_section(compared: ComparisonResult) -> Section | None:
+    """Return what execution says beside similarity, None where no run was scored by tests."""
+    tables = []
+    for task in compared.tasks:
+        rows = tuple(_rows(compared, task))
+        if rows:
+            tables.append(cut(ReportTable(task, _COLUMNS, rows)))
+    if not tables:
+        return None
+    return Section("resolved", "Resolved, by running tests", tuple(tables), _NOTE)
+
+
+def _rows(compared: ComparisonResult, task: str) -> Iterator[tuple[Cell, ...]]:
+    for system in compared.ranked:
+        for run in system.runs.get(task, ()):
+            stored = read_resolved(run.directory)
+            if stored is not None:
+                yield (system.name, run.seed, *_cells(stored))
+
+
+def _cells(stored: StoredResolved) -> tuple[Cell, ...]:
+    right = [patch for patch in stored.patches if patch.outcome == RESOLVED]
+    wrong = [patch for patch in stored.patches if patch.outcome != RESOLVED]
+    share = wilson(len(right), stored.instances)
+    exact = sum(patch.exact for patch in stored.patches)
+    return (
+        stored.instances,
+        share.value,
+        None if share.value is None else f"{share.low:.3f} to {share.high:.3f}",
+        exact / stored.instances if stored.instances else None,
+        similarity(stored.patches).codebleu,
+        similarity(right).codebleu,
+        similarity(wrong).codebleu,
+        sum(not patch.exact for patch in right),
+        sum(patch.exact for patch in wrong),
+        separation(stored.patches),
     )

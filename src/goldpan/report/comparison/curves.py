@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from goldpan.datasets.task import CLASSIFICATION
-from goldpan.evaluation.comparison_facts import Skipped, positive_counts
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.metrics.result import Scores
+from goldpan.evaluation.comparison.facts import Skipped, positive_counts
+from goldpan.evaluation.comparison.question import ComparisonResult, System
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.curves import Curve, Point, points, pr_curve, roc_curve, thinned
-from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.statistics.outcomes import label_scores
+from goldpan.evaluation.statistics.curves import (
+    Curve,
+    Point,
+    label_scores,
+    points,
+    pr_curve,
+    roc_curve,
+    thinned,
+)
+from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.report.comparison.plots import pr_plot, roc_plot
-from goldpan.report.document import Content, Figure, Fold, Group, Text
+from goldpan.report.document import Content, Figure, Fold, Remark, SideBySide
 
 MOST_PLOTS = 40
 """Pairs of figures in all."""
@@ -30,18 +36,18 @@ def curves(compared: ComparisonResult) -> tuple[Content, ...]:
     tasks = [task for task in compared.tasks if _classifies(compared, task)]
     if not tasks:
         raise Skipped("Only classification has ROC and precision-recall plots")
-    content: list[Content] = [Text(_note(compared))]
+    content: list[Content] = [Remark(_note(compared))]
     count = 0
     for at, task in enumerate(tasks):
         systems = [system for system in compared.ranked if task in system.runs][:_MOST_MODELS]
         labels = _labels(systems[0].runs[task][0].scores)
         if count + len(labels) > MOST_PLOTS and count:
             content.append(
-                Text(f"{len(tasks) - at:,} more tasks are not drawn; compare fewer to see them.")
+                Remark(f"{len(tasks) - at:,} more tasks are not drawn; compare fewer to see them.")
             )
             break
         figures = tuple(figure for label in labels for figure in _figures(systems, task, label))
-        content.append(Fold(task, (Group(figures),), open=at < _OPEN))
+        content.append(Fold(task, (SideBySide(figures),), open=at < _OPEN))
         count += len(labels)
     return tuple(content)
 

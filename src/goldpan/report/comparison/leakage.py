@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
-from goldpan.evaluation.comparison_units import System, split_of
-from goldpan.evaluation.higher_is_better import ranking_score
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score, split_of
 from goldpan.evaluation.leaks import COLUMN, headline
-from goldpan.evaluation.score import score
-from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
-from goldpan.report.number_format import count, formatted
+from goldpan.evaluation.score import ranking_score, score
+from goldpan.report.document import (
+    Cell,
+    Content,
+    Remark,
+    ReportTable,
+    Section,
+    count,
+    folded,
+    formatted,
+    listed,
+)
 
 _MOST_MODELS = 8
 _MOST_TASKS = 60
@@ -35,7 +42,7 @@ class _Part:
 
     title: str
     named: str
-    """What its rows are, in a sentence."""
+    """Its rows, in the words of a sentence."""
     kinds: frozenset[str]
     """How they resemble train."""
 
@@ -61,11 +68,11 @@ _PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """What is left of scores on harder terms."""
+    """Scores on harder terms."""
 
     section: Section
     headline: tuple[str, ...]
-    """What must be said before any score, a sentence each; nothing where little was seen."""
+    """Sentences to read before any score; none where little was seen."""
     warnings: tuple[str, ...]
     """The most important of the rest, a sentence each."""
 
@@ -84,7 +91,7 @@ def distances(compared: ComparisonResult, tasks: Mapping[str, Task]) -> Distance
         else:
             what = part.title.partition(" ")[0].lower()
             content.append(
-                Text(f"Rows name no {what}, so whether a split by them is harder is not known.")
+                Remark(f"Rows name no {what}, so whether a split by them is harder is not known.")
             )
     content += _neighbours(compared)
     content += _cutoffs(compared)
@@ -166,7 +173,7 @@ def _part(
     whole = sum(_tested(compared, name) for name in names)
     count_seen = sum(len(ids[name]) for name in names)
     share = f"{100 * count_seen / whole:.1f} %" if whole else "none"
-    yield Text(
+    yield Remark(
         f"Of {whole:,} test rows in {count(len(names), 'task')}, {count_seen:,} ({share}) are"
         f" {part.named}."
     )
@@ -185,12 +192,10 @@ def _part(
                 pairs.append((every, without_shared))
                 used.add(name)
         if pairs:
-            every, without_shared = (
-                math.fsum(side) / len(pairs) for side in zip(*pairs, strict=True)
-            )
+            every, without_shared = map(fmean, zip(*pairs, strict=True))
             rows.append((system.name, every, without_shared, without_shared - every, len(pairs)))
     if not rows:
-        yield Text(
+        yield Remark(
             f"{part.title}: too few such rows are left in any task ({_FEWEST_ROWS} are needed) to"
             " score them. A split that keeps whole documents apart would tell."
         )
@@ -200,13 +205,13 @@ def _part(
         f"The same predictions, scored on the {left:,} rows that are left, in tasks with at least "
         f"{_FEWEST_ROWS} of them. The models were not trained again."
     )
-    yield Table(part.title, _COLUMNS, tuple(rows), note)
+    yield ReportTable(part.title, _COLUMNS, tuple(rows), note)
 
 
 def _warnings(content: Iterable[Content]) -> Iterator[str]:
-    """Tell how far the first model falls on each part."""
+    """Yield how far the first model's score falls on each part."""
     for part in content:
-        if isinstance(part, Table) and part.columns[1:3] == _COLUMNS[1:3] and part.rows:
+        if isinstance(part, ReportTable) and part.columns[1:3] == _COLUMNS[1:3] and part.rows:
             model, every, without_shared, difference = part.rows[0][:4]
             if isinstance(difference, float) and difference < -_NOTABLE:
                 what = f"{part.title[:1].lower()}{part.title[1:]}"
@@ -227,7 +232,7 @@ def _without(system: System, task: Task, ids: Collection[str]) -> float | None:
         if value is None:
             return None
         values.append(value)
-    return math.fsum(values) / len(values) if values else None
+    return fmean(values) if values else None
 
 
 def _tested(compared: ComparisonResult, task: str) -> int:
@@ -240,7 +245,7 @@ def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
     """Set models that read the texts around a row beside those that do not."""
     reading = [system for system in compared.ranked if _reads(system)]
     if not reading:
-        yield Text("No model here reads the texts around a row: each text is answered by itself.")
+        yield Remark("No model here reads the texts around a row: each text is answered by itself.")
         return
     models = {system.model for system in reading}
     shown = [system for system in compared.ranked if system.model in models]
@@ -249,17 +254,17 @@ def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
         means = [
             mean for name in compared.block.tasks if (mean := mean_score(system, name)) is not None
         ]
-        mean = math.fsum(means) / len(means) if means else None
+        mean = fmean(means) if means else None
         rows.append((system.name, "yes" if _reads(system) else "no", mean, len(means)))
     columns = ("model", "reads the texts around a row", f"mean {compared.metric}", "tasks")
     note = (
         "Texts before and after a row, and the name of its document, may be test rows themselves;"
         " their answers are never seen. A tool that reads single sentences reaches the lower score."
     )
-    yield Table("With and without the texts around", columns, tuple(rows), note)
+    yield ReportTable("With and without the texts around", columns, tuple(rows), note)
     alone = sorted(models - {system.model for system in shown if not _reads(system)})
     if alone:
-        yield Text(f"Not known: what {listed(alone)} would score on single texts.")
+        yield Remark(f"Not known: what {listed(alone)} would score on single texts.")
 
 
 def _reads(system: System) -> bool:
@@ -284,7 +289,7 @@ def _cutoffs(compared: ComparisonResult) -> Iterator[Content]:
             "The cut-off is the last day of a model's training data, as the run names it"
             " (--set cutoff=DATE). It may have read earlier rows, with their answers, in training."
         )
-        yield Table("Cut-offs of models", (*columns, *counts_of), tuple(rows), note)
+        yield ReportTable("Cut-offs of models", (*columns, *counts_of), tuple(rows), note)
 
 
 def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
@@ -302,4 +307,6 @@ def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
     if rows:
         columns = ("task", "model", "settings", "seed", "data", "split", "metric", "score")
         note = "They are not ranked: scores on two splits cannot be compared one by one."
-        yield folded(Table("The same tasks on other data or splits", columns, tuple(rows), note))
+        yield folded(
+            ReportTable("The same tasks on other data or splits", columns, tuple(rows), note)
+        )

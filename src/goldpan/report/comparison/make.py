@@ -7,25 +7,38 @@ from dataclasses import replace
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison_facts import Skipped, Study, study_of
-from goldpan.evaluation.comparison_result import ComparisonResult
+from goldpan.evaluation.comparison.facts import Skipped, Study, study_of
+from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison import summary
-from goldpan.report.comparison.added import SECTIONS
-from goldpan.report.comparison.conditions import conditions_section, in_part_sentences
-from goldpan.report.comparison.costs import costs_section
+from goldpan.report.comparison.added import SECTIONS, TaskRows, read_task_rows
+from goldpan.report.comparison.costs import costs_section, resolved_section
 from goldpan.report.comparison.curves import curves
-from goldpan.report.comparison.drift import drift
-from goldpan.report.comparison.groups import groups_section
 from goldpan.report.comparison.leakage import distances
-from goldpan.report.comparison.materials import Material, read_material
-from goldpan.report.comparison.measures import confusion, metrics, score_table
-from goldpan.report.comparison.ranking import ranking_section, ranking_table
-from goldpan.report.comparison.resolved import resolved_section
-from goldpan.report.comparison.significance import pairs_table, significance
-from goldpan.report.comparison.training import retraining, splits, testing, training, tuning
+from goldpan.report.comparison.measures import (
+    confusion,
+    drift,
+    groups_section,
+    metrics,
+    score_table,
+)
+from goldpan.report.comparison.ranking import (
+    pairs_table,
+    ranking_section,
+    ranking_table,
+    significance,
+)
+from goldpan.report.comparison.training import (
+    conditions_section,
+    in_part_sentences,
+    retraining,
+    splits,
+    testing,
+    training,
+    tuning,
+)
 from goldpan.report.comparison.worst_errors import Wrong, find_mistakes, mistakes_section
-from goldpan.report.document import Content, Report, Section, Table
+from goldpan.report.document import Content, Report, ReportTable, Section
 
 _NOTES = {
     6: "How often each right label was answered with each label.",
@@ -49,15 +62,15 @@ def make_report(
     """
     study = study_of(compared)
     mistakes = find_mistakes(compared)
-    materials = _materials(workspace, compared, tasks, mistakes)
+    rows_by_task = _rows_by_task(workspace, compared, tasks, mistakes)
     harder = distances(compared, tasks)
     sections = [
         ranking_section(compared),
         resolved_section(compared),
         groups_section(compared),
-        *(section.make(compared, tasks, materials) for section in SECTIONS),
+        *(section.make(compared, tasks, rows_by_task) for section in SECTIONS),
         *_steps(compared, study, tasks),
-        mistakes_section(compared, mistakes, materials),
+        mistakes_section(compared, mistakes, rows_by_task),
         costs_section(compared),
         harder.section,
         conditions_section(compared),
@@ -65,7 +78,7 @@ def make_report(
     return Report(
         title=f"{title}: {summary.heading(compared)}" if title else summary.heading(compared),
         lead="Which models differ, which cannot be told apart, and what that rests on.",
-        facts=summary.facts(compared),
+        facts=_facts(compared),
         summary=(*harder.headline, *summary.sentences(compared)),
         warnings=(
             *summary.warnings(compared, harder.warnings),
@@ -75,20 +88,35 @@ def make_report(
     )
 
 
-def paper_tables(compared: ComparisonResult) -> Iterator[Table]:
+def _facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
+    """Return numbers with what they count."""
+    runs = [run for system in compared.systems for run in system.every()]
+    invalid = sum(run.scores.invalid for run in runs)
+    seeds = {run.seed for run in runs}
+    return (
+        (f"{len(compared.systems):,}", "models" if len(compared.systems) > 1 else "model"),
+        (f"{len(compared.tasks):,}", "tasks" if len(compared.tasks) > 1 else "task"),
+        (f"{summary.examples(compared, compared.tasks):,}", "test examples"),
+        (f"{len(runs):,}", "runs" if len(runs) > 1 else "run"),
+        (f"{len(seeds):,}", "seeds" if len(seeds) > 1 else "seed"),
+        (f"{invalid:,}", "answers not valid"),
+    )
+
+
+def paper_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
     """Yield what a paper prints: ranking, scores, decisions and costs."""
     comparison = compared.comparison
     if isinstance(comparison, Comparison):
         yield ranking_table(compared, comparison)
     for added in SECTIONS:
         if (section := added.make(compared, {}, {})) is not None:
-            yield from (part for part in section.content if isinstance(part, Table))
+            yield from (part for part in section.content if isinstance(part, ReportTable))
     yield score_table(compared)
     if isinstance(comparison, Comparison) and comparison.test.name != "none":
         yield pairs_table(comparison)
     if compared.new_tasks is not None and compared.new_tasks.test.name != "none":
         yield pairs_table(compared.new_tasks)
-    yield from (part for part in costs_section(compared).content if isinstance(part, Table))
+    yield from (part for part in costs_section(compared).content if isinstance(part, ReportTable))
 
 
 def _steps(compared: ComparisonResult, study: Study, tasks: Mapping[str, Task]) -> list[Section]:
@@ -119,20 +147,20 @@ def _steps(compared: ComparisonResult, study: Study, tasks: Mapping[str, Task]) 
     return sections
 
 
-def _materials(
+def _rows_by_task(
     workspace: Workspace,
     compared: ComparisonResult,
     tasks: Mapping[str, Task],
     mistakes: Mapping[str, list[Wrong]],
-) -> dict[str, Material | str]:
-    materials: dict[str, Material | str] = {}
+) -> dict[str, TaskRows | str]:
+    rows_by_task: dict[str, TaskRows | str] = {}
     for name in compared.tasks:
         if name not in tasks:
-            materials[name] = f"The registry does not know {name}"
+            rows_by_task[name] = f"The registry does not know {name}"
             continue
         task = tasks[name]
         runs = [run for system in compared.systems for run in system.runs.get(name, ())]
         ids = {wrong.id for wrong in mistakes.get(name, ())}
         ids.update(*(section.rows(compared, task) for section in SECTIONS))
-        materials[name] = read_material(workspace, task, runs, ids)
-    return materials
+        rows_by_task[name] = read_task_rows(workspace, task, runs, ids)
+    return rows_by_task

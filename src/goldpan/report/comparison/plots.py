@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from goldpan.evaluation.statistics.comparison import Comparison, Decision, Pair
+from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison, Decision
 from goldpan.evaluation.statistics.curves import POOLED, Curve, Point
-from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.report.comparison.wording import decision_words
+from goldpan.evaluation.statistics.scores import StatisticsError
+from goldpan.report.comparison.summary import decision_words, rank_range
 from goldpan.report.plot_style import COLORS, GOLD, INK, PALE, SOFT, canvas, colors, name
 
 if TYPE_CHECKING:
@@ -41,11 +41,7 @@ def interval_plot(comparison: Comparison) -> str:
                 axes.plot([standing.low, standing.high], [row, row], color=color, lw=2, alpha=0.6)
             middle = standing.median if comparison.by_median else standing.mean
             axes.plot(middle, row, "o", color=color, ms=6)
-            rank = (
-                f"{standing.best}"
-                if standing.best == standing.worst
-                else f"{standing.best}–{standing.worst}"
-            )
+            rank = rank_range(standing)
             axes.text(
                 1.02, row, rank, transform=axes.get_yaxis_transform(), va="center", color=SOFT
             )
@@ -282,7 +278,7 @@ def _cell(axes: Axes, row: int, column: int, color: str, alpha: float = 1.0) -> 
     )
 
 
-def _decided(axes: Axes, row: int, column: int, pair: Pair) -> None:
+def _decided(axes: Axes, row: int, column: int, pair: ComparedPair) -> None:
     _cell(axes, row, column, _SHADES[pair.decision])
     if pair.fragile:
         axes.plot(column, row, "o", color=INK, ms=3)

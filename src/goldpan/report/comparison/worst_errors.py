@@ -12,20 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.sanitize import line
-from goldpan.evaluation.comparison_result import ComparisonResult
-from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.comparison.question import ComparisonResult, System
+from goldpan.evaluation.metrics.generation import edit_similarity
 from goldpan.evaluation.metrics.regression import smape_errors
-from goldpan.evaluation.metrics.text_scores import edit_similarity
 from goldpan.evaluation.runs import Run
-from goldpan.report.comparison.materials import Material, Row
+from goldpan.report.comparison.added import TaskRow, TaskRows
 from goldpan.report.document import (
     Content,
     Fold,
     GivenAnswer,
-    Group,
     Mistake,
+    Remark,
     Section,
-    Text,
+    SideBySide,
     listed,
 )
 from goldpan.text.excerpts import excerpt
@@ -69,24 +68,24 @@ def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
 def mistakes_section(
     compared: ComparisonResult,
     errors: Mapping[str, Sequence[Wrong]],
-    materials: Mapping[str, Material | str],
+    rows_by_task: Mapping[str, TaskRows | str],
 ) -> Section:
     """Show the worst errors with their texts, where the rows are still in the workspace."""
     content: list[Content] = []
     for task, wrong in errors.items():
-        material = materials.get(task, f"The registry does not know {task}")
+        task_rows = rows_by_task.get(task, f"The registry does not know {task}")
         note: tuple[Content, ...] = ()
-        if isinstance(material, str) and wrong:
-            note = (Text(f"{material}, so only ids are shown."),)
-        rows = {} if isinstance(material, str) else material.rows
+        if isinstance(task_rows, str) and wrong:
+            note = (Remark(f"{task_rows}, so only ids are shown."),)
+        rows = {} if isinstance(task_rows, str) else task_rows.rows
         type_of = next(system.runs[task][0] for system in compared.systems if task in system.runs)
         cards = tuple(_card(error, rows.get(error.id), type_of.scores.task_type) for error in wrong)
-        shown: tuple[Content, ...] = (*note, Group(cards)) if cards else (Text("No error."),)
+        shown: tuple[Content, ...] = (*note, SideBySide(cards)) if cards else (Remark("No error."),)
         first = next(system.name for system in compared.ranked if task in system.runs)
         content.append(Fold(f"{task}: {first}", shown, open=len(content) < _OPEN))
     more = len(compared.tasks) - len(errors)
     if more > 0:
-        content.append(Text(f"{more:,} more tasks are not shown."))
+        content.append(Remark(f"{more:,} more tasks are not shown."))
     return Section(
         "errors",
         "Worst errors",
@@ -165,7 +164,7 @@ def _severity(
             return 1 - alike, f"edit similarity {alike:.2f}"
 
 
-def _card(wrong: Wrong, row: Row | None, task_type: str) -> Mistake:
+def _card(wrong: Wrong, row: TaskRow | None, task_type: str) -> Mistake:
     words = row.row_value if row is not None and task_type == "ner" else None
     truth = _answer_line(wrong.truth, words)
     by_answer: dict[str, list[str]] = {}

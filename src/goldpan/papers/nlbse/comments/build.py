@@ -13,9 +13,9 @@ from typing import Any
 
 from goldpan import __version__
 from goldpan.papers.nlbse.comments.declarations import RULES
-from goldpan.papers.nlbse.comments.extract import FileRead
-from goldpan.papers.nlbse.comments.reading import (
+from goldpan.papers.nlbse.comments.extract import (
     LEFT_OUT,
+    FileRead,
     Reading,
     files_of,
     read_commit,
@@ -23,29 +23,14 @@ from goldpan.papers.nlbse.comments.reading import (
 from goldpan.papers.nlbse.comments.rows import (
     CODE_COMMENTS,
     Label,
-    decisions_path,
     read_labels,
     rows_of,
     task_language,
     task_row,
 )
-from goldpan.plugins.annotation import read_corrections
+from goldpan.plugins import core, datasets
+from goldpan.plugins.annotation import open_project, read_corrections
 from goldpan.plugins.code import LANGUAGES
-from goldpan.plugins.core import Block, Line, Reporter, Result, Title, UsageError, Workspace
-from goldpan.plugins.datasets import (
-    CardInputs,
-    Provenance,
-    Source,
-    SplitPlan,
-    Task,
-    Written,
-    corrected_batches,
-    corrected_family,
-    digest,
-    plain_task,
-    task_family,
-    write_dataset,
-)
 from goldpan.plugins.git import Commit
 
 UNDECIDED, GONE = "undecided", "decided-elsewhere"
@@ -96,23 +81,19 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class CommentsResult(Result):
+class CommentsResult(core.Result):
     """The result of building a dataset of sentences of class comments."""
 
-    written: Written
+    written: datasets.Written
     commits: tuple[Commit, ...]
     tally: Tally
     seconds: float
 
     @property
-    def incomplete(self) -> bool:
-        """Tell whether files were not there, or a machine could not read them this time."""
-        return any(self.tally.left_out[reason] for reason in ("absent", "timeout", "crash"))
-
-    @property
     def exit_code(self) -> int:
-        """3 where files were not there or could not be read, else 0."""
-        return 3 if self.incomplete else 0
+        """3 where files were not there, or a machine could not read them this time, else 0."""
+        missing = ("absent", "timeout", "crash")
+        return 3 if any(self.tally.left_out[reason] for reason in missing) else 0
 
     def plain(self) -> dict[str, Any]:
         """Return what was built as plain data."""
@@ -131,38 +112,38 @@ class CommentsResult(Result):
             "seconds": round(self.seconds, 3),
         }
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[core.Block]:
         """Yield what the dataset holds, and what became of the rest."""
         written, tally = self.written, self.tally
-        yield Title(
+        yield core.Title(
             written.family.name,
             f": {written.rows:,} sentences of {tally.comments:,} comments in {self.seconds:.1f} s",
         )
         for commit in self.commits:
-            yield Line(f"{commit.repo} at {commit.id} of {commit.at:%Y-%m-%d}")
+            yield core.Line(f"{commit.repo} at {commit.id} of {commit.at:%Y-%m-%d}")
         yield written.table("sentences")
         spoken = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.languages.items()))
-        yield Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
+        yield core.Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
         if tally.labelled:
-            yield Line(f"{tally.labelled:,} sentences have labels")
+            yield core.Line(f"{tally.labelled:,} sentences have labels")
         for reason, count in sorted(tally.left_out.items()):
-            yield Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
+            yield core.Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
         yield from written.dropped_blocks("their comment is a near duplicate of one")
         for kind, count in sorted(tally.redacted.items()):
-            yield Line(f"  {count:,} redacted in comments and code: {kind}")
-        yield Line(f"Written to {written.directory}")
+            yield core.Line(f"  {count:,} redacted in comments and code: {kind}")
+        yield core.Line(f"Written to {written.directory}")
 
 
 def build_code_comments(
-    workspace: Workspace,
+    workspace: core.Workspace,
     commits: Sequence[Commit],
     reading: Reading,
     annotations: Annotations,
-    plan: SplitPlan,
+    plan: datasets.SplitPlan,
     directory: Path,
-    reporter: Reporter,
+    reporter: core.Reporter,
     *,
-    task: Task | None = None,
+    task: datasets.Task | None = None,
 ) -> CommentsResult:
     """Write the sentences of the class comments at commits, one a repository, as a dataset.
 
@@ -174,7 +155,7 @@ def build_code_comments(
     _check_labels(annotations, plan, task)
     if task:
         reading = replace(reading, languages=frozenset({task_language(task)}))
-    family = task_family(task) if task else CODE_COMMENTS
+    family = datasets.task_family(task) if task else CODE_COMMENTS
     corrections = read_corrections(workspace, annotations.corrections, task) if task else None
     required = read_labels(workspace, annotations.required)
     projects = (*annotations.required, *annotations.projects)
@@ -195,11 +176,14 @@ def build_code_comments(
         if missing := len(labels.keys() - ids):
             tally.left_out[GONE] = missing
 
-    provenance = Provenance(
-        sources=tuple(Source(commit.repo, inputs={"git commit": commit.id}) for commit in commits),
+    provenance = datasets.Provenance(
+        sources=tuple(
+            datasets.MinedSource(commit.repo, inputs={"git commit": commit.id})
+            for commit in commits
+        ),
         settings={
             "family": family.name,
-            **({"task": plain_task(task)} if task else {}),
+            **({"task": datasets.plain_task(task)} if task else {}),
             "split": str(plan),
             "seed": plan.seed,
             "languages": sorted(reading.languages),
@@ -208,7 +192,9 @@ def build_code_comments(
             "timeout": reading.timeout,
             "required": list(annotations.required),
             "annotations": {
-                f"annotations/{name}/decisions.parquet": digest(decisions_path(workspace, name))
+                f"annotations/{name}/decisions.parquet": core.file_digest(
+                    open_project(workspace, name).path("decisions.parquet")
+                )
                 for name in projects
             },
         },
@@ -217,7 +203,7 @@ def build_code_comments(
         redactions=tally.redacted,
         corrections=corrections.projects if corrections else {},
     )
-    card = CardInputs(
+    card = datasets.CardInputs(
         title=task.title if task else "",
         tags=task.suites if task else (),
         subjects="count",
@@ -225,29 +211,31 @@ def build_code_comments(
         made=_MADE,
     )
     label_names = task.label_names if task else ()
-    batches = corrected_batches(family.batches(rows()), family, label_names, corrections)
-    shown = corrected_family(family, corrections)
-    written = write_dataset(workspace, directory, shown, batches, plan, provenance, card)
+    batches = datasets.corrected_batches(family.batches(rows()), family, label_names, corrections)
+    shown = datasets.corrected_family(family, corrections)
+    written = datasets.write_dataset(workspace, directory, shown, batches, plan, provenance, card)
     return CommentsResult(written, tuple(commits), tally, time.monotonic() - started)
 
 
-def _check_labels(annotations: Annotations, plan: SplitPlan, task: Task | None) -> None:
+def _check_labels(
+    annotations: Annotations, plan: datasets.SplitPlan, task: datasets.Task | None
+) -> None:
     if not annotations.required and (task or plan.kind == "stratified"):
         wants = task.name if task else str(plan)
-        raise UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
+        raise core.UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
     if annotations.corrections and task is None:
-        raise UsageError(
+        raise core.UsageError(
             "Corrections need a task, whose labels they correct", "Give --task with --corrections"
         )
 
 
 def _rows(
-    workspace: Workspace,
+    workspace: core.Workspace,
     commits: Sequence[Commit],
     reading: Reading,
     labels: Mapping[str, Label],
     tally: Tally,
-    reporter: Reporter,
+    reporter: core.Reporter,
 ) -> Iterator[dict[str, Any]]:
     for commit in commits:
         files = files_of(workspace, commit, reading, reporter)

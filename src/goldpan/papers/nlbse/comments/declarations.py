@@ -1,15 +1,22 @@
-"""Comments before declarations, in languages of which a grammar is there."""
+"""Comments on declarations: before them, in languages with a grammar, and Python's docstrings.
+
+A docstring is the first statement of a class, a module or a function.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from goldpan.papers.nlbse.comments.comment import Comment, Span, unmarked
+from goldpan.papers.nlbse.comments.comment import Comment, CommentText, Span, unmarked
 from goldpan.plugins.code import Grammar, Language, load_grammar
+from goldpan.plugins.core import read_toml
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -17,9 +24,6 @@ if TYPE_CHECKING:
     Match: TypeAlias = Mapping[str, list[tree_sitter.Node]]
     """The nodes that a query captured together, by the names that it gives them."""
 
-_STARS, _SLASHES = r"/\*\*(?![/<])", r"///(?![/<])"
-_BOTH = f"{_STARS}|{_SLASHES}"
-_BRACES = ("line_comment", "block_comment")
 _NO_KIND = frozenset({"name", "inner", "outer", "comment", "skip"})
 _DEEPEST_WRAP = 4
 _LONGEST_NAME = 200
@@ -27,6 +31,15 @@ _LONGEST_PATH = 500
 _MOST_BETWEEN = 50
 _MOST_SPACE = 4_096
 _BLOCKS = (b"/*", b"=begin")
+_QUERIES = """
+(class_definition name: (_) @name body: (block)) @class
+(function_definition name: (_) @name body: (block)) @function
+(module) @module
+"""
+_GRAMMAR = Grammar("tree_sitter_python", comments=(), strings=(), patterns=_QUERIES)
+_PREFIX = re.compile(rb"[A-Za-z]{0,3}")
+_NO_DOCSTRING = frozenset("bft")
+"""Letters before a quote that make the string bytes, or an expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +49,7 @@ class Rules:
     queries: str
     """A declaration is captured as what it is, with its `@name`. Where a node `@outer` is around
     it as `@inner`, the comment stands before that. What is `@skip` may stand between them."""
-    marks: str = _STARS
+    marks: str = r"/\*\*(?![/<])"
     """A regular expression for the first characters of a comment that documents."""
     comments: tuple[str, ...] = ("comment",)
     """Node types."""
@@ -50,67 +63,8 @@ class Rules:
         return Grammar(package, self.comments, strings=(), patterns=self.queries, entry=entry)
 
 
-def _named(kinds: str, ending: str = "_declaration") -> str:
-    """Return the queries of node types that have a name, such as ``class_declaration``."""
-    return "".join(f"({kind}{ending} name: (_) @name) @{kind}\n" for kind in kinds.split())
-
-
-def _bodies(*kinds: str) -> str:
-    """Return the queries of C for types that are declared with a body, or named by a typedef."""
-    return "".join(
-        f"""
-        ({kind}_specifier name: (_) @name body: (_)) @{kind}
-        (type_definition type: ({kind}_specifier !name body: (_))
-          declarator: (type_identifier) @name) @{kind}
-        (type_definition type: ({kind}_specifier) @inner) @outer
-        (declaration type: ({kind}_specifier) @inner) @outer
-        (field_declaration type: ({kind}_specifier) @inner) @outer
-        """
-        for kind in kinds
-    )
-
-
-_DOXYGEN = rf"{_BOTH}|/\*!(?!<)|//!(?!<)"
-_CPP_KINDS = ("struct", "union", "enum", "class")
-_TEMPLATES = "".join(
-    f"(template_declaration ({kind}_specifier) @inner) @outer\n" for kind in _CPP_KINDS
-)
-_EXPORTED = "(export_statement declaration: (_) @inner) @outer\n"
-_TYPESCRIPT = Rules(
-    _named("class interface enum abstract_class")
-    + _EXPORTED
-    + "(ambient_declaration (_) @inner) @outer"
-)
-_GO = """
-(type_spec name: (_) @name type: (struct_type)) @struct
-(type_spec name: (_) @name type: (interface_type)) @interface
-(type_declaration . (type_spec) @inner .) @outer
-"""
-RULES: Mapping[str, Rules] = {
-    "C": Rules(_bodies("struct", "union", "enum"), _DOXYGEN),
-    "C++": Rules(_bodies(*_CPP_KINDS) + _TEMPLATES, _DOXYGEN),
-    "C#": Rules(_named("class interface struct record enum"), _BOTH),
-    "Go": Rules(_GO, r"//|/\*", adjacent=True),
-    "Java": Rules(
-        _named("class interface enum record")
-        + "(annotation_type_declaration name: (_) @name) @annotation",
-        _BOTH,
-        _BRACES,
-    ),
-    "JavaScript": Rules(_named("class") + _EXPORTED),
-    "Kotlin": Rules(_named("class object"), comments=_BRACES),
-    "PHP": Rules(_named("class interface trait enum")),
-    "Ruby": Rules(_named("class module", ending=""), r"#|=begin", adjacent=True),
-    "Rust": Rules(
-        _named("struct enum union trait", "_item") + "(attribute_item) @skip", _BOTH, _BRACES
-    ),
-    "Scala": Rules(
-        _named("class object trait enum", "_definition"), comments=("comment", "block_comment")
-    ),
-    "Swift": Rules(_named("class protocol"), _BOTH, ("comment", "multiline_comment")),
-    "TypeScript": _TYPESCRIPT,
-    "TSX": _TYPESCRIPT,
-}
+RULES = read_toml(Path(__file__).with_name("languages.toml")).read(dict[str, Rules])
+RULES["TSX"] = RULES["TypeScript"]
 """By the name of the language."""
 
 
@@ -269,3 +223,96 @@ class Notes:
 
 def _line_ends(gap: bytes) -> int:
     return gap.count(b"\n") or gap.count(b"\r")
+
+
+def read_docstrings(data: bytes, module: str, kinds: frozenset[str]) -> tuple[list[Comment], bool]:
+    """Return the docstrings of UTF-8 text, and whether it parses without error.
+
+    `module` names the file, `kinds` is what is wanted: class, module, function.
+    """
+    matches, clean = parse(data, _GRAMMAR)
+    declared = find_declarations(matches)
+    modules = [item for item in declared if item.kind == "module"]
+    others = qualified(item for item in declared if item.kind != "module")
+    comments = []
+    for declaration in (*others, *modules):
+        value = _first_string(declaration.node) if declaration.kind in kinds else None
+        text = _docstring(data, value) if value else None
+        if value and text:
+            about = None if declaration.kind == "module" else declaration.span
+            name = declaration.name or module
+            span = span_of(value)
+            comments.append(Comment(name, declaration.kind, "docstring", text, span, about))
+    return comments, clean
+
+
+def _first_string(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """Return the string that is the first statement of a declaration's body, or of a module."""
+    value = _first_statement(node.child_by_field_name("body") or node)
+    if value is None or value.type != "expression_statement":
+        return None
+    while value is not None and value.type in ("expression_statement", "parenthesized_expression"):
+        value = value.named_child(0) if value.named_child_count == 1 else None
+    return value if value and value.type in ("string", "concatenated_string") else None
+
+
+def _first_statement(body: tree_sitter.Node) -> tree_sitter.Node | None:
+    cursor = body.walk()
+    more = cursor.goto_first_child()
+    while more:
+        node = cursor.node
+        if node is not None and node.is_named and node.type != "comment":
+            return node
+        more = cursor.goto_next_sibling()
+    return None
+
+
+def _docstring(data: bytes, value: tree_sitter.Node) -> CommentText | None:
+    """Return what a string says; None where it is no docstring, but bytes or an expression."""
+    text = CommentText()
+    parts = [value] if value.type == "string" else value.named_children
+    for string in (part for part in parts if part.type == "string"):
+        match = _PREFIX.match(data, string.start_byte)
+        prefix = match[0].decode().lower() if match else ""
+        if _NO_DOCSTRING & set(prefix):
+            return None
+        for content in string.named_children:
+            if content.type == "string_content":
+                _add(text, data, content, raw="r" in prefix)
+    return text
+
+
+def _add(text: CommentText, data: bytes, content: tree_sitter.Node, *, raw: bool) -> None:
+    """Add a string's content, escapes as what they stand for."""
+    for piece in _pieces(content, raw=raw):
+        written = data[piece.start : piece.end].decode()
+        value = _decoded(written) if written.startswith("\\") and not raw else None
+        if value is None:
+            text.add(data, piece.start, piece.end)
+        else:
+            text.add_for(value, piece)
+
+
+def _pieces(content: tree_sitter.Node, *, raw: bool) -> Iterator[Span]:
+    """Yield the parts of a string, escapes apart."""
+    at = content.start_byte
+    for escape in () if raw else content.named_children:
+        if escape.type == "escape_sequence":
+            if escape.start_byte > at:
+                yield Span(at, escape.start_byte)
+            yield span_of(escape)
+            at = escape.end_byte
+    if content.end_byte > at:
+        yield Span(at, content.end_byte)
+
+
+def _decoded(escape: str) -> str | None:
+    """Return what an escape stands for; None where it stands for itself, or for no text."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = ast.literal_eval(f'"""{escape}"""')
+    except (SyntaxError, ValueError):
+        return None
+    fitting = isinstance(value, str) and (value.isprintable() or value in "\n\t")
+    return value if fitting and value != escape else None

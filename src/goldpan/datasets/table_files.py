@@ -1,0 +1,286 @@
+"""Tables in files: reads authors' CSV, Excel, JSON, JSON lines and Parquet, and writes such files.
+
+Files may be compressed with gzip or xz, or be the first in a tar archive. Rows come one by one:
+memory follows the row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.core.errors import DatasetError, GoldpanError, UsageError
+from goldpan.core.extras import load
+from goldpan.core.parquet import Writer
+from goldpan.core.resources import unwritable
+from goldpan.datasets.json_array import FieldError, read_array
+
+_LONGEST_FIELD = 64 * 2**20
+"""Characters; a quote that is never closed would otherwise take in the whole file."""
+_BATCH = 1_024
+_LARGEST_BOOK = 512 * 2**20
+"""Bytes of a workbook, which is held in memory."""
+_BROKEN = (
+    OSError,
+    UnicodeError,
+    EOFError,
+    ValueError,
+    csv.Error,
+    zlib.error,
+    tarfile.TarError,
+    lzma.LZMAError,
+    pa.ArrowException,
+    zipfile.BadZipFile,
+)
+_OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+FORMS = "csv, tsv, json, jsonl, xlsx, xls or parquet, plain or as .gz, .xz or .tar.gz"
+
+
+def form_of(path: Path) -> str:
+    """Return how a file's name ends before .gz or .xz, without the dot, in lower case.
+
+    Of a tar archive, it is the form of the first file in it.
+    """
+    name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
+    form = name.rpartition(".")[2]
+    if form != "tar":
+        return form
+    with _explained(path), tarfile.open(path, "r:*") as archive:
+        return _first(archive, path).name.lower().rpartition(".")[2]
+
+
+def stem_of(path: Path) -> str:
+    """Return a file's name without its endings."""
+    name = path.name
+    for ending in (".gz", ".xz", f".{form_of(path)}"):
+        name = name[: -len(ending)] if name.lower().endswith(ending) else name
+    return name
+
+
+def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table by column name.
+
+    Of a text with separators, the column `unquoted` takes the fields that a line has too many: it
+    holds separators without quotes. Raises `UsageError` for a file that is not there or of another
+    form, `DatasetError` for one that is broken.
+    """
+    form = form_of(path)
+    with _explained(path):
+        match form:
+            case "csv" | "tsv":
+                with open_text(path, newline="") as lines:
+                    yield from _separated(lines, "\t" if form == "tsv" else "", path, unquoted)
+            case "jsonl" | "ndjson":
+                with open_bytes(path) as lines:
+                    yield from (orjson.loads(line) for line in lines if line.strip())
+            case "json":
+                with open_text(path, newline="") as file:
+                    for number, row in enumerate(read_array(file)):
+                        if not isinstance(row, dict):
+                            raise FieldError(f"[{number}]", "is not an object")
+                        yield row
+            case "parquet":
+                for batch in pq.ParquetFile(path).iter_batches(_BATCH):
+                    yield from batch.to_pylist()
+            case "xlsx":
+                yield from _sheet(path)
+            case "xls":
+                yield from _old_sheet(path)
+            case _ if not path.exists():
+                raise FileNotFoundError
+            case _:
+                raise UsageError(f"{path} is not a table that can be read", f"Give {FORMS}")
+
+
+@contextlib.contextmanager
+def open_text(path: Path, *, newline: str | None = None) -> Iterator[IO[str]]:
+    """Open a UTF-8 text, decompressed; what breaks while it is read is told for people."""
+    with (
+        _explained(path),
+        open_bytes(path) as raw,
+        io.TextIOWrapper(raw, encoding="utf-8-sig", newline=newline) as lines,
+    ):
+        yield lines
+
+
+@contextlib.contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, decompressed; of a tar archive, the first file in it."""
+    if ".tar" in path.suffixes[-2:]:
+        with tarfile.open(path, "r:*") as archive:
+            member = archive.extractfile(_first(archive, path))
+            if member is not None:
+                yield member
+    else:
+        opener = _OPENERS.get(path.suffix.lower(), open)
+        with opener(path, "rb") as raw:
+            yield raw
+
+
+def _first(archive: tarfile.TarFile, path: Path) -> tarfile.TarInfo:
+    for member in archive:
+        if member.isreg():
+            return member
+    raise DatasetError(f"{path} holds no file", "Fetch the file again")
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except GoldpanError:
+        raise
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist", "Give the path of a file") from None
+    except UnicodeDecodeError:
+        raise DatasetError(f"{path} is not a text in UTF-8", "Save it as UTF-8") from None
+    except _BROKEN as error:
+        raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
+
+
+def _separated(
+    lines: IO[str], delimiter: str, path: Path, unquoted: str
+) -> Iterator[dict[str, Any]]:
+    """Yield rows; without a delimiter, it is what the first line has most: , ; or a tab."""
+    csv.field_size_limit(_LONGEST_FIELD)
+    header = next(lines, "")
+    delimiter = delimiter or max(",;\t", key=header.count)
+    every = (line.replace("\0", "") for line in chain([header], lines))
+    rows = csv.reader(every, delimiter=delimiter)
+    names = _column_names(next(rows, ()), path)
+    for row in filter(None, rows):
+        more = len(row) - len(names)
+        if more > 0 and unquoted in names:
+            at = names.index(unquoted)
+            row[at : at + more + 1] = [delimiter.join(row[at : at + more + 1])]
+        if len(row) != len(names):
+            raise DatasetError(
+                f"{path}, line {rows.line_num}: the row does not have the "
+                f"{len(names)} fields of the first line",
+                "Fetch the file again, or correct that line",
+            )
+        yield dict(zip(names, row, strict=True))
+
+
+def _column_names(written: Iterable[Any], path: Path) -> list[str]:
+    """Return the names of columns without blanks around them; several may have none.
+
+    Raises `DatasetError` for a name that stands twice: nobody can tell which column is meant.
+    """
+    names = ["" if name is None else str(name).strip() for name in written]
+    if twice := next((name for name in names if name and names.count(name) > 1), None):
+        raise DatasetError(
+            f"{path} has two columns called {twice[:80]!r}", "Rename one, or take it out"
+        )
+    return names
+
+
+def _sheet(path: Path) -> Iterator[dict[str, Any]]:
+    openpyxl = load("openpyxl", f"Reading {path}")
+    try:
+        book = openpyxl.load_workbook(_whole(path), read_only=True, data_only=True)
+    except (KeyError, TypeError) as error:
+        raise DatasetError(
+            f"{path} is not an XLSX file ({error})", "Fetch the file again"
+        ) from None
+    try:
+        rows = book.active.iter_rows(values_only=True)
+        names = _column_names(next(rows, ()), path)
+        for row in rows:
+            if any(value is not None for value in row):
+                yield dict(zip(names, row, strict=False))
+    finally:
+        book.close()
+
+
+def _old_sheet(path: Path) -> Iterator[dict[str, Any]]:
+    xlrd = load("xlrd", f"Reading {path}")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints what is odd in a file
+            book = xlrd.open_workbook(file_contents=_whole(path).read())
+            sheet = book.sheet_by_index(0)
+    except Exception as error:  # noqa: BLE001 - a broken workbook raises whatever it hits upon
+        raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
+    names = _column_names(sheet.row_values(0) if sheet.nrows else (), path)
+    for number in range(1, sheet.nrows):
+        yield dict(zip(names, sheet.row_values(number), strict=False))
+
+
+def _whole(path: Path) -> IO[bytes]:
+    """Return a workbook, decompressed: it is read from end to start, so it stays in memory."""
+    with open_bytes(path) as file:
+        content = file.read(_LARGEST_BOOK + 1)
+    if len(content) > _LARGEST_BOOK:
+        raise DatasetError(
+            f"{path} holds more than {_LARGEST_BOOK:,} bytes", "Save the workbook as CSV"
+        )
+    return io.BytesIO(content)
+
+
+def check_form(path: Path) -> None:
+    """Raise `UsageError` where a file's name does not say in which form to write it."""
+    if path.suffix.lower() not in _WRITERS:
+        raise UsageError(
+            f"{path} does not end in the name of a format", f"End it in {', '.join(_WRITERS)}"
+        )
+
+
+def write_rows(rows: pa.RecordBatchReader, path: Path) -> None:
+    """Write rows in the place of a file; a list is joined by blanks in CSV.
+
+    Raises `UsageError` for a file of another form, and `DatasetError` where it cannot be written.
+    """
+    check_form(path)
+    try:
+        _WRITERS[path.suffix.lower()](rows, path)
+    except OSError as error:
+        raise unwritable(path, error, DatasetError) from None
+
+
+def _parquet(rows: pa.RecordBatchReader, path: Path) -> None:
+    with Writer(path, rows.schema) as target:
+        for batch in rows:
+            target.write_table(pa.Table.from_batches([batch]))
+
+
+def _json_lines(rows: pa.RecordBatchReader, path: Path) -> None:
+    with path.open("wb") as file:
+        for row in _rows_of(rows):
+            file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _csv(rows: pa.RecordBatchReader, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(rows.schema.names)
+        for row in _rows_of(rows):
+            writer.writerow(
+                " ".join(map(str, value)) if isinstance(value, list) else value
+                for value in row.values()
+            )
+
+
+def _rows_of(rows: pa.RecordBatchReader) -> Iterable[dict[str, Any]]:
+    for batch in rows:
+        yield from batch.to_pylist()
+
+
+_WRITERS: dict[str, Callable[[pa.RecordBatchReader, Path], None]] = {
+    ".parquet": _parquet,
+    ".jsonl": _json_lines,
+    ".csv": _csv,
+}

@@ -1,0 +1,1 @@
+"""Compares models: by stored runs, or by files of scores, counts and predictions."""

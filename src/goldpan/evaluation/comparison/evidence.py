@@ -1,0 +1,286 @@
+"""Evidence on many models from their stored predictions, unit by unit.
+
+Units are the projects of a test set where it has enough of them, else its documents, else its
+rows: rows of one document are seldom independent of each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from goldpan.datasets.task import Task
+from goldpan.evaluation.comparison.question import System
+from goldpan.evaluation.metrics.estimate import Floats, Measure, MetricEvidence, Totals, means
+from goldpan.evaluation.record import RunRecord
+from goldpan.evaluation.score import outcomes_of, ranking_values
+from goldpan.evaluation.statistics.evidence import (
+    ModelEvidence,
+    TaskEvidence,
+    Unit,
+    add_up,
+    bins_of,
+    model_evidence,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExampleNumbers:
+    """The answers of one model to one test set, by id."""
+
+    ids: tuple[str, ...]
+    repos: tuple[str | None, ...]
+    documents: tuple[str | None, ...]
+    columns: Floats
+    """Examples x numbers."""
+    measure: Callable[[Floats], Floats]
+    """From sums of columns to the score that ranks, higher is better."""
+
+
+def example_numbers(task: Task, predictions: pa.Table, metric: str) -> ExampleNumbers | None:
+    """Return what the examples add to a metric, None where it is no function of sums."""
+    table = predictions.take(pc.sort_indices(predictions, sort_keys=[("id", "ascending")]))
+    for evidence in _evidence(task, table):
+        if not isinstance(evidence, Totals):
+            continue
+        for measure in evidence.measures:
+            if measure.name == metric and measure.label is None:
+                return ExampleNumbers(
+                    tuple(table["id"].to_pylist()),
+                    tuple(table["repo"].to_pylist()),
+                    tuple(table["document"].to_pylist()),
+                    evidence.columns,
+                    _ranking_values(measure),
+                )
+    return None
+
+
+def side_by_side(systems: Mapping[str, Sequence[ExampleNumbers]]) -> dict[str, ExampleNumbers]:
+    """Return each system's runs as one, whose score is the mean of the scores of its seeds.
+
+    F1 of counts that are averaged over seeds is not the mean of F1. Where systems have unlike
+    numbers of seeds, seeds are repeated, so that answers can be swapped.
+    """
+    many = math.lcm(*(len(runs) for runs in systems.values()))
+    return {
+        name: replace(
+            runs[0],
+            columns=np.hstack([run.columns for run in runs] * (many // len(runs))),
+            measure=_mean_of_seeds(runs[0].measure, many),
+        )
+        for name, runs in systems.items()
+    }
+
+
+def projects(repos: Sequence[str | None], pairs: int, alpha: float) -> list[str] | None:
+    """Return the project of each example, None where too few are named for a test of them.
+
+    Swapping whole projects has two outcomes a project, so p of the surest of `pairs` pairs
+    cannot fall below what this tells.
+    """
+    many = len({repo for repo in repos if repo})
+    if pairs * 2.0 ** (1 - many) >= alpha:
+        return None
+    return [repo or f"\0{index}" for index, repo in enumerate(repos)]
+
+
+def _mean_of_seeds(measure: Callable[[Floats], Floats], many: int) -> Callable[[Floats], Floats]:
+    def mean(sums: Floats) -> Floats:
+        seeds = np.hsplit(sums, many)
+        return np.asarray(np.mean([measure(seed) for seed in seeds], axis=0))
+
+    return mean
+
+
+def _ranking_values(measure: Measure) -> Callable[[Floats], Floats]:
+    if measure.higher_is_better:
+        return measure.compute
+    return lambda sums: ranking_values(measure.name, measure.compute(sums))
+
+
+def _evidence(task: Task, table: pa.Table) -> list[MetricEvidence]:
+    truths, answers = table["truth"].to_pylist(), table["answer"].to_pylist()
+    rows = {"truth": truths, "answer": answers, "scores": [None] * len(truths)}
+    evidence = outcomes_of(task, rows, None).evidence
+    if task.type not in ("binary", "multi-class"):
+        return evidence
+    right = np.array([truth == other for truth, other in zip(truths, answers, strict=True)])
+    # The matrix counts the pairs of labels that occur, which differ between models.
+    shared = [one for one in evidence if not any(part.name == "mcc" for part in one.measures)]
+    return [*shared, means({"accuracy": right.astype(np.float64)})]
+
+
+MANY_PROJECTS = 10
+"""Fewest projects that are units; with fewer, answers hold for these projects."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """The independent units of a test set."""
+
+    kind: Unit
+    names: tuple[str, ...]
+    """Unit of each row, in the order of ids."""
+    projects: int
+    """Named ones; 0 where none is."""
+
+
+def evidence_of(
+    systems: Sequence[System], tasks: Sequence[str], tasks_by_name: Mapping[str, Task]
+) -> tuple[TaskEvidence, ...] | str:
+    """Return what the systems' answers to these tasks say, or why they cannot be compared by them.
+
+    The score of a system must be a function of sums over examples, and all runs of a task must
+    have answered the same rows.
+    """
+    units: list[Units] = []
+    runs: list[dict[str, list[ExampleNumbers]]] = []
+    trainings: list[Mapping[str, str]] = []
+    for name in tasks:
+        if name not in tasks_by_name:
+            return f"the registry does not know {name}"
+        task_runs = _runs(systems, tasks_by_name[name])
+        if isinstance(task_runs, str):
+            return task_runs
+        first = next(iter(task_runs.values()))[0]
+        units.append(units_of(first.ids, first.repos, first.documents))
+        runs.append(task_runs)
+        trainings.append(
+            {
+                system.name: _training([run.record for run in system.runs[name]])
+                for system in systems
+            }
+        )
+    sources = [tasks_by_name[name].source.dataset for name in tasks]
+    bins = bins_of(_numbers(sources, units))
+    measures = [next(iter(task_runs.values()))[0].measure for task_runs in runs]
+    columns = [
+        {name: [run.columns for run in several] for name, several in task_runs.items()}
+        for task_runs in runs
+    ]
+    return tuple(
+        task_evidence(*of_task)
+        for of_task in zip(tasks, sources, units, bins, columns, trainings, measures, strict=True)
+    )
+
+
+def units_of(
+    ids: Sequence[str], repos: Sequence[str | None], documents: Sequence[str | None]
+) -> Units:
+    """Return the units of rows: projects where there are ten, else documents, else rows."""
+    projects = len({repo for repo in repos if repo})
+    if projects >= MANY_PROJECTS:
+        names = (repo or f"\0{row}" for row, repo in zip(ids, repos, strict=True))
+        return Units("projects", tuple(names), projects)
+    if any(documents):
+        named = tuple(
+            f"{repo or ''}\0{document}" if document else f"\0\0{row}"
+            for row, repo, document in zip(ids, repos, documents, strict=True)
+        )
+        if len(set(named)) < len(named):
+            return Units("documents", named, projects)
+    return Units("rows", tuple(ids), projects)
+
+
+def _runs(systems: Sequence[System], task: Task) -> dict[str, list[ExampleNumbers]] | str:
+    runs: dict[str, list[ExampleNumbers]] = {}
+    ids: tuple[str, ...] | None = None
+    for system in systems:
+        runs[system.name] = []
+        for run in system.runs[task.name]:
+            numbers = _quick(task, run.predictions(), run.scores.main)
+            if numbers is None:
+                return f"{run.scores.main} of {task.name} is no function of sums over rows"
+            if ids is not None and numbers.ids != ids:
+                return f"models answered different rows of {task.name}"
+            ids = numbers.ids
+            runs[system.name].append(numbers)
+    return runs
+
+
+def _quick(task: Task, predictions: pa.Table, metric: str) -> ExampleNumbers | None:
+    """Return what the examples add to a metric, from the few pairs of truth and answer there are.
+
+    100,000 rows with one label each have as many pairs as labels squared.
+    """
+    if not pa.types.is_string(predictions.schema.field("truth").type):
+        return example_numbers(task, predictions, metric)
+    table = predictions.take(pc.sort_indices(predictions, sort_keys=[("id", "ascending")]))
+    codes = [
+        np.asarray(
+            pc.fill_null(pc.dictionary_encode(table[name].combine_chunks()).indices, -1),
+            dtype=np.int64,
+        )
+        for name in ("truth", "answer")
+    ]
+    width = 2 + int(codes[1].max(initial=-1))
+    _, firsts, kind_of = np.unique(
+        codes[0] * width + codes[1] + 1, return_index=True, return_inverse=True
+    )
+    kinds = table.take(pa.array(firsts))
+    labels = pa.array([f"{at:09d}" for at in range(len(kinds))], pa.string())
+    kinds = kinds.set_column(kinds.schema.get_field_index("id"), "id", labels)
+    numbers = example_numbers(task, kinds, metric)
+    if numbers is None:
+        return None
+    return ExampleNumbers(
+        ids=tuple(table["id"].to_pylist()),
+        repos=tuple(table["repo"].to_pylist()),
+        documents=tuple(table["document"].to_pylist()),
+        columns=numbers.columns[kind_of.reshape(-1)],
+        measure=numbers.measure,
+    )
+
+
+def _numbers(sources: Sequence[str], units: Iterable[Units]) -> list[NDArray[np.intp]]:
+    """Return numbers of units, over all tasks; those of one data set share units named alike."""
+    numbers: dict[tuple[str, str, str], int] = {}
+    return [
+        np.array(
+            [numbers.setdefault((source, unit.kind, name), len(numbers)) for name in unit.names],
+            dtype=np.intp,
+        )
+        for source, unit in zip(sources, units, strict=True)
+    ]
+
+
+def _training(records: Sequence[RunRecord]) -> str:
+    """Return what names the trainings of a model's seeds; empty where one is of its task alone."""
+    trainings = [record.learning.training for record in records]
+    return " ".join(trainings) if all(trainings) else ""
+
+
+def task_evidence(
+    task: str,
+    source: str,
+    units: Units,
+    bins: NDArray[np.intp],
+    runs: Mapping[str, Sequence[Floats]],
+    trainings: Mapping[str, str],
+    measure: Callable[[Floats], Floats],
+) -> TaskEvidence:
+    """Return evidence on one test set from what the rows add to each run of each model."""
+    models: dict[str, ModelEvidence] = {}
+    own_bins = bins
+    for name, columns in runs.items():
+        summed = []
+        for rows in columns:
+            own_bins, sums = add_up(rows, bins)
+            summed.append(sums)
+        models[name] = model_evidence(np.stack(summed), measure, trainings[name])
+    return TaskEvidence(
+        task=task,
+        source=source,
+        unit=units.kind,
+        units=len(set(units.names)),
+        rows=len(units.names),
+        bins=own_bins,
+        models=models,
+        measure=measure,
+    )

@@ -1,0 +1,412 @@
+"""Compares models by scores, counts or predictions from elsewhere: S8 to S10 of ECSER."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from goldpan.core.errors import EvaluationError
+from goldpan.evaluation.comparison.evidence import Units, task_evidence, units_of
+from goldpan.evaluation.comparison.question import METHODS, ComparisonQuestion
+from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile
+from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
+from goldpan.evaluation.metrics.classification import Formula, LabelCounts
+from goldpan.evaluation.metrics.estimate import ratio
+from goldpan.evaluation.statistics.calibrated import ROPE, Criteria, answer_questions, no_rows
+from goldpan.evaluation.statistics.compare import arrange, compare
+from goldpan.evaluation.statistics.comparison import Comparison
+from goldpan.evaluation.statistics.curves import BinaryConfusion
+from goldpan.evaluation.statistics.drift import (
+    Degradation,
+    Overfitting,
+    degradation,
+    overfitting,
+)
+from goldpan.evaluation.statistics.evidence import (
+    BINS,
+    TaskEvidence,
+    bins_of,
+    model_evidence,
+)
+from goldpan.evaluation.statistics.scores import (
+    Floats,
+    Score,
+    ScoreMatrix,
+    check_settings,
+    score_matrix,
+)
+
+_NAMED = 5
+"""Labels that a sentence names."""
+
+
+def check_rows(
+    path: Path,
+    dataset: str,
+    model: str,
+    first: Sequence[Prediction],
+    rows: Sequence[Prediction],
+) -> None:
+    """Raise `EvaluationError` where a model answered other rows than the first, or other truths."""
+    truths, others = ({row.id: row.truth for row in table} for table in (first, rows))
+    if truths == others:
+        return
+    remedy = "Give all models and seeds the same rows with the same truths"
+    if missing := sorted(truths.keys() ^ others.keys()):
+        count = "1 row" if len(missing) == 1 else f"{len(missing):,} rows"
+        verb = "is" if len(missing) == 1 else "are"
+        raise EvaluationError(
+            f"{path}: {count} of {dataset}, such as {missing[0]!r}, {verb} not there for both"
+            f" {model} and the first model",
+            remedy,
+        )
+    id_ = next(name for name in truths if truths[name] != others[name])
+    raise EvaluationError(
+        f"{path}: models do not agree on row {id_!r} of {dataset}, which {model} has with the"
+        f" truth {others[id_]!r} and the first model with {truths[id_]!r}",
+        remedy,
+    )
+
+
+def check_labels(
+    path: Path, dataset: str, by_model: Mapping[str, Sequence[Sequence[Prediction]]]
+) -> None:
+    """Raise `EvaluationError` where no answer of any model is one of the labels."""
+    rows = [row for several in by_model.values() for part in several for row in part]
+    truths, answers = {row.truth for row in rows}, {row.answer for row in rows if row.answer}
+    if answers and not truths & answers:
+        named = [", ".join(sorted(texts)[:_NAMED]) for texts in (answers, truths)]
+        raise EvaluationError(
+            f"{path}: no answer to {dataset} ({named[0]}) is one of its truths ({named[1]})",
+            "Write the labels of both columns alike, one label per row",
+        )
+
+
+_COUNTS = 4
+
+
+def _accuracy(counts: LabelCounts) -> Floats:
+    return ratio(counts.tp + counts.tn, counts.tp + counts.fp + counts.tn + counts.fn)
+
+
+FORMULAS: Mapping[str, Formula] = {
+    **{name: LABEL_FORMULAS[name] for name in ("f1", "precision", "recall", "specificity")},
+    "accuracy": _accuracy,
+}
+"""Formulas on the counts of each label; a score is their mean over labels."""
+
+
+def _by_label(metric: str, counts: Floats) -> Floats:
+    """Return a metric of true and false positives, true and false negatives; 0 if undefined."""
+    tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
+    return np.nan_to_num(FORMULAS[metric](LabelCounts(tp, fp, tn, fn, np.zeros(1))))
+
+
+def one_vs_rest(rows: Sequence[Prediction]) -> dict[str, BinaryConfusion]:
+    """Return the counts of each label against all others."""
+    labels = sorted({row.truth for row in rows} | {row.answer for row in rows if row.answer})
+    columns = _columns(rows, labels).sum(axis=0).reshape(-1, _COUNTS).astype(int)
+    return {
+        label: BinaryConfusion(*row) for label, row in zip(labels, columns.tolist(), strict=True)
+    }
+
+
+def _columns(rows: Sequence[Prediction], labels: Sequence[str]) -> Floats:
+    """Return what rows add to the counts of each label, rows x (4 x labels)."""
+    numbers = {label: at for at, label in enumerate(labels)}
+    truth = np.array([numbers[row.truth] for row in rows])[:, None] == np.arange(len(labels))
+    answer = np.array([numbers.get(row.answer, -1) for row in rows])[:, None] == np.arange(
+        len(labels)
+    )
+    parts = [truth & answer, ~truth & answer, ~truth & ~answer, truth & ~answer]
+    return np.stack(parts, axis=-1).reshape(len(rows), -1).astype(np.float64)
+
+
+def _mean_over_labels(metric: str, labels: int) -> Callable[[Floats], Floats]:
+    def measure(sums: Floats) -> Floats:
+        by_label = _by_label(metric, sums.reshape(len(sums), labels, _COUNTS))
+        return np.asarray(by_label.mean(axis=1), dtype=np.float64)
+
+    return measure
+
+
+def prediction_evidence(
+    file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]
+) -> list[TaskEvidence]:
+    """Return evidence on data sets whose rows all models answered."""
+    units: list[Units] = []
+    runs: list[dict[str, list[Sequence[Prediction]]]] = []
+    for dataset in matrix.tasks:
+        by_model: dict[str, list[Sequence[Prediction]]] = {name: [] for name in matrix.models}
+        for key in sorted(tests, key=lambda key: (key.seed, key.fold)):
+            if key.dataset == dataset:
+                by_model[key.model].append(file.predictions[key])
+        first = by_model[matrix.models[0]][0]
+        for name, several in by_model.items():
+            for rows in several:
+                check_rows(file.path, dataset, name, first, rows)
+        ids = [row.id for row in first]
+        units.append(units_of(ids, [None] * len(ids), [row.document or None for row in first]))
+        runs.append(by_model)
+    starts = np.cumsum([0, *(len(unit.names) for unit in units)])
+    numbered = []
+    for unit, start in zip(units, starts, strict=False):
+        _, numbers = np.unique(np.array(unit.names, dtype=object).astype(str), return_inverse=True)
+        numbered.append((numbers.reshape(-1) + start).astype(np.intp))
+    tasks = []
+    by_dataset = zip(matrix.tasks, units, bins_of(numbered), runs, strict=True)
+    for dataset, unit, bins, by_model in by_dataset:
+        check_labels(file.path, dataset, by_model)
+        labels = sorted(
+            {
+                value
+                for several in by_model.values()
+                for rows in several
+                for row in rows
+                for value in (row.truth, row.answer)
+                if value
+            }
+        )
+        columns = {
+            name: [_columns(rows, labels) for rows in several] for name, several in by_model.items()
+        }
+        trainings = {name: file.training(name, dataset) for name in by_model}
+        measure = _mean_over_labels(matrix.metric, len(labels))
+        tasks.append(task_evidence(dataset, dataset, unit, bins, columns, trainings, measure))
+    return tasks
+
+
+def count_evidence(
+    file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]
+) -> list[TaskEvidence]:
+    """Return evidence on data sets of which only counts are known, not which rows are whose."""
+    tasks = []
+    for dataset in matrix.tasks:
+        keys = sorted(
+            (key for key in tests if key.dataset == dataset),
+            key=lambda key: (key.seed, key.fold),
+        )
+        labels = sorted({label for key in keys for label in file.counts[key]})
+        measure = _mean_over_labels(matrix.metric, len(labels))
+        runs: dict[str, list[Floats]] = {name: [] for name in matrix.models}
+        rows = 0
+        for key in keys:
+            if key.model in runs:
+                by_label = file.counts[key]
+                missing = [label for label in labels if label not in by_label]
+                if missing:
+                    raise EvaluationError(
+                        f"{file.path} has no counts of {key.model} for the label {missing[0]!r} of"
+                        f" {dataset}",
+                        "Give every model's counts for every label",
+                    )
+                runs[key.model].append(_spread([by_label[label] for label in labels]))
+                rows = max(rows, *(sum(_four(counts)) for counts in by_label.values()))
+        models = {
+            name: model_evidence(np.stack(sums), measure, file.training(name, dataset))
+            for name, sums in runs.items()
+        }
+        tasks.append(
+            TaskEvidence(
+                dataset,
+                dataset,
+                "rows",
+                rows,
+                rows,
+                np.arange(BINS),
+                models,
+                measure,
+                paired=False,
+            )
+        )
+    return tasks
+
+
+def _spread(labels: Sequence[BinaryConfusion]) -> Floats:
+    """Spread counted rows over bins at random: what bins differ by is what rows differ by."""
+    random = np.random.default_rng(0)
+    columns = np.zeros((BINS, len(labels), _COUNTS))
+    for at, counts in enumerate(labels):
+        for kind, count in enumerate(_four(counts)):
+            columns[:, at, kind] = random.multinomial(count, np.full(BINS, 1 / BINS))
+    return columns.reshape(BINS, -1)
+
+
+def _four(counts: BinaryConfusion) -> tuple[int, int, int, int]:
+    return counts.tp, counts.fp, counts.tn, counts.fn
+
+
+_BAYESIAN_ROPE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How one model's scores on one task change from training to validation to test (S8)."""
+
+    task: str
+    model: str
+    metric: str
+    overfitting: Overfitting | None
+    degradation: Degradation | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileComparison:
+    """Comparison of the models of a file."""
+
+    file: ScoreFile
+    metric: str
+    matrix: ScoreMatrix
+    """Scores of the test parts; a data set a task, or a project of it."""
+    comparison: Comparison
+    new_tasks: Comparison | None
+    drift: tuple[Drift, ...]
+    scores: tuple[tuple[str, str, str, float], ...]
+    """Data set, model, metric and mean over seeds and folds, of the test parts (S7)."""
+
+
+def compare_file(
+    file: ScoreFile,
+    question: ComparisonQuestion,
+    *,
+    metric: str = "",
+    tasks: Collection[str] = (),
+    models: Collection[str] = (),
+) -> FileComparison:
+    """Compare the models of a file by their test parts, of all tasks where none is named.
+
+    Raises `EvaluationError` for a metric that the file does not allow and for rows that
+    contradict each other, `StatisticsError` where fewer than two models are left.
+    """
+    check_settings(question.alpha, question.rope or 0.0)
+    shown = _metrics(file, metric)
+    keys = [
+        key
+        for key in file.keys
+        if (not tasks or key.task in tasks) and (not models or key.model in models)
+    ]
+    tests = [key for key in keys if key.part == "test"]
+    if not tests:
+        raise EvaluationError(
+            f"{file.path} has no test row of what was asked for",
+            "Name its tasks and models, or leave out the column part",
+        )
+    values = {name: _values(file, keys, name) for name in shown}
+    numbered = _numbered(tests)
+    matrix = score_matrix(
+        [Score(key.model, key.dataset, numbered[key], values[shown[0]][key]) for key in tests],
+        shown[0],
+        drop_incomplete_tasks=True,
+    )
+    comparison, new_tasks = _compared(file, matrix, tests, question)
+    return FileComparison(
+        file=file,
+        metric=shown[0],
+        matrix=matrix,
+        comparison=comparison,
+        new_tasks=new_tasks,
+        drift=tuple(_drift(keys, values, question.alpha)),
+        scores=tuple(_test_scores(tests, values)),
+    )
+
+
+def _metrics(file: ScoreFile, metric: str) -> list[str]:
+    """Return the metrics to show, the one that ranks first."""
+    if file.layout == "scores":
+        return [metric or "score"]
+    ranked = metric.removeprefix("macro_") or "f1"
+    if ranked not in FORMULAS:
+        raise EvaluationError(
+            f"{file.layout.capitalize()} give no {metric}", f"Choose {', '.join(FORMULAS)}"
+        )
+    return [ranked, *(name for name in ("precision", "recall", "f1") if name != ranked)]
+
+
+def _values(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[Key, float]:
+    if file.layout == "scores":
+        return {key: file.scores[key] for key in keys}
+    values = {}
+    for key in keys:
+        counts = file.counts[key] if file.layout == "counts" else one_vs_rest(file.predictions[key])
+        table = np.array([[c.tp, c.fp, c.tn, c.fn] for c in counts.values()], dtype=np.float64)
+        values[key] = float(_by_label(metric, table).mean())
+    return values
+
+
+def _numbered(keys: Sequence[Key]) -> dict[Key, int]:
+    """Return a number for each seed and fold of a model and data set."""
+    runs: dict[tuple[str, str], list[Key]] = {}
+    for key in keys:
+        runs.setdefault((key.model, key.dataset), []).append(key)
+    return {
+        key: at
+        for group in runs.values()
+        for at, key in enumerate(sorted(group, key=lambda key: (key.seed, key.fold)))
+    }
+
+
+def _compared(
+    file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key], question: ComparisonQuestion
+) -> tuple[Comparison, Comparison | None]:
+    approach, choice = METHODS[question.approach]
+    alpha, seed = question.alpha, question.seed
+    if approach != "calibrated":
+        rope = _BAYESIAN_ROPE if question.rope is None else question.rope
+        return compare(
+            matrix, alpha=alpha, rope=rope, approach=approach, seed=seed, choice=choice
+        ), None
+    rope = ROPE if question.rope is None else question.rope
+    if file.layout == "scores":
+        why = "Scores alone do not say how many rows they stand on: give counts or predictions"
+        on_tasks = compare(
+            matrix, alpha=alpha, rope=rope, rope_kind="absolute", approach=approach, seed=seed
+        )
+        return arrange(matrix, no_rows(len(matrix.models), why, alpha)), on_tasks
+    make = prediction_evidence if file.layout == "predictions" else count_evidence
+    evidence = make(file, matrix, tests)
+    answers = answer_questions(evidence, matrix.models, Criteria(alpha, rope, seed))
+    return arrange(matrix, answers.new_rows), arrange(matrix, answers.new_tasks)
+
+
+def _drift(
+    keys: Sequence[Key], values: Mapping[str, Mapping[Key, float]], alpha: float
+) -> Iterator[Drift]:
+    """Yield overfitting and degradation of each task and model (S8, Equation 1)."""
+    for task, model in dict.fromkeys((key.task, key.model) for key in keys):
+        own_keys = [key for key in keys if (key.task, key.model) == (task, model)]
+        for metric, of in values.items():
+            train, validation, test = (
+                _by_dataset([key for key in own_keys if key.part == part], of)
+                for part in ("train", "validation", "test")
+            )
+            if not test or not (train or validation):
+                continue
+            yield Drift(
+                task,
+                model,
+                metric,
+                overfitting(float(np.mean(train)), test) if train else None,
+                degradation(validation, test, alpha=alpha) if validation else None,
+            )
+
+
+def _by_dataset(keys: Sequence[Key], values: Mapping[Key, float]) -> list[float]:
+    """Return a score a project and fold: seeds are no further data sets, so they are averaged."""
+    groups: dict[tuple[str, str], list[float]] = {}
+    for key in keys:
+        groups.setdefault((key.project, key.fold), []).append(values[key])
+    return [float(np.mean(group)) for group in groups.values()]
+
+
+def _test_scores(
+    tests: Sequence[Key], values: Mapping[str, Mapping[Key, float]]
+) -> Iterator[tuple[str, str, str, float]]:
+    groups: dict[tuple[str, str], list[Key]] = {}
+    for key in tests:
+        groups.setdefault((key.dataset, key.model), []).append(key)
+    for (dataset, model), keys in sorted(groups.items()):
+        for metric, of in values.items():
+            yield dataset, model, metric, float(np.mean([of[key] for key in keys]))

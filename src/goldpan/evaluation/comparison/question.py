@@ -1,0 +1,283 @@
+"""Models that are compared: the question, the stored runs that it takes, and the result."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import orjson
+
+from goldpan.core.errors import EvaluationError
+from goldpan.evaluation.runs import Run
+from goldpan.evaluation.score import ranking_score
+from goldpan.evaluation.statistics.comparison import Approach, Comparison
+from goldpan.evaluation.statistics.decide import Choice
+from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
+
+Split = tuple[str, str]
+"""Hashes of the data and of the split."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A model with its settings under a protocol: what is compared."""
+
+    name: str
+    """The model, with the settings and the protocol that tell it from others."""
+    model: str
+    protocol: str
+    runs: Mapping[str, tuple[Run, ...]]
+    """By task, by rising seed."""
+
+    def every(self) -> tuple[Run, ...]:
+        """Return all its runs, by task and seed."""
+        return tuple(run for _, runs in sorted(self.runs.items()) for run in runs)
+
+    @property
+    def uses_dates(self) -> bool:
+        """Whether the model reads when a text was written."""
+        return any(run.record.uses_dates for run in self.every())
+
+
+@dataclass(frozen=True, slots=True)
+class CompleteBlock:
+    """Models and tasks of which every model was run on every task."""
+
+    models: tuple[str, ...]
+    tasks: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """Models and tasks outside the ranking, with the reason, a sentence each."""
+
+
+def split_of(run: Run) -> Split:
+    """Return what names the data and the split of a run."""
+    return run.record.data_hash, run.record.split_hash
+
+
+def on_one_split(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
+    """Return the runs to compare, and those on other data or splits of the same tasks.
+
+    Scores on two splits cannot be compared, so each task keeps the split that most models were
+    run on; of equals, the one with more runs.
+    """
+    grouped: dict[str, dict[Split, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        grouped[run.task][split_of(run)].append(run)
+    comparable: list[Run] = []
+    elsewhere: list[Run] = []
+    for _, splits in sorted(grouped.items()):
+        chosen = min(
+            splits,
+            key=lambda candidate: (
+                -_variants(splits[candidate]),
+                -len(splits[candidate]),
+                candidate,
+            ),
+        )
+        for split, split_runs in sorted(splits.items()):
+            (comparable if split == chosen else elsewhere).extend(split_runs)
+    return comparable, elsewhere
+
+
+def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
+    """Put runs together that differ by task and seed alone; sorted by name.
+
+    Settings tell two systems apart where one model ran on a task with several. Raises
+    `EvaluationError` where two runs then have the same task and seed, or runs of a task rank by
+    different metrics.
+    """
+    _same_metric(runs)
+    keys = _distinguishing(runs)
+    protocols = {run.record.protocol.name for run in runs}
+    grouped: dict[str, dict[str, dict[int, Run]]] = defaultdict(lambda: defaultdict(dict))
+    for run in runs:
+        name = _name(run, keys[run.model], with_protocol=len(protocols) > 1)
+        seeds = grouped[name][run.task]
+        if run.seed in seeds:
+            raise EvaluationError(
+                f"{run.directory} and {seeds[run.seed].directory} are both {name} on {run.task} "
+                f"with seed {run.seed}",
+                "Remove the directory of the one that is out of date",
+            )
+        seeds[run.seed] = run
+    systems = []
+    for name, tasks in sorted(grouped.items()):
+        ordered = {task: tuple(run for _, run in sorted(tasks[task].items())) for task in tasks}
+        first = next(iter(ordered.values()))[0]
+        protocol = first.record.protocol.name
+        systems.append(System(name, first.model, protocol, dict(sorted(ordered.items()))))
+    return tuple(systems)
+
+
+def complete(have: Mapping[str, Collection[str]], *, keep_models: bool = False) -> CompleteBlock:
+    """Leave out models or tasks until every model has every task.
+
+    `have` holds the tasks of each model. What lacks the largest share goes first, tasks before
+    models; with `keep_models` only tasks go.
+    """
+    models = set(have)
+    tasks = {task for names in have.values() for task in names}
+    left_out: list[str] = []
+    while models and tasks:
+        task_gaps = {task: sum(task not in have[name] for name in models) for task in tasks}
+        model_gaps = {name: sum(task not in have[name] for task in tasks) for name in models}
+        if not any(task_gaps.values()):
+            break
+        task = min(tasks, key=lambda name: (-task_gaps[name], name))
+        model = min(models, key=lambda name: (-model_gaps[name], name))
+        gap = task_gaps[task] / len(models)
+        if keep_models or gap >= model_gaps[model] / len(tasks):
+            left_out.append(f"{task}: {task_gaps[task]} of {len(models)} models have no score")
+            tasks.remove(task)
+        else:
+            left_out.append(f"{model}: no score on {model_gaps[model]} of {len(tasks)} tasks")
+            models.remove(model)
+    return CompleteBlock(tuple(sorted(models)), tuple(sorted(tasks)), tuple(left_out))
+
+
+def _variants(runs: Iterable[Run]) -> int:
+    return len(
+        {(run.model, _plain(run.record.settings), _plain(run.record.protocol)) for run in runs}
+    )
+
+
+def _distinguishing(runs: Iterable[Run]) -> dict[str, list[str]]:
+    """Return the settings of each model that differ on one and the same task."""
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for run in runs:
+        key = (run.model, run.task, run.record.protocol.name)
+        groups[key].append(run.record.settings)
+    keys: dict[str, set[str]] = defaultdict(set)
+    for (model, _, _), settings in groups.items():
+        names = {name for values in settings for name in values}
+        keys[model] |= {
+            name for name in names if len({_plain(values.get(name)) for values in settings}) > 1
+        }
+    return {model: sorted(names) for model, names in keys.items()}
+
+
+def _name(run: Run, keys: Iterable[str], *, with_protocol: bool) -> str:
+    settings = run.record.settings
+    parts = [f"{key}={setting(settings[key])}" for key in keys if key in settings]
+    if with_protocol:
+        parts.append(run.record.protocol.name)
+    return f"{run.model} ({', '.join(parts)})" if parts else run.model
+
+
+def setting(value: object) -> str:
+    """Return a setting's value as people write it."""
+    return value if isinstance(value, str) else _plain(value).decode()
+
+
+def _plain(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _same_metric(runs: Iterable[Run]) -> None:
+    chosen: dict[str, Run] = {}
+    for run in runs:
+        other = chosen.setdefault(run.task, run)
+        if other.scores.main != run.scores.main:
+            raise EvaluationError(
+                f"{other.directory} ranks by {other.scores.main}, {run.directory} by "
+                f"{run.scores.main}",
+                f"Run goldpan evaluate score --task {run.task}",
+            )
+
+
+MIXED = "score"
+"""Name of the score where tasks rank by different metrics."""
+Method = Literal["calibrated", "bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
+METHODS: Mapping[Method, tuple[Approach, Choice]] = {
+    "calibrated": ("calibrated", "auto"),
+    "bayesian": ("bayesian", "auto"),
+    "frequentist": ("frequentist", "auto"),
+    "wilcoxon": ("frequentist", "pairwise"),
+    "nemenyi": ("frequentist", "nonparametric"),
+    "tukey": ("frequentist", "parametric"),
+}
+"""Methods of comparison by name; all but the first are the papers' own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonQuestion:
+    """How models are compared."""
+
+    approach: Method = "calibrated"
+    alpha: float = 0.05
+    rope: float | None = None
+    """Half the width of the region of practical equivalence: in points of the score (0.01) where
+    `calibrated`, as a share of the spread over tasks (0.1) where `bayesian`."""
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonResult:
+    """Comparison of models by their stored runs."""
+
+    systems: tuple[System, ...]
+    """By name, also those that are left out of the ranking."""
+    tasks: tuple[str, ...]
+    metrics: Mapping[str, str]
+    """Metric that ranks on each task, higher is better."""
+    block: CompleteBlock
+    """Models and tasks that are ranked."""
+    comparison: Comparison | str
+    """Or why there is none."""
+    new_tasks: Comparison | None
+    """Comparison on new tasks, where `comparison` is on new rows of these tasks."""
+    alone: tuple[Comparison, ...]
+    """On each task by itself, by the answers to its examples, where there are few tasks."""
+    without_value: tuple[str, ...]
+    """Runs whose score is undefined, a sentence each."""
+    elsewhere: tuple[Run, ...]
+    """On another split of the same tasks: not comparable."""
+    every: tuple[Run, ...]
+    """All runs of the tasks, also those that are not compared."""
+
+    @property
+    def metric(self) -> str:
+        """Return the name of the score that ranks."""
+        names = {self.metrics[task] for task in self.block.tasks or self.tasks}
+        return names.pop() if len(names) == 1 else MIXED
+
+    @property
+    def ranked(self) -> tuple[System, ...]:
+        """Return all systems, those of the ranking first and by place, the others by mean."""
+        ranks = {}
+        if isinstance(self.comparison, Comparison):
+            ranks = {name: at for at, name in enumerate(self.comparison.models)}
+
+        def order(system: System) -> tuple[int, float, str]:
+            means = [mean for task in system.runs if (mean := mean_score(system, task)) is not None]
+            mean = sum(means) / len(means) if means else -np.inf
+            return ranks.get(system.name, len(ranks)), -mean, system.name
+
+        return tuple(sorted(self.systems, key=order))
+
+
+def mean_score(system: System, task: str) -> float | None:
+    """Return a system's score on a task, the mean over seeds; None where there is none."""
+    values = list(scores_of(system, task).values())
+    return sum(values) / len(values) if values else None
+
+
+def scores_of(system: System, task: str) -> dict[int, float]:
+    """Return a system's scores on a task by seed, without those that are undefined."""
+    scores = {run.seed: ranking_score(run.scores).value for run in system.runs.get(task, ())}
+    return {seed: value for seed, value in scores.items() if value is not None}
+
+
+def matrix(compared: ComparisonResult) -> ScoreMatrix:
+    """Return the scores of the block; raises `StatisticsError` for fewer than two models."""
+    scores = [
+        Score(system.name, task, seed, value)
+        for system in compared.systems
+        if system.name in compared.block.models
+        for task in compared.block.tasks
+        for seed, value in scores_of(system, task).items()
+    ]
+    return score_matrix(scores, compared.metric)

@@ -1,0 +1,276 @@
+"""Reads scores, confusion counts or predictions that were made elsewhere.
+
+CSV with a header (comma, semicolon or tab), JSON Lines, or JSON: a list of objects, or an object
+with the list under `rows`. Three layouts are told by their columns; docs/reports.md shows each.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import orjson
+
+from goldpan.core.errors import EvaluationError
+from goldpan.evaluation.statistics.curves import BinaryConfusion
+
+Part = Literal["train", "validation", "test"]
+Layout = Literal["scores", "counts", "predictions"]
+PARTS: tuple[Part, ...] = ("train", "validation", "test")
+_COLUMNS: Mapping[Layout, tuple[str, ...]] = {
+    "predictions": ("id", "truth", "answer"),
+    "counts": ("tp", "fp", "tn", "fn"),
+    "scores": ("score",),
+}
+_LARGEST = 10**9
+_MOST_BYTES = 1 << 30
+_ValueT = TypeVar("_ValueT")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Model, task and part that a row of the file is about."""
+
+    model: str
+    task: str
+    part: Part = "test"
+    project: str = ""
+    """The project, or another data set of the task, that these test rows come from."""
+    fold: str = ""
+    """Fold of a cross-validation."""
+    seed: int = 0
+
+    @property
+    def dataset(self) -> str:
+        """Return the name of the data set: the task, and the project where there is one."""
+        return f"{self.task} / {self.project}" if self.project else self.task
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The answer to one row."""
+
+    id: str
+    truth: str
+    answer: str
+    document: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFile:
+    """Content of a file; only one of the three mappings is filled."""
+
+    path: Path
+    layout: Layout
+    scores: Mapping[Key, float]
+    counts: Mapping[Key, Mapping[str, BinaryConfusion]]
+    """By label, one against the rest; the empty label where none is named."""
+    predictions: Mapping[Key, tuple[Prediction, ...]]
+    trainings: Mapping[Key, str]
+    """Name of the training, of rows that have the column `training`."""
+
+    def training(self, model: str, dataset: str) -> str:
+        """Return what names the training of a model that was tested on a data set.
+
+        Without a name it is that of its task: several projects are tests of one training, whose
+        luck shows where there are several seeds.
+        """
+        keys = [key for key in self.keys if (key.model, key.dataset) == (model, dataset)]
+        if len({key.seed for key in keys}) > 1:
+            named = {self.trainings.get(key, f"task {key.task}") for key in keys}
+        else:
+            named = {self.trainings.get(key, "") for key in keys}
+        return " ".join(sorted(named)) if all(named) else ""
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Return what the rows are about, in the order of the file."""
+        return tuple(
+            {"scores": self.scores, "counts": self.counts}.get(self.layout, self.predictions)
+        )
+
+
+def read_scores(path: Path) -> ScoreFile:
+    """Return what a file of scores, counts or predictions holds.
+
+    Raises `EvaluationError`, with the row, for a file that is none, and for rows that lack a value,
+    hold one that cannot be, or say something twice.
+    """
+    rows = list(_rows(path))
+    if not rows:
+        raise EvaluationError(f"{path} holds no row", "Give one row per score, count or answer")
+    columns = set(rows[0][1])
+    layout = next((name for name, needed in _COLUMNS.items() if columns >= set(needed)), None)
+    if layout is None or not columns >= {"model", "task"}:
+        layouts = "; ".join(f"model, task, {', '.join(names)}" for names in _COLUMNS.values())
+        raise EvaluationError(
+            f"{path} has the columns {', '.join(sorted(map(str, columns)))[:200]}, which fit no "
+            "known layout",
+            f"Name the columns of one: {layouts}",
+        )
+    scores: dict[Key, float] = {}
+    counts: dict[Key, dict[str, BinaryConfusion]] = {}
+    predictions: dict[Key, dict[str, Prediction]] = {}
+    trainings: dict[Key, str] = {}
+    for number, row in rows:
+        reader = _Row(path, number, row)
+        key = reader.key()
+        if training := reader.text("training", needed=False):
+            trainings[key] = training
+        if layout == "scores":
+            reader.once(scores, key, lambda: "a score")
+            scores[key] = reader.number("score")
+        elif layout == "counts":
+            label = reader.text("label", needed=False)
+            labels = counts.setdefault(key, {})
+            reader.once(labels, label, lambda: "counts")
+            labels[label] = BinaryConfusion(*map(reader.whole, ("tp", "fp", "tn", "fn")))
+        else:
+            answered = predictions.setdefault(key, {})
+            id_ = reader.text("id")
+            reader.once(answered, id_, lambda: "an answer")
+            answered[id_] = Prediction(
+                id_,
+                reader.text("truth"),
+                reader.text("answer", needed=False),
+                reader.text("document", needed=False),
+            )
+    return ScoreFile(
+        path,
+        layout,
+        scores,
+        counts,
+        {key: tuple(rows[id_] for id_ in sorted(rows)) for key, rows in predictions.items()},
+        trainings,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    path: Path
+    row: int
+    values: Mapping[str, Any]
+
+    def error(self, problem: str, remedy: str) -> EvaluationError:
+        return EvaluationError(f"Row {self.row} of {self.path} {problem}", remedy)
+
+    def key(self) -> Key:
+        part = self.text("part", needed=False) or "test"
+        if part not in PARTS:
+            raise self.error(f"has the part {part[:40]!r}", f"Choose {', '.join(PARTS)}")
+        return Key(
+            self.text("model"),
+            self.text("task"),
+            part,
+            self.text("project", needed=False),
+            self.text("fold", needed=False),
+            self.whole("seed") if self.text("seed", needed=False) else 0,
+        )
+
+    def text(self, name: str, *, needed: bool = True) -> str:
+        value = self.values.get(name)
+        if isinstance(value, list | dict):
+            raise self.error(f"has a list as its {name}", "Give one value a row and column")
+        text = "" if value is None else str(value).strip()
+        if needed and not text:
+            raise self.error(f"has no {name}", f"Fill in the column {name}, or take the row out")
+        return text
+
+    def number(self, name: str) -> float:
+        text = self.text(name)
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise self.error(
+                f"has {text[:40]!r} as its {name}",
+                "Give a finite number with a decimal point, such as 0.83",
+            )
+        return value
+
+    def whole(self, name: str) -> int:
+        value = self.number(name)
+        if value != int(value) or not 0 <= value <= _LARGEST:
+            raise self.error(
+                f"has {self.text(name)[:40]} as its {name}", "Give a whole number from 0 on"
+            )
+        return int(value)
+
+    def once(self, values: Mapping[_ValueT, Any], key: _ValueT, what: Callable[[], str]) -> None:
+        if key in values:
+            raise self.error(
+                f"gives {what()} of the same model, task, part, project, fold, seed and row again",
+                "Keep one of them, or tell them apart by the column seed or fold",
+            )
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield rows with their numbers: lines of a CSV file, the first below its header is 2."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise EvaluationError(f"{path} is larger than 1 GiB", "Split it by task")
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise EvaluationError(
+            f"{path} cannot be read: {error.strerror or error}", "Name a CSV or JSON file"
+        ) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise EvaluationError(
+            f"Row {line} of {path} is not UTF-8", "Save the file as UTF-8"
+        ) from None
+    if path.suffix.lower() == ".json":
+        yield from _json_rows(path, text)
+        return
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        lines = [line for line in text.splitlines() if line.strip()]
+        yield from _json_rows(path, f"[{','.join(lines)}]")
+        return
+    header = text.partition("\n")[0]
+    delimiter = max(",;\t", key=header.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        names = [name.strip().lower() for name in next(reader, [])]
+        if len(set(names)) < len(names):
+            raise EvaluationError(
+                f"Row 1 of {path} names a column twice", "Give each column a different name"
+            )
+        for values in reader:
+            if not any(value.strip() for value in values):
+                continue
+            if len(values) != len(names):
+                raise EvaluationError(
+                    f"Row {reader.line_num} of {path} has {len(values)} values for"
+                    f" {len(names)} columns",
+                    "Quote values that hold the delimiter, and fill in what is empty",
+                )
+            yield reader.line_num, dict(zip(names, values, strict=True))
+    except csv.Error as error:
+        raise EvaluationError(
+            f"Row {reader.line_num} of {path} is not CSV: {error}", "Save the table as CSV again"
+        ) from None
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    try:
+        data = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise EvaluationError(f"{path} is not JSON: {error}", "Save the file again") from None
+    rows = data.get("rows") if isinstance(data, dict) else data
+    if not isinstance(rows, list):
+        raise EvaluationError(
+            f"{path} holds no list", "Give a list of objects, or an object with it under rows"
+        )
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise EvaluationError(
+                f"Row {number} of {path} is not an object", "Give an object with the columns' names"
+            )
+        yield number, {name.lower(): value for name, value in row.items()}

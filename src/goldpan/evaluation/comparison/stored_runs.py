@@ -1,0 +1,269 @@
+"""Compares the models of stored runs, on one task by its examples or over several tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.task import Task
+from goldpan.evaluation.comparison.evidence import (
+    MANY_PROJECTS,
+    ExampleNumbers,
+    evidence_of,
+    example_numbers,
+    projects,
+    side_by_side,
+)
+from goldpan.evaluation.comparison.question import (
+    METHODS,
+    ComparisonQuestion,
+    ComparisonResult,
+    complete,
+    matrix,
+    on_one_split,
+    scores_of,
+    systems_of,
+)
+from goldpan.evaluation.runs import Run, read_runs, require_runs
+from goldpan.evaluation.score import ranking_score
+from goldpan.evaluation.statistics.calibrated import (
+    ROPE,
+    Criteria,
+    answer_on_new_rows,
+    answer_questions,
+    new_tasks_by_scores,
+    no_rows,
+)
+from goldpan.evaluation.statistics.compare import arrange, compare
+from goldpan.evaluation.statistics.comparison import Comparison
+from goldpan.evaluation.statistics.decide import FEWEST_TASKS
+from goldpan.evaluation.statistics.randomization import Measure, compare_answers
+from goldpan.evaluation.statistics.resampling import contributions
+from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings
+
+
+def compare_on_task(
+    result: ComparisonResult, name: str, task: Task | None, question: ComparisonQuestion
+) -> Comparison | None:
+    """Compare by the answers to one task, None where the metric does not allow it."""
+    if task is None:
+        return None
+    runs_of: dict[str, list[ExampleNumbers]] = {}
+    for system in result.systems:
+        if system.name in result.block.models:
+            runs = system.runs[name]
+            of_runs = [example_numbers(task, run.predictions(), run.scores.main) for run in runs]
+            defined = [numbers for numbers in of_runs if numbers is not None]
+            if len(defined) < len(runs) or len({numbers.ids for numbers in defined}) > 1:
+                return None
+            runs_of[system.name] = defined
+    answers = side_by_side(runs_of)
+    first = next(iter(answers.values()))
+    scores = [
+        float(numbers.measure(numbers.columns.sum(axis=0)[None, :])[0])
+        for numbers in answers.values()
+    ]
+    if {numbers.ids for numbers in answers.values()} != {first.ids} or not np.isfinite(
+        scores
+    ).all():
+        return None
+    pairs = math.comb(len(answers), 2)
+    groups = projects(first.repos, pairs, question.alpha)
+    comparison = compare_answers(
+        {system: numbers.columns for system, numbers in answers.items()},
+        _defined(first.measure),
+        metric=result.metrics[name],
+        task=name,
+        alpha=question.alpha,
+        seed=question.seed,
+        groups=groups,
+    )
+    few = len({repo for repo in first.repos if repo})
+    if groups is not None or few < 2:
+        return comparison
+    note = (
+        f"The examples are of {few} projects, too few to swap whole projects in so many"
+        " comparisons: decisions hold for these projects, and others may differ"
+    )
+    return replace(comparison, notes=(*comparison.notes, note))
+
+
+def _defined(measure: Measure) -> Measure:
+    """Let shuffled answers that define no score count as no score at all."""
+    return lambda sums: np.nan_to_num(measure(sums))
+
+
+_MOST_ALONE = 20
+"""Models that are compared on each of a few tasks alone: pairs grow with their square."""
+_MOST_NAMED = 4
+_BAYESIAN_ROPE = 0.1
+
+
+def compare_stored(
+    workspace: Workspace,
+    tasks: Mapping[str, Task],
+    names: Collection[str],
+    question: ComparisonQuestion,
+    *,
+    required: Collection[str] = (),
+    models: Collection[str] = (),
+    protocol: str = "",
+) -> ComparisonResult:
+    """Compare the stored runs of the tasks of these names, of all where none is named.
+
+    Raises `UsageError` where a task that is `required`, a model or the protocol has no run, and
+    what `compare_runs` raises.
+    """
+    every = read_runs(workspace, tasks=names)
+    require_runs("task", required, {run.task for run in every})
+    require_runs("model", models, {run.model for run in every})
+    runs = [run for run in every if not models or run.model in models]
+    if protocol:
+        require_runs("protocol", [protocol], {run.record.protocol.name for run in runs})
+        runs = [run for run in runs if run.record.protocol.name == protocol]
+    return compare_runs(runs, every, tasks, question, keep_models=bool(models))
+
+
+def compare_runs(
+    runs: Sequence[Run],
+    every: Sequence[Run],
+    tasks: Mapping[str, Task],
+    question: ComparisonQuestion,
+    *,
+    keep_models: bool = False,
+) -> ComparisonResult:
+    """Compare the models of stored runs; the same runs and question give the same result.
+
+    `every` holds all runs of the same tasks, and `tasks` those that the registry knows. Models
+    and tasks that leave gaps stay out of the ranking, which says so; with `keep_models` only
+    tasks do. One task is compared by the answers to its examples, more by `compare`. Raises
+    `EvaluationError` where runs contradict each other, `StatisticsError` for settings that are
+    out of range and where scipy is missing.
+    """
+    comparable, elsewhere = on_one_split(runs)
+    systems = systems_of(comparable)
+    have = {
+        system.name: {task for task in system.runs if scores_of(system, task)} for system in systems
+    }
+    block = complete(have, keep_models=keep_models)
+    metrics = {run.task: ranking_score(run.scores).name for run in comparable}
+    result = ComparisonResult(
+        systems=systems,
+        tasks=tuple(sorted(metrics)),
+        metrics=metrics,
+        block=block,
+        comparison="",
+        new_tasks=None,
+        alone=(),
+        without_value=tuple(
+            _undefined(run) for run in comparable if ranking_score(run.scores).value is None
+        ),
+        elsewhere=tuple(elsewhere),
+        every=tuple(every),
+    )
+    return _compare(result, tasks, question)
+
+
+def _compare(
+    result: ComparisonResult, tasks: Mapping[str, Task], question: ComparisonQuestion
+) -> ComparisonResult:
+    check_settings(question.alpha, question.rope or 0.0)
+    models, shared = result.block.models, result.block.tasks
+    if len(result.systems) < 2:
+        only = result.systems[0].name
+        return replace(result, comparison=f"There is one model, {only}; a comparison needs two")
+    if len(models) < 2 or not shared:
+        return replace(result, comparison="No two models have scores on the same task")
+    if question.approach == "calibrated":
+        return _calibrated(result, tasks, question)
+    few = len(shared) < FEWEST_TASKS
+    alone: tuple[Comparison, ...] = ()
+    if few and (len(shared) == 1 or len(models) <= _MOST_ALONE):
+        by_task = (compare_on_task(result, name, tasks.get(name), question) for name in shared)
+        alone = tuple(comparison for comparison in by_task if comparison is not None)
+    if len(shared) == 1 and alone:
+        return replace(result, comparison=alone[0])
+    approach, choice = METHODS[question.approach]
+    over_tasks = compare(
+        matrix(result),
+        alpha=question.alpha,
+        rope=_BAYESIAN_ROPE if question.rope is None else question.rope,
+        approach=approach,
+        seed=question.seed,
+        choice=choice,
+    )
+    return replace(result, comparison=over_tasks, alone=alone)
+
+
+def _calibrated(
+    result: ComparisonResult, tasks: Mapping[str, Task], question: ComparisonQuestion
+) -> ComparisonResult:
+    """Answer what holds on new rows and on new tasks, and on new rows of each of a few tasks."""
+    scores = matrix(result)
+    rope = ROPE if question.rope is None else question.rope
+    criteria = Criteria(question.alpha, rope, question.seed)
+    systems = [system for system in result.systems if system.name in scores.models]
+    evidence = evidence_of(systems, scores.tasks, tasks)
+    if isinstance(evidence, str):
+        why = f"Nothing can be said about new rows: {evidence}"
+        on_tasks = new_tasks_by_scores(scores, criteria)
+        return replace(
+            result,
+            comparison=arrange(scores, no_rows(len(scores.models), why, question.alpha)),
+            new_tasks=arrange(scores, on_tasks),
+        )
+    answers = answer_questions(evidence, scores.models, criteria)
+    alone: tuple[Comparison, ...] = ()
+    count = len(evidence)
+    if 1 < count < FEWEST_TASKS and len(scores.models) <= _MOST_ALONE:
+        # A table of each task shows so many times the pairs, so each gets its share of alpha.
+        shared = replace(criteria, alpha=question.alpha / count)
+        by_task = [
+            answer_on_new_rows([task], contributions([task], scores.models), shared)
+            for task in evidence
+        ]
+        alone = tuple(
+            arrange(_of_task(scores, task.task), answered)
+            for task, answered in zip(evidence, by_task, strict=True)
+        )
+    comparison = arrange(scores, answers.new_rows)
+    notes = (*comparison.notes, *_few_projects(result, tasks, scores))
+    return replace(
+        result,
+        comparison=replace(comparison, notes=notes),
+        new_tasks=arrange(scores, answers.new_tasks),
+        alone=alone,
+    )
+
+
+def _of_task(scores: ScoreMatrix, task: str) -> ScoreMatrix:
+    at = scores.tasks.index(task)
+    return replace(scores, tasks=(task,), cells=tuple((row[at],) for row in scores.cells))
+
+
+def _few_projects(
+    result: ComparisonResult, tasks: Mapping[str, Task], scores: ScoreMatrix
+) -> Iterator[str]:
+    """Say which tasks have projects named, yet too few to resample whole projects."""
+    few: dict[str, int] = {}
+    system = next(system for system in result.systems if system.name in scores.models)
+    for name in scores.tasks:
+        repos = set(system.runs[name][0].predictions()["repo"].to_pylist()) - {None, ""}
+        if 1 < len(repos) < MANY_PROJECTS:
+            few[name] = len(repos)
+    if few:
+        named = ", ".join(f"{name} ({count})" for name, count in list(few.items())[:_MOST_NAMED])
+        more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
+        yield (
+            f"Of fewer than {MANY_PROJECTS} projects are {named}{more}: answers hold on new rows of"
+            " these projects, and others may differ"
+        )
+
+
+def _undefined(run: Run) -> str:
+    score = ranking_score(run.scores)
+    return f"{run.model} on {run.task}, seed {run.seed}, has no {score.name}: {score.reason}"

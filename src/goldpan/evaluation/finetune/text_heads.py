@@ -1,0 +1,283 @@
+"""Heads that answer a whole text: labels, a number, or a text.
+
+No instruction is added: it would be the same in all rows, and take the room of the text.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.datasets.task import Task, target_column
+from goldpan.evaluation.finetune.heads import (
+    NOT_ASKED,
+    Predictor,
+    Tensor,
+    TensorBatch,
+    TokenizedExample,
+    aligned,
+    cut_texts,
+    padded,
+    predict_in_batches,
+)
+from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, stream
+from goldpan.evaluation.finetune.word_heads import cross_entropy
+from goldpan.evaluation.model import Answers, labels_above, load
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How numbers are learned: as they are, or as standardized logarithms."""
+
+    mean: float = 0.0
+    spread: float = 1.0
+    low: float = -math.inf
+    high: float = math.inf
+    logarithm: bool = False
+
+    def inner(self, value: float) -> float:
+        """Return what the model is to say for a number."""
+        return (math.log1p(value) - self.mean) / self.spread if self.logarithm else value
+
+    def outer(self, value: float) -> float:
+        """Return the number for what the model said, between the least and largest of train."""
+        if not self.logarithm or not math.isfinite(value):
+            return value
+        inside = min(
+            max(value * self.spread + self.mean, math.log1p(self.low)), math.log1p(self.high)
+        )
+        return math.expm1(inside)
+
+
+def scale_of(values: Sequence[float], *, logarithm: bool) -> Scale:
+    """Return the scale of train; values at or below -1 have no logarithm and stay as they are."""
+    if not logarithm or min(values) <= -1:
+        return Scale()
+    logs = [math.log1p(value) for value in values]
+    mean = math.fsum(logs) / len(logs)
+    spread = math.sqrt(math.fsum((log - mean) ** 2 for log in logs) / len(logs))
+    return Scale(mean, spread or 1.0, min(values), max(values), logarithm=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceHead:
+    """A linear layer on the pooled state: the first token's, the last's or the end token's."""
+
+    task: Task
+    scale: Scale
+    auto: str = "AutoModelForSequenceClassification"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The number of outputs."""
+        return {"num_labels": len(self.task.labels) or 1}
+
+    def examples(
+        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
+    ) -> list[TokenizedExample]:
+        """Return a row an example; longer texts lose their end."""
+        targets: list[Any] = [None] * len(rows)
+        if learn:
+            targets = rows[target_column(self.task.type).name].to_pylist()
+        ends = words.tokenizer.eos_token_id if words.after else None
+        return [
+            TokenizedExample(
+                row,
+                # Heads of encoder-decoders want as many end tokens in every row.
+                words.frame([id_ for id_ in text.ids if id_ != ends]),
+                self._target(target) if learn else (),
+                cut=len(text.ids) > words.room,
+            )
+            for row, (text, target) in enumerate(
+                zip(words.texts(stream(rows["text"])), targets, strict=True)
+            )
+        ]
+
+    def _target(self, target: Any) -> Sequence[float]:
+        match self.task.type:
+            case "regression":
+                return (self.scale.inner(target),)
+            case "multi-label":
+                return tuple(float(name in target) for name in self.task.label_names)
+            case _:
+                return (self.task.label_names.index(target),)
+
+    def batch(
+        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
+    ) -> TensorBatch:
+        """Return examples as tensors; nothing is drawn."""
+        torch = load("torch")
+        inputs = padded(words, [example.ids for example in examples])
+        single = self.task.type in ("binary", "multi-class")
+        kind = torch.long if single else torch.float32
+        targets = torch.tensor([example.target for example in examples], dtype=kind)
+        tokens = sum(example.length for example in examples)
+        return TensorBatch(inputs, targets[:, 0] if single else targets, len(examples), tokens)
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Cross entropy; binary for each label of several; squares for numbers."""
+        losses = load("torch.nn.functional")
+        match self.task.type:
+            case "regression":
+                return losses.mse_loss(logits.float(), targets, reduction="sum")
+            case "multi-label":
+                value = losses.binary_cross_entropy_with_logits(
+                    logits.float(), targets, reduction="none"
+                )
+                return value.mean(-1).sum()
+            case _:
+                return losses.cross_entropy(logits.float(), targets, reduction="sum")
+
+    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+        """Choose the likeliest label, all of 0.5 and more for multi-label tasks, or a number."""
+        examples = self.examples(words, rows, learn=False)
+
+        def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[float]]:
+            inputs = padded(words, [example.ids for example in batch])
+            logits = predictor.logits(predictor.module, inputs).float()
+            match self.task.type:
+                case "regression":
+                    outputs = logits
+                case "multi-label":
+                    outputs = logits.sigmoid()
+                case _:
+                    outputs = logits.softmax(-1)
+            scores: list[list[float]] = outputs.cpu().double().tolist()
+            return scores
+
+        replies: list[list[float]] = predict_in_batches(predictor, examples, ask)
+        notes = cut_texts(examples)
+        names = self.task.label_names
+        match self.task.type:
+            case "regression":
+                return Answers([self.scale.outer(values[0]) for values in replies], notes=notes)
+            case "multi-label":
+                return Answers(labels_above(names, replies), replies, notes=notes)
+            case _:
+                return Answers(
+                    [names[values.index(max(values))] for values in replies], replies, notes=notes
+                )
+
+
+_CUE = "\n\nANSWER:\n"
+"""Cue after which a decoder answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationHead:
+    """The head that decoders and encoder-decoders are pre-trained with."""
+
+    task: Task
+    answer_tokens: int
+    start: int | None
+    """The token that an encoder-decoder's answer begins with; None for decoders."""
+
+    @property
+    def auto(self) -> str:
+        """Which kind of model writes."""
+        return "AutoModelForCausalLM" if self.start is None else "AutoModelForSeq2SeqLM"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Nothing: the vocabulary is the model's."""
+        return {}
+
+    def examples(
+        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
+    ) -> list[TokenizedExample]:
+        """Return the texts; a decoder learns from texts with their answers behind them."""
+        extra = len(words.before) + len(self._cue(words))
+        targets = words.texts(stream(rows["target"])) if learn else repeat(None, len(rows))
+        built = []
+        for row, (text, right) in enumerate(
+            zip(words.texts(stream(rows["text"])), targets, strict=True)
+        ):
+            answer = self._answer(words, right.ids) if right else []
+            if self.start is not None:
+                cut = len(text.ids) > words.room
+                built.append(
+                    TokenizedExample(row, words.frame(text.ids), array("i", answer), cut=cut)
+                )
+                continue
+            prompt = self._prompt(words, text.ids)
+            target = array("i", [*[NOT_ASKED] * len(prompt), *answer] if learn else [])
+            ids = array("i", [*prompt, *answer])
+            built.append(
+                TokenizedExample(row, ids, target, cut=len(prompt) < len(text.ids) + extra)
+            )
+        return built
+
+    def _answer(self, words: ModelTokenizer, ids: Sequence[int]) -> list[int]:
+        return [*ids[: self._most(words) - 1], words.tokenizer.eos_token_id]
+
+    def _most(self, words: ModelTokenizer) -> int:
+        """Return how many tokens an answer has at most."""
+        return min(self.answer_tokens, words.limit // 2)
+
+    def _prompt(self, words: ModelTokenizer, ids: Sequence[int]) -> list[int]:
+        """Return the prompt with room for the answer; a long one loses its end, not the cue."""
+        cue = self._cue(words)
+        most = words.limit - self._most(words)
+        return [*words.before, *ids[: max(0, most - len(cue) - len(words.before))], *cue]
+
+    def _cue(self, words: ModelTokenizer) -> list[int]:
+        return list(words.tokenizer(_CUE, add_special_tokens=False)["input_ids"])
+
+    def batch(
+        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
+    ) -> TensorBatch:
+        """Return examples as tensors; nothing is drawn."""
+        inputs = padded(words, [example.ids for example in examples])
+        tokens = sum(example.length for example in examples)
+        if self.start is None:
+            targets = aligned(words, [example.target for example in examples])[:, 1:]
+        else:
+            targets = aligned(words, [example.target for example in examples], left=False)
+            inputs["decoder_input_ids"] = self._shifted(targets, words.pad)
+            tokens += sum(len(example.target) for example in examples)
+        return TensorBatch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
+
+    def _shifted(self, targets: Tensor, pad: int) -> Tensor:
+        """Return what the decoder sees when it is to say the targets: those before."""
+        shifted = targets.roll(1, dims=1)
+        shifted[:, 0] = self.start
+        return shifted.masked_fill(shifted == NOT_ASKED, pad)
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Cross entropy over the tokens of the answers; those of prompts do not count."""
+        return cross_entropy(logits[:, :-1] if self.start is None else logits, targets)
+
+    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+        """Write the likeliest token after the other, until the end token comes."""
+        torch = load("torch")
+        # A configuration of our own: that of the weights may forbid to repeat words, and the like.
+        inner = getattr(predictor.module, "get_base_model", lambda: predictor.module)()
+        inner.generation_config = load("transformers").GenerationConfig(
+            max_new_tokens=self._most(words),
+            do_sample=False,
+            num_beams=1,
+            pad_token_id=words.pad,
+            eos_token_id=words.tokenizer.eos_token_id,
+            decoder_start_token_id=self.start,
+        )
+
+        def ask(batch: Sequence[TokenizedExample]) -> Sequence[str]:
+            # Prompts must end where the answer begins, so a decoder's are filled on the left.
+            inputs = padded(words, [example.ids for example in batch], left=self.start is None)
+            inputs.pop("position_ids", None)  # generate counts them itself
+            moved = {name: value.to(predictor.device) for name, value in inputs.items()}
+            with torch.autocast(predictor.device.type, torch.bfloat16, enabled=predictor.half):
+                generated = predictor.module.generate(**moved)
+            if self.start is None:
+                generated = generated[:, moved["input_ids"].shape[1] :]
+            return [words.decode(row) for row in generated.cpu().tolist()]
+
+        examples = self.examples(words, rows, learn=False)
+        answers = predict_in_batches(predictor, examples, ask)
+        return Answers(answers, raw=answers, notes=cut_texts(examples))

@@ -1,0 +1,250 @@
+"""Heads that answer words: tags of named entities, and words that are masked.
+
+A word's tag is learned at and read from its first token (SELU, section IV-B). Long rows are cut
+into windows, so that every word gets an answer.
+
+In training, each is masked with a probability of one half, anew each epoch. For answers, half of
+them are masked at first and then the other half, so that each is asked for once, among as many
+others as in training.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.core.errors import EvaluationError
+from goldpan.datasets.task import Task
+from goldpan.evaluation.finetune.heads import (
+    NOT_ASKED,
+    Predictor,
+    Tensor,
+    TensorBatch,
+    TokenizedExample,
+    aligned,
+    padded,
+    predict_in_batches,
+)
+from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, Span, covering, stream, windows
+from goldpan.evaluation.model import Answers, load
+
+_NONE = "O"
+
+
+def word_spans(tokens: Sequence[str]) -> list[Span]:
+    """Return where words stand in the text that a space between them makes."""
+    starts = accumulate((len(word) + 1 for word in tokens), initial=0)
+    return [(start, start + len(word)) for start, word in zip(starts, tokens, strict=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class TaggingHead:
+    """A linear layer on the state of every token."""
+
+    task: Task
+    auto: str = "AutoModelForTokenClassification"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The number of tags."""
+        return {"num_labels": len(self.task.labels)}
+
+    def examples(
+        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
+    ) -> list[TokenizedExample]:
+        """Return the windows of all rows; a target for each token of a window."""
+        sentences = rows["tokens"].to_pylist()
+        tags = rows["tags"].to_pylist() if learn else [[]] * len(rows)
+        numbers = {name: at for at, name in enumerate(self.task.label_names)}
+        built = []
+        texts = words.texts(" ".join(tokens) for tokens in sentences)
+        for row, (text, tokens) in enumerate(zip(texts, sentences, strict=True)):
+            spans = covering(text.offsets, word_spans(tokens))
+            for window in windows(words.room, len(text.ids)):
+                shift = len(words.before) - window.start
+                places = [
+                    (word, first + shift, first + shift + 1)
+                    for word, (first, after) in enumerate(spans)
+                    if after > first and window.start <= first < window.stop
+                ]
+                ids = words.frame(text.ids[window])
+                target = [NOT_ASKED] * len(ids) if learn else []
+                for word, position, _ in places if learn else ():
+                    target[position] = numbers[tags[row][word]]
+                built.append(TokenizedExample(row, ids, target, places))
+        return built
+
+    def batch(
+        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
+    ) -> TensorBatch:
+        """Return examples as tensors; nothing is drawn."""
+        targets = aligned(words, [example.target for example in examples])
+        tokens = sum(example.length for example in examples)
+        inputs = padded(words, [example.ids for example in examples])
+        return TensorBatch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Cross entropy over the first tokens of words."""
+        return cross_entropy(logits, targets)
+
+    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+        """Choose a tag for each word; ``O`` for one of which the tokenizer makes nothing."""
+        examples = self.examples(words, rows, learn=False)
+
+        def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[int]]:
+            return likeliest(predictor, words, [example.ids for example in batch])
+
+        tokens = rows["tokens"].to_pylist()
+        names = self.task.label_names
+        values = [[_NONE] * len(token) for token in tokens]
+        for example, tags in zip(
+            examples, predict_in_batches(predictor, examples, ask), strict=True
+        ):
+            for word, index, _ in example.words:
+                values[example.row][word] = names[tags[index]]
+        return Answers(values)
+
+
+def likeliest(
+    predictor: Predictor, words: ModelTokenizer, rows: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """Return the class or token that is likeliest at each token of each row."""
+    inputs = padded(words, rows)
+    best = predictor.logits(predictor.module, inputs).argmax(-1).cpu()
+    inner = inputs["attention_mask"].bool()
+    return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
+
+
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return the sum over the tokens that are asked for; only theirs become float32."""
+    is_asked = targets != NOT_ASKED
+    losses = load("torch.nn.functional")
+    return losses.cross_entropy(logits[is_asked].float(), targets[is_asked], reduction="sum")
+
+
+_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class MaskingHead:
+    """The head that encoders are pre-trained with."""
+
+    task: Task
+    seed: int
+    auto: str = "AutoModelForMaskedLM"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Nothing: the vocabulary is the model's."""
+        return {}
+
+    def examples(
+        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
+    ) -> list[TokenizedExample]:
+        """Return the windows of all rows that hold a word to mask."""
+        if words.tokenizer.mask_token_id is None:
+            raise EvaluationError(
+                f"The tokenizer has no mask token, so it cannot answer {self.task.name}",
+                "Choose an encoder such as BERT",
+            )
+        built = []
+        spans = _spans(rows)
+        for row, text in enumerate(words.texts(stream(rows["text"]))):
+            covered = covering(text.offsets, spans[row])
+            for window in windows(words.room, len(text.ids), covered):
+                shift = len(words.before) - window.start
+                word_spans = [
+                    (word, first + shift, min(after, window.stop) + shift)
+                    for word, (first, after) in enumerate(covered)
+                    if after > first and window.start <= first < window.stop
+                ]
+                if word_spans:
+                    built.append(
+                        TokenizedExample(row, words.frame(text.ids[window]), (), word_spans)
+                    )
+        return built
+
+    def batch(
+        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
+    ) -> TensorBatch:
+        """Return examples with half of their words masked; which follows from `salt`."""
+        masks = [_drawn(example, salt) for example in examples]
+        masked = [
+            _masked(words, example, hidden) for example, hidden in zip(examples, masks, strict=True)
+        ]
+        targets = aligned(
+            words,
+            [_targets(example, hidden) for example, hidden in zip(examples, masks, strict=True)],
+        )
+        tokens = sum(example.length for example in examples)
+        return TensorBatch(
+            padded(words, masked), targets, int((targets != NOT_ASKED).sum()), tokens
+        )
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Cross entropy over the masked tokens."""
+        return cross_entropy(logits, targets)
+
+    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+        """Return a word for each span; the word itself where all its tokens were found.
+
+        A word of several tokens is masked by as many. Words are compared by their tokens, as a
+        model without capital letters cannot tell more.
+        """
+        examples = self.examples(words, rows, learn=False)
+        texts, spans = rows["text"].to_pylist(), _spans(rows)
+        values = [[""] * len(span) for span in spans]
+        for first_half in (True, False):
+
+            def hidden(example: TokenizedExample, first_half: bool = first_half) -> list[bool]:
+                halves = _drawn(example, f"{self.seed} answers")
+                return [half == first_half for half in halves]
+
+            def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[int]]:
+                rows = [_masked(words, example, hidden(example)) for example in batch]
+                return likeliest(predictor, words, rows)
+
+            for example, words_found in zip(
+                examples, predict_in_batches(predictor, examples, ask), strict=True
+            ):
+                for (word, start, stop), yes in zip(example.words, hidden(example), strict=True):
+                    if yes:
+                        begin, end = spans[example.row][word]
+                        right = list(example.ids[start:stop]) == words_found[start:stop]
+                        values[example.row][word] = (
+                            texts[example.row][begin:end]
+                            if right
+                            else words.decode(words_found[start:stop])
+                        )
+        return Answers(values)
+
+
+def _spans(rows: pa.Table) -> list[list[tuple[int, int]]]:
+    return [[(span["start"], span["end"]) for span in spans] for spans in rows["masks"].to_pylist()]
+
+
+def _drawn(example: TokenizedExample, salt: str) -> list[bool]:
+    """Draw for each word of an example whether it is hidden; the same for the same salt."""
+    draw = random.Random(f"{salt} {example.row} {example.words[0][0]}")  # noqa: S311
+    return [draw.random() < _SHARE for _ in example.words]
+
+
+def _masked(words: ModelTokenizer, example: TokenizedExample, hidden: Sequence[bool]) -> list[int]:
+    ids = list(example.ids)
+    for (_, start, stop), yes in zip(example.words, hidden, strict=True):
+        if yes:
+            ids[start:stop] = [words.tokenizer.mask_token_id] * (stop - start)
+    return ids
+
+
+def _targets(example: TokenizedExample, hidden: Sequence[bool]) -> list[int]:
+    targets = [NOT_ASKED] * len(example.ids)
+    for (_, start, stop), yes in zip(example.words, hidden, strict=True):
+        if yes:
+            targets[start:stop] = example.ids[start:stop]
+    return targets

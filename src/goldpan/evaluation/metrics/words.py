@@ -1,0 +1,144 @@
+"""Metrics of tasks that ask for words: named entities and masked words.
+
+seqeval reads tags in two ways, and results differ. By default an I- that follows no entity of its
+type begins one. Strictly (IOB2) only B- does, and an I- that follows no entity of its type is none.
+SELU's section on metrics speaks of tokens instead (Equation 3): `token_micro_f1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from goldpan.evaluation.metrics.estimate import (
+    Floats,
+    Measure,
+    MetricEvidence,
+    Totals,
+    mean_of,
+    ratio,
+)
+
+_OUTSIDE = "O"
+
+
+class Entity(NamedTuple):
+    """Words `start` to `end`, the last excluded, of one type."""
+
+    type: str
+    start: int
+    end: int
+
+
+def entities(tags: Sequence[str], *, strict: bool = False) -> frozenset[Entity]:
+    """Return the entities that the tags of a sentence mark."""
+    spans: list[Entity] = []
+    open_type: str | None = None
+    start = 0
+    for index, tag in enumerate([*tags, _OUTSIDE]):
+        prefix, _, name = tag.partition("-")
+        inside = prefix == "I" and open_type == name
+        if inside:
+            continue
+        if open_type is not None:
+            spans.append(Entity(open_type, start, index))
+        begins = prefix == "B" or (prefix == "I" and not strict)
+        open_type, start = (name, index) if begins else (None, index)
+    return frozenset(spans)
+
+
+def entity_evidence(
+    truths: Sequence[Sequence[str]], answers: Sequence[Sequence[str] | None]
+) -> list[MetricEvidence]:
+    """Return what the metrics of a NER task follow from.
+
+    An answer without one tag a word is not valid: none of its entities is found.
+    """
+    answered = [
+        answer if answer is not None and len(answer) == len(truth) else None
+        for truth, answer in zip(truths, answers, strict=True)
+    ]
+    evidence: list[MetricEvidence] = []
+    for name, strict in (("seqeval", False), ("strict_seqeval", True)):
+        columns = np.array(
+            [
+                _agreement(truth, answer, strict)
+                for truth, answer in zip(truths, answered, strict=True)
+            ]
+        )
+        evidence.append(Totals(_rows(columns, 3), _measures(name)))
+    tokens = np.array(
+        [_token_agreement(truth, answer) for truth, answer in zip(truths, answered, strict=True)]
+    )
+    token_f1 = Measure("token_micro_f1", _f1, "no token has a tag")
+    accuracy = Measure("token_accuracy", mean_of(3, 4), "there are no tokens")
+    evidence.append(Totals(_rows(tokens, 5), [token_f1, accuracy]))
+    return evidence
+
+
+def count_invalid(truths: Sequence[Sequence[str]], answers: Sequence[Sequence[str] | None]) -> int:
+    """Count answers that do not have one tag a word."""
+    return sum(
+        answer is None or len(answer) != len(truth)
+        for truth, answer in zip(truths, answers, strict=True)
+    )
+
+
+def _rows(columns: Floats, width: int) -> Floats:
+    return columns.reshape(-1, width).astype(np.float64)
+
+
+def _agreement(truth: Sequence[str], answer: Sequence[str] | None, strict: bool) -> list[int]:
+    """Return how many entities are found, answered and right."""
+    right = entities(truth, strict=strict)
+    answered = entities(answer or (), strict=strict)
+    return [len(right & answered), len(answered), len(right)]
+
+
+def _token_agreement(truth: Sequence[str], answer: Sequence[str] | None) -> list[int]:
+    """Return tokens found, answered and right that are in entities, right ones, all."""
+    answered: Sequence[str | None] = answer if answer is not None else [None] * len(truth)
+    same = [right for right, tag in zip(truth, answered, strict=True) if right == tag]
+    return [
+        sum(tag != _OUTSIDE for tag in same),
+        sum(tag not in (_OUTSIDE, None) for tag in answered),
+        sum(tag != _OUTSIDE for tag in truth),
+        len(same),
+        len(truth),
+    ]
+
+
+def _f1(totals: Floats) -> Floats:
+    return ratio(2 * totals[:, 0], totals[:, 1] + totals[:, 2])
+
+
+def _measures(name: str) -> list[Measure]:
+    shares: dict[str, tuple[Callable[[Floats], Floats], str]] = {
+        "f1": (_f1, "there is no entity, right or answered"),
+        "precision": (mean_of(0, 1), "no entity was answered"),
+        "recall": (mean_of(0, 2), "there is no entity"),
+    }
+    return [
+        Measure(f"{name}_{share}", compute, undefined)
+        for share, (compute, undefined) in shares.items()
+    ]
+
+
+def masked_word_evidence(
+    truths: Sequence[Sequence[str]], answers: Sequence[Sequence[str] | None]
+) -> list[MetricEvidence]:
+    """Return what accuracy over all masked words follows from (SELU, Equation 4).
+
+    Words are compared as they are, by place; a word without an answer is not found.
+    """
+    columns = [
+        (
+            sum(word == answered for word, answered in zip(truth, answer or (), strict=False)),
+            len(truth),
+        )
+        for truth, answer in zip(truths, answers, strict=True)
+    ]
+    counts = np.array(columns, dtype=np.float64).reshape(-1, 2)
+    return [Totals(counts, [Measure("mlm_accuracy", mean_of(0, 1), "no word is masked")])]

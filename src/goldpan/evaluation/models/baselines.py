@@ -1,0 +1,225 @@
+"""Baselines that learn nothing of the text: the majority, the date, and copied answers.
+
+Copy Ex-output answers with the output of one of the task's own examples, drawn for each row;
+Copy Ins-input answers with the input of the row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.core.errors import EvaluationError
+from goldpan.datasets.leakage import DateNeighbors, Numbers
+from goldpan.datasets.splits import draw_number
+from goldpan.datasets.task import CLASSIFICATION, Task, target_column
+from goldpan.datasets.wording import Wording, WordingError, read_texts, wording_of
+from goldpan.evaluation.model import (
+    Answer,
+    Answers,
+    Entry,
+    Model,
+    TrainingContext,
+    labels_above,
+    require_type,
+    settled,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    """Gives every row the same answer; words of NER get one tag each."""
+
+    value: Answer
+    scores: tuple[float, ...] | None
+    each_word: bool = False
+
+    def answer(self, rows: pa.Table) -> Answers:
+        count = len(rows)
+        if self.each_word:
+            tokens = rows["tokens"].to_pylist()
+            return Answers([[str(self.value)] * len(words) for words in tokens])
+        scores = None if self.scores is None else [self.scores] * count
+        return Answers([self.value] * count, scores)
+
+
+def _majority(context: TrainingContext) -> _Constant:
+    task = context.task
+    targets = context.whole_train[target_column(task.type).name].to_pylist()
+    context.learning.from_all = True
+    match task.type:
+        case "binary" | "multi-class":
+            counts = Counter(targets)
+            shares = tuple(counts[name] / len(targets) for name in task.label_names)
+            return _Constant(_commonest(counts), shares)
+        case "multi-label":
+            counts = Counter(name for names in targets for name in names)
+            shares = tuple(counts[name] / len(targets) for name in task.label_names)
+            (chosen,) = labels_above(task.label_names, [shares])
+            return _Constant(chosen, shares)
+        case "regression":
+            return _Constant(median(targets), None)
+        case "ner":
+            counts = Counter(tag for tags in targets for tag in tags)
+            return _Constant(_commonest(counts), None, each_word=True)
+        case "text-generation":
+            return _Constant(_commonest(Counter(targets)), None)
+        case "mlm":
+            raise EvaluationError(
+                f"The model majority does not answer {task.name}", "Choose a masked language model"
+            )
+
+
+def _commonest(counts: Counter[str]) -> str:
+    """Return the most frequent, of several the first by name, so that runs are alike."""
+    return min(counts, key=lambda name: (-counts[name], name))
+
+
+def _make_majority(name: str, settings: Mapping[str, Any]) -> Model:
+    return Model(name, _majority, settled(name, {}, settings))
+
+
+_DATES = "dates"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsByDate:
+    """The labels of train rows with a date, by project and time."""
+
+    neighbors: DateNeighbors
+
+    @classmethod
+    def of(cls, task: Task, rows: pa.Table) -> LabelsByDate:
+        """Learn from rows with one label each."""
+        rows = rows.filter(rows["created_at"].is_valid())
+        indexes = {name: index for index, name in enumerate(task.label_names)}
+        labels = [indexes[name] for name in rows[target_column(task.type).name].to_pylist()]
+        return cls(DateNeighbors(rows["repo"].to_pylist(), _moments(rows), labels, len(indexes)))
+
+    def shares(self, rows: pa.Table) -> Numbers:
+        """Return how frequent each label is around the date of each row, a row each."""
+        return self.neighbors.shares(rows["repo"].to_pylist(), _moments(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _ByDate:
+    task: Task
+    labels: LabelsByDate
+
+    def answer(self, rows: pa.Table) -> Answers:
+        shares = self.labels.shares(rows)
+        names = self.task.label_names
+        return Answers([names[best] for best in shares.argmax(axis=1)], shares.tolist())
+
+
+def _moments(rows: pa.Table) -> list[int | None]:
+    return list(rows["created_at"].cast(pa.int64()).to_pylist())
+
+
+def require_dates(name: str, task: Task, rows: pa.Table) -> None:
+    """Raise `EvaluationError` where no train row has a date."""
+    if rows["created_at"].null_count == len(rows):
+        raise EvaluationError(
+            f"No train row of {task.name} has a date, which the model {name} reads",
+            "Choose another model, or import the task with a column for created_at",
+        )
+
+
+def _fit_dates(context: TrainingContext) -> _ByDate:
+    task = context.task
+    types = ("binary", "multi-class")
+    require_type(task, types, f"The model {_DATES} does not answer", "Choose majority")
+    require_dates(_DATES, task, context.whole_train)
+    context.learning.from_all = True
+    return _ByDate(task, LabelsByDate.of(task, context.whole_train))
+
+
+def _make_dates(name: str, settings: Mapping[str, Any]) -> Model:
+    return Model(name, _fit_dates, settled(name, {}, settings), uses_dates=True)
+
+
+_Copy = Callable[[TrainingContext, Mapping[str, Any]], str]
+"""Returns what is copied for a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Copier:
+    context: TrainingContext
+    copy: _Copy
+
+    def answer(self, rows: pa.Table) -> Answers:
+        wording = wording_of(self.context.task)
+        raw = [
+            self.copy(self.context, row)
+            for batch in rows.select(["id", "text"]).to_batches(max_chunksize=256)
+            for row in batch.to_pylist()
+        ]
+        return Answers([_value(wording, text) for text in raw], raw=raw)
+
+
+def _value(wording: Wording, text: str) -> Answer:
+    """Return what a copied text says: of classes, a label only where it is just its text."""
+    try:
+        value: Answer = read_texts(wording, "", text)[1]
+    except WordingError:
+        return None
+    return value
+
+
+def _example(context: TrainingContext, row: Mapping[str, Any]) -> str:
+    examples = context.task.prompt.examples
+    number = draw_number(context.seed, context.task.name, row["id"], "shortcut")
+    return examples[number % len(examples)][1]
+
+
+def _input(_: TrainingContext, row: Mapping[str, Any]) -> str:
+    return str(row["text"])
+
+
+def _fit_copier(name: str, copy: _Copy, context: TrainingContext) -> _Copier:
+    task = context.task
+    types = (*CLASSIFICATION, "text-generation")
+    require_type(task, types, f"The model {name} does not answer", "Choose majority")
+    if copy is _example and not task.prompt.examples:
+        raise EvaluationError(f"{task.name} has no examples", "Add them to its file")
+    return _Copier(context, copy)
+
+
+def _make_copier(name: str, copy: _Copy, settings: Mapping[str, Any]) -> Model:
+    return Model(
+        name,
+        partial(_fit_copier, name, copy),
+        settled(name, {}, settings),
+        needs_train=False,
+    )
+
+
+MODELS = (
+    Entry(
+        "majority",
+        "Always the most frequent answer of train, the median for numbers.",
+        partial(_make_majority, "majority"),
+    ),
+    Entry(
+        _DATES,
+        "The most frequent label of the 14 texts of the same project nearest in time: what the "
+        "date alone tells, without the text.",
+        partial(_make_dates, _DATES),
+    ),
+    Entry(
+        "copy-ex-output",
+        "Always the output of one of the task's own examples (CrossCodeBench).",
+        partial(_make_copier, "copy-ex-output", _example),
+    ),
+    Entry(
+        "copy-ins-input",
+        "Always the input itself (CrossCodeBench).",
+        partial(_make_copier, "copy-ins-input", _input),
+    ),
+)
