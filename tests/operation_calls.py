@@ -74,7 +74,8 @@ CALLS: Mapping[str, str] = {
     "report": "report --workspace demo --output report.html",
     "open": "open --workspace demo --no-browser",
     "diff": "diff qa demo/datasets/qa --workspace demo",
-    "contamination": "contamination qa --against demo/datasets/code-edit --workspace demo",
+    "contamination": "contamination code-edit --against demo/datasets/fault-localization "
+    "--workspace demo",
     "audit": "audit code-edit --workspace demo",
     "trace": "trace qa:prospector/sluice#56 --workspace demo",
     "check": "check demo",
