@@ -76,6 +76,7 @@ CALLS: Mapping[str, str] = {
     "diff": "diff qa demo/datasets/qa --workspace demo",
     "contamination": "contamination code-edit --against demo/datasets/fault-localization "
     "--workspace demo",
+    "audit": "audit code-edit --workspace demo",
     "trace": "trace qa:prospector/sluice#56 --workspace demo",
     "check": "check demo",
     "config show": "config show --workspace demo",

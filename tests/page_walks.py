@@ -178,6 +178,7 @@ class Walk(NamedTuple):
 
 
 WALKS: Mapping[str, Walk] = {
+    "docs/audit.md": Walk(_datasets),
     "docs/code-comments.md": Walk(
         _official,
         here={

@@ -167,13 +167,15 @@ def _items(workspace: Workspace) -> Iterator[_Item]:
     root = workspace.root
     for directory in archives(workspace):
         yield _Item(tuple(run_files(directory)), partial(_archive, directory))
-    for path in _below(root, "tables", "verdicts", "annotations", "gharchive", "runs", "cache"):
+    for path in _below(
+        root, "tables", "verdicts", "annotations", "audits", "gharchive", "runs", "cache"
+    ):
         if path.suffix == ".parquet":
             yield _Item((path,), partial(_table, root, path), partial(_is_unsealed, path))
             if path.name.endswith(_REVIEWED):
                 yield _Item((), partial(_answers, workspace, path))
         elif path.name in (RESULT, RESOLVED_FILE) or (
-            path.suffix == ".json" and path.parts[-4] == "tables"
+            path.suffix == ".json" and (path.parts[-4] == "tables" or path.parts[-3] == "audits")
         ):
             yield _Item((path,), partial(_json, root, path))
     for directory in sorted(path for path in (root / "tables").glob("*/*") if path.is_dir()):
@@ -366,6 +368,8 @@ def _remedy(root: Path, path: Path) -> str:
             if not reviewed and profile not in shipped_profiles():  # its name goes with the file
                 profile += ".toml"
             return f"Delete it and run {command} --profile {profile}{rules}"
+        case "audits":
+            return f"Run goldpan audit {rest[0]}"
         case "annotations":
             return f"Run goldpan annotate pull --project {rest[0]}"
         case "gharchive":

@@ -35,6 +35,8 @@ MISSING = (
     "export none --to chat --output out",
     "diff none demo/datasets/qa --workspace demo",
     "diff demo/datasets/qa none --workspace demo",
+    "audit none --workspace demo",
+    "audit none.csv --workspace demo",
     "contamination none --against demo/datasets/qa",
     "contamination demo/datasets/qa --against none",
     "contamination none.csv --against demo/datasets/qa",

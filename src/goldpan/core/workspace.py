@@ -12,6 +12,7 @@
     ├── annotations/NAME/        a project's subjects, people's answers and decisions
     ├── label-studio/            the server of goldpan annotate serve
     ├── datasets/NAME/           finished datasets
+    ├── audits/NAME/             findings on a dataset's rows, and what they were made of
     ├── tasks/                   tasks of one's own, one TOML file each
     ├── crosscode/               text-to-text tasks and their splits
     ├── prompts/                 every request to models under evaluation, and their replies

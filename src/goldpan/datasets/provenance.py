@@ -263,12 +263,15 @@ class Dependents:
                 yield from self._if(lambda facts: _was_annotated(facts, rest[0]))
             case "gharchive":
                 yield from self._if(lambda facts: any(path.name in s["inputs"] for s in _of(facts)))
+            case "audits":
+                return
             case "prompts":
                 yield from self._existing("runs")
             case "datasets":
                 directory = next((d for d in self._datasets if path.is_relative_to(d)), path.parent)
                 family = self._datasets.get(directory, {}).get("family", directory.name)
                 yield from self._existing(f"runs/{family}/*/*")
+                yield from self._existing(f"audits/{directory.name}/*.parquet")
             case "verification":
                 yield from self.proved_datasets(tested_repository(rest))
 

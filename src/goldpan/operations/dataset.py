@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pandas as pd
     import pyarrow as pa
 
+    from goldpan.audit.audit import AuditResult
     from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
@@ -183,6 +184,22 @@ class Dataset(Result):
         from goldpan.datasets.gold import read_gold, score_labels
 
         return score_labels(self._paths(), read_gold(Path(gold), half))
+
+    def audit(self, finding: str | Sequence[str] = (), limit: int = 5) -> AuditResult:
+        """Look for what makes rows measure nothing, as `Workspace.audit` does.
+
+        Runs and histories are those of the dataset's workspace, else of the one that settings name.
+        """
+        from goldpan.audit.audit import audit_dataset
+        from goldpan.audit.finding import chosen_findings
+        from goldpan.core.config import load_settings
+        from goldpan.core.progress import Reporter
+        from goldpan.core.workspace import Workspace as Layout
+
+        lab, chosen = self.workspace, chosen_findings(several(finding))
+        layout = Layout(load_settings({}).workspace) if lab is None else lab.layout
+        with Reporter(quiet=True) if lab is None else lab.reporting() as reporter:
+            return audit_dataset(layout, self.path, reporter, findings=chosen, most=limit)
 
     def export(
         self,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import DatasetError
-from goldpan.operations.dataset import Dataset, find_directory
-from goldpan.operations.repositories import find_dataset
+from goldpan.operations.dataset import Dataset
+from goldpan.operations.repositories import find_dataset, table_path
 from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def contamination(
     lab = _opened(workspace, dataset)
     others = [against] if isinstance(against, (str, Path, Dataset)) else against
     return find_contamination(
-        _table(lab, dataset),
-        [_table(lab, other) for other in others],
+        table_path(lab, dataset),
+        [table_path(lab, other) for other in others],
         columns=several(column),
         ngram=ngram,
         common=common,
@@ -124,15 +124,6 @@ def _opened(workspace: Path | str | None, dataset: str | Path | Dataset) -> Work
 
     own = dataset.workspace if isinstance(dataset, Dataset) else None
     return Workspace(workspace) if own is None or workspace is not None else own
-
-
-def _table(lab: Workspace, source: str | Path | Dataset) -> Path:
-    """Return a table's file, or the directory of a dataset."""
-    if isinstance(source, Dataset):
-        return source.path
-    named = lab.layout.dataset(str(source))
-    is_name = not Path(source).exists() and named.is_dir()
-    return named if is_name else find_directory(source)
 
 
 def _write_changelog(path: Path, result: DiffResult) -> None:

@@ -117,3 +117,17 @@ def find_dataset(self: Workspace, dataset: Path | str | Dataset) -> Dataset:
     is_name = len(Path(dataset).parts) == 1 and not Path(dataset).is_dir()
     directory = self.layout.dataset(str(dataset)) if is_name else find_directory(dataset)
     return Dataset(directory, workspace=self)
+
+
+def table_path(self: Workspace, source: Path | str | Dataset) -> Path:
+    """Return the file of a table, or the directory of a dataset as `find_dataset` finds it.
+
+    A path that is there comes before a name.
+    """
+    from goldpan.operations.dataset import Dataset, find_directory
+
+    if isinstance(source, Dataset):
+        return source.path
+    named = self.layout.dataset(str(source))
+    is_name = not Path(source).exists() and named.is_dir()
+    return named if is_name else find_directory(source)

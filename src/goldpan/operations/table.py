@@ -70,6 +70,7 @@ _EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "build code-edit": "--profile verified",
         "build issue-resolution": "--profile verified",
         "verify": "issue-resolution --workers 2",
+        "audit": "qa --finding solution-in-issue",
         "tasks": "",
         "tasks list": "--type binary",
         "tasks show": "issue_type",

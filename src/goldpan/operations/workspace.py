@@ -13,6 +13,7 @@ from goldpan.core.own_tasks import use_tasks
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.operations import (
+    auditing,
     checking,
     coverage,
     filtering,
@@ -182,6 +183,7 @@ class Workspace:
     review = reviewing.review
     import_ = import_source
     verify = verifying.verify
+    audit = auditing.audit
     reproduce = reproducing.reproduce
     datasets = datasets
     dataset = find_dataset

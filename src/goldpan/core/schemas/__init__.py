@@ -29,6 +29,7 @@ from goldpan.core.schemas.people import (
 from goldpan.core.schemas.stages import (
     CHANGES,
     DUPLICATES,
+    FINDINGS,
     PAIRS,
     REVISIONS,
     VERDICTS,
@@ -50,6 +51,7 @@ __all__ = [
     "EVENTS",
     "EVIDENCE",
     "FILES",
+    "FINDINGS",
     "LEDGER",
     "MINED",
     "PAIRS",

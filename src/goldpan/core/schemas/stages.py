@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from goldpan.core.schemas.table import COUNT, FLAG, TEXT, TEXTS, table
+from goldpan.core.schemas.table import COUNT, FLAG, TEXT, TEXTS, TIME, table
 
 PAIRS = table(
     "pairs",
@@ -160,4 +160,40 @@ DUPLICATES = table(
     ("settings", TEXT, "digest of the settings, with the version of the signatures"),
     order=("repo", "number"),
     key=("repo", "number"),
+)
+
+FINDINGS = table(
+    "findings",
+    (
+        "What a finding says of a row of a dataset; made by `goldpan audit` as "
+        "`audits/DATASET/findings.parquet`."
+    ),
+    ("id", TEXT, "the row"),
+    ("repo", TEXT, "in lower case; null where the row names none"),
+    ("finding", TEXT, "see [audit.md](audit.md)"),
+    ("verdict", TEXT, "`found`, `not-found` or `cannot-tell`"),
+    ("case", TEXT, "`fully`, `partly`, `not-named`; `all`, `none`, `reversed`; null for others"),
+    ("why", TEXT),
+    ("remedy", TEXT, "what would let it be told; null where it is told"),
+    ("value", pa.float64(), "the share that is quoted or named, or the discrimination"),
+    ("low", pa.float64(), "of the 95 % interval, where there is one"),
+    ("high", pa.float64()),
+    (
+        "evidence",
+        pa.list_(
+            pa.struct(
+                [
+                    ("source", TEXT),
+                    ("time", TIME),
+                    ("kind", TEXT),
+                    ("start", COUNT),
+                    ("end", COUNT),
+                    ("text", TEXT),
+                ]
+            )
+        ),
+        "spans of texts by column, offsets in code points with each line end as one",
+    ),
+    order=("id", "finding"),
+    key=("id", "finding"),
 )

@@ -72,8 +72,8 @@ class ComparedSource:
 
     def items(self) -> Iterator[Item]:
         """Yield the rows; raises as `open_source` does where a later row is broken."""
-        for number, row in enumerate(_rows(self.path), 1):
-            yield _item(row, number, self.columns)
+        for number, row in enumerate(dataset_rows(self.path), 1):
+            yield read_item(row, number, self.columns)
 
 
 def open_source(path: Path, columns: Sequence[str] = ()) -> ComparedSource:
@@ -82,7 +82,7 @@ def open_source(path: Path, columns: Sequence[str] = ()) -> ComparedSource:
     Raises `UsageError` where there is none, or no such column, and `DatasetError` where it is
     broken or empty.
     """
-    first = next(_rows(path), None)
+    first = next(dataset_rows(path), None)
     if first is None:
         raise DatasetError(f"{path} holds no rows", "Give a file or a dataset that has some")
     if absent := [name for name in columns if name not in first]:
@@ -117,7 +117,11 @@ def _described(path: Path) -> set[str] | None:
     return {name for name, holds in texts.items() if holds == "prose" or name == "diff"}
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def dataset_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table's file or of a dataset's directory by column name, in order.
+
+    Raises `UsageError` where there are none, `DatasetError` for what is broken.
+    """
     if not path.is_dir():
         for row in table_rows(path):
             if not isinstance(row, dict):
@@ -137,7 +141,8 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             raise DatasetError(f"{shard} cannot be read ({error})", "Restore the file") from None
 
 
-def _item(row: Mapping[str, Any], number: int, columns: Sequence[str]) -> Item:
+def read_item(row: Mapping[str, Any], number: int, columns: Sequence[str]) -> Item:
+    """Return a row, the `number`th, with the texts of these columns."""
     identity = next((row[name] for name in _IDS if row.get(name)), None)
     repo = next((row[name] for name in _REPOS if isinstance(row.get(name), str)), None)
     pulls = _numbers(row, _PULLS)

@@ -1,0 +1,301 @@
+"""Audits a dataset: each row by each finding, kept in `audits/` with what it was made of."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.audit.finding import NAMES, VERDICTS, Finding, FindingName, Verdict
+from goldpan.audit.fixes import Fix, Fixes
+from goldpan.audit.place import find_place
+from goldpan.audit.rows import Row, read_rows
+from goldpan.audit.solution import find_solution
+from goldpan.audit.stored_runs import Outcomes, find_measure, read_outcomes
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.lineage import write_lineage
+from goldpan.core.parquet import write, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.proportions import Estimate, wilson
+from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.sanitize import line
+from goldpan.core.schemas import FINDINGS
+from goldpan.core.sealed import file_digest
+from goldpan.core.workspace import Workspace, make_directory, publish
+from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
+
+FILE = "findings.parquet"
+STAGE = "audit"
+_BATCH = 64
+_UNSAFE = re.compile(r"[^\w.-]+")
+_UNEDITED = (
+    "Edits of texts were not mined, so it cannot be told whether a text was edited after its fix "
+    "was begun"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingCount:
+    """What one finding says of the rows."""
+
+    name: FindingName
+    verdicts: Mapping[Verdict, int]
+    cases: Mapping[str, int]
+    share: Estimate
+    """Of rows with the finding among those that could be told, with its 95 % interval (Wilson)."""
+    untold: Mapping[str, int]
+    """Why rows cannot be told, each with the remedy, and how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A row with a finding."""
+
+    id: str
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult(Result):
+    """What the findings say of a dataset."""
+
+    dataset: str
+    total: int
+    """Rows of the dataset."""
+    flagged: int
+    """Rows with any finding."""
+    free: int
+    """Rows of which every finding could be told, and none was found."""
+    untold: int
+    """The others: nothing was found, and not every finding could be told."""
+    findings: tuple[FindingCount, ...]
+    examples: tuple[Example, ...]
+    notes: tuple[str, ...]
+    file: str
+    """The table of all findings."""
+    seconds: float = field(compare=False)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the counts and the examples as plain data."""
+        plain = asdict(self)
+        return {"rows": plain.pop("total"), **plain}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how many rows are free of findings, then each finding with examples."""
+        yield Title(self.dataset, f": audited in {self.seconds:.1f} s")
+        are = "is" if self.free == 1 else "are"
+        have = "has" if self.flagged == 1 else "have"
+        yield Line(
+            f"Of {self.total:,} rows, {self.free:,} {are} free of all findings; {self.untold:,} "
+            f"cannot be told, and {self.flagged:,} {have} one"
+        )
+        yield Table(
+            ("finding", "found", "not found", "cannot tell", "share [95 %]", "cases"),
+            [
+                (
+                    count.name,
+                    *(count.verdicts[verdict] for verdict in VERDICTS),
+                    _share(count.share),
+                    ", ".join(f"{case} {rows:,}" for case, rows in count.cases.items()),
+                )
+                for count in self.findings
+            ],
+        )
+        for count in self.findings:
+            for why, rows in count.untold.items():
+                yield Line(f"{count.name} cannot tell {rows:,}: {why}")
+        for example in self.examples:
+            yield Line(f"{example.id}: {example.finding.name}: {example.finding.why}")
+            for span in example.finding.evidence[:2]:
+                yield Line(f"  {span.kind} in {span.source}: {line(span.text, 100)}")
+        for note in self.notes:
+            yield Line(note)
+        yield Line(f"All findings are in {self.file}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """What the rows of a dataset are about."""
+
+    rows: int
+    keys: frozenset[str]
+    has_fix: bool
+    has_answer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A finding on a row, without the row."""
+
+    id: str
+    repo: str
+    finding: Finding
+
+
+def audit_dataset(
+    workspace: Workspace,
+    dataset: Path,
+    reporter: Reporter,
+    *,
+    findings: Sequence[FindingName] = (),
+    most: int = 5,
+) -> AuditResult:
+    """Look for findings in each row of a dataset, or of a table's file, and keep them.
+
+    Of each finding the first `most` rows that have it are examples. Raises `UsageError` where the
+    rows can have none of the `findings`, and `DatasetError` for what cannot be read or is empty.
+    """
+    started = time.monotonic()
+    survey = _survey(dataset)
+    outcomes = read_outcomes(workspace, survey.keys, _family(dataset))
+    finders = _finders(survey, outcomes)
+    names = [name for name in NAMES if name in finders and (not findings or name in findings)]
+    if lacking := [name for name in findings if name not in finders]:
+        raise UsageError(
+            f"The rows of {dataset} have neither a fix nor an answer, which {lacking[0]} needs",
+            f"Choose {', '.join(finders)}",
+        )
+    found: list[_Found] = []
+    left = read_rows(dataset)
+    with Fixes(workspace) as fixes, reporter.task("Auditing rows", survey.rows) as task:
+        while batch := list(islice(left, _BATCH)):
+            for row, fix in zip(batch, fixes.of(batch), strict=True):
+                found += (_Found(row.id, row.repo, finders[name](row, fix)) for name in names)
+                task.advance()
+        histories = fixes.read()
+    inputs = {**_digests(dataset), **outcomes.inputs, **histories}
+    path = _write(workspace, dataset, found, inputs)
+    return _result(dataset, survey.rows, names, found, most, path, time.monotonic() - started)
+
+
+def _survey(dataset: Path) -> _Survey:
+    """Read a dataset through without keeping it: a row may hold whole files."""
+    keys: set[str] = set()
+    rows, has_fix, has_answer = 0, False, False
+    for row in read_rows(dataset):
+        rows += 1
+        keys.add(row.key)
+        has_fix = has_fix or row.has_fix
+        has_answer = has_answer or bool(row.column("answer"))
+    if not rows:
+        raise DatasetError(f"{dataset} holds no rows", "Give a file or a dataset that has some")
+    return _Survey(rows, frozenset(keys), has_fix, has_answer)
+
+
+def _finders(
+    survey: _Survey, outcomes: Outcomes
+) -> dict[FindingName, Callable[[Row, Fix | None], Finding]]:
+    """Return which findings these rows can have."""
+    finders: dict[FindingName, Callable[[Row, Fix | None], Finding]] = {}
+    if survey.has_fix or survey.has_answer:
+        finders["solution-in-issue"] = find_solution
+    if survey.has_fix:
+        finders["place-in-issue"] = find_place
+    finders["measures-nothing"] = lambda row, _: find_measure(row, outcomes)
+    return finders
+
+
+def _family(dataset: Path) -> str:
+    if (dataset / PROVENANCE).is_file():
+        return str(read_provenance(dataset).get("family", ""))
+    return ""
+
+
+def _digests(dataset: Path) -> dict[str, str]:
+    paths = shard_paths(dataset) if dataset.is_dir() else [dataset]
+    return {path.name: file_digest(path) for path in paths}
+
+
+def _write(
+    workspace: Workspace,
+    dataset: Path,
+    found: Sequence[_Found],
+    inputs: Mapping[str, str],
+) -> Path:
+    directory = audit_directory(workspace, dataset)
+    make_directory(directory)
+    plain = [{"id": row.id, "repo": row.repo or None, **row.finding.plain()} for row in found]
+    table = pa.Table.from_pylist(plain, schema=FINDINGS.schema)
+    table = table.sort_by([(name, "ascending") for name in FINDINGS.order])
+    with workspace.scratch() as scratch:
+        path = scratch / FILE
+        with writer(path, FINDINGS) as target:
+            write(target, FINDINGS, "", table)
+        publish({path: directory / FILE})
+    write_lineage(directory, STAGE, inputs, [directory / FILE])
+    return directory / FILE
+
+
+def audit_directory(workspace: Workspace, dataset: Path) -> Path:
+    """Return where the findings of a dataset are kept."""
+    name = dataset.resolve().name if dataset.is_dir() else dataset.stem
+    return workspace.root / "audits" / (_UNSAFE.sub("-", name).strip(".") or "dataset")
+
+
+def _result(
+    dataset: Path,
+    rows: int,
+    names: Sequence[FindingName],
+    found: Sequence[_Found],
+    most: int,
+    path: Path,
+    seconds: float,
+) -> AuditResult:
+    findings = [row.finding for row in found]
+    counts = [_count(name, [other for other in findings if other.name == name]) for name in names]
+    verdicts = [finding.verdict for finding in findings]
+    width = len(names)
+    of_rows = [verdicts[start : start + width] for start in range(0, len(verdicts), width)]
+    flagged = sum("found" in row for row in of_rows)
+    free = sum(set(row) == {"not-found"} for row in of_rows)
+    having = [row for row in found if row.finding.verdict == "found"]
+    examples = [
+        Example(row.id, row.finding)
+        for name in names
+        for row in [row for row in having if row.finding.name == name][:most]
+    ]
+    notes = (_UNEDITED,) if "solution-in-issue" in names else ()
+    untold = rows - flagged - free
+    return AuditResult(
+        str(dataset),
+        rows,
+        flagged,
+        free,
+        untold,
+        tuple(counts),
+        tuple(examples),
+        notes,
+        str(path),
+        seconds,
+    )
+
+
+def _count(name: FindingName, findings: Sequence[Finding]) -> FindingCount:
+    verdicts = Counter(finding.verdict for finding in findings)
+    reasons = Counter(
+        f"{finding.why}. {finding.remedy}"
+        for finding in findings
+        if finding.verdict == "cannot-tell"
+    )
+    cases = Counter(finding.case for finding in findings if finding.case)
+    told = verdicts["found"] + verdicts["not-found"]
+    return FindingCount(
+        name,
+        {verdict: verdicts[verdict] for verdict in VERDICTS},
+        dict(sorted(cases.items())),
+        wilson(verdicts["found"], told),
+        dict(reasons.most_common()),
+    )
+
+
+def _share(share: Estimate) -> str:
+    if share.value is None:
+        return ""
+    return f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}]"

@@ -1,0 +1,93 @@
+"""What a finding is: its verdict on one row, why, and the texts that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+from goldpan.core.registry import unknown_name
+
+FindingName = Literal["solution-in-issue", "place-in-issue", "measures-nothing"]
+Verdict = Literal["found", "not-found", "cannot-tell"]
+NAMES: tuple[FindingName, ...] = get_args(FindingName)
+VERDICTS: tuple[Verdict, ...] = ("found", "not-found", "cannot-tell")
+LONGEST = 300
+"""The most characters of a text that evidence holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that the row gives a model; its lines end in line feeds."""
+
+    source: str
+    """The row's column."""
+    text: str
+    time: datetime | None = None
+    """When it was first written, where the row tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a text that is evidence."""
+
+    source: str
+    """The row's column that the text stands in."""
+    time: datetime | None
+    """When that text was first written, where the row tells."""
+    kind: str
+    """What was recognized, such as line, pull or base-name."""
+    start: int
+    end: int
+    """In code points, with every line end of the text as one."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A verdict on one row."""
+
+    name: FindingName
+    verdict: Verdict
+    why: str
+    evidence: tuple[Span, ...] = ()
+    case: str = ""
+    """Which case of the finding it is, such as fully, partly or not-named."""
+    remedy: str = ""
+    """What would let it be told; of `cannot-tell` alone."""
+    value: float | None = None
+    """A measure with its 95 % interval, where the finding has one."""
+    low: float | None = None
+    high: float | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return what the table of findings holds of it."""
+        return {
+            "finding": self.name,
+            "verdict": self.verdict,
+            "case": self.case or None,
+            "why": self.why,
+            "remedy": self.remedy or None,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "evidence": [
+                {name: getattr(span, name) for name in Span.__slots__} for span in self.evidence
+            ],
+        }
+
+
+def span_of(text: Text, kind: str, start: int, end: int) -> Span:
+    """Return a part of a text as evidence."""
+    return Span(
+        text.source, text.time, kind, start, end, text.text[start : min(end, start + LONGEST)]
+    )
+
+
+def chosen_findings(names: Sequence[str]) -> tuple[FindingName, ...]:
+    """Return the findings of these names; raises `UsageError` for one that there is not."""
+    for name in names:
+        if name not in NAMES:
+            raise unknown_name("finding", name, NAMES)
+    return tuple(name for name in NAMES if name in names)

@@ -1,0 +1,183 @@
+"""The change that a row's fix makes: from its columns, else from the history in the workspace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from goldpan.audit.rows import Row
+from goldpan.audit.token_text import tokens_of
+from goldpan.code.languages import language_of
+from goldpan.code.paths import is_test_file
+from goldpan.code.split_patch import FilePatch, split_patch
+from goldpan.core.parquet import read_table
+from goldpan.core.workspace import Workspace
+from goldpan.git.clone import read_heads
+from goldpan.git.objects import Objects
+from goldpan.git.patches import patches
+from goldpan.git.refs import verify_clone
+
+_GIT = "diff --git "
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+\d")
+_COMMENT = re.compile(
+    r"#(?!\s*(?:include|define|undef|if|ifn?def|el|endif|pragma|error)\b)|//|/\*|\*(?:[\s/]|$)|--\s"
+)
+_REVISIONS = ("number", "merge_base", "after_sha")
+
+
+@dataclass(frozen=True, slots=True)
+class FileFix:
+    """What the fix does to one file that is no test."""
+
+    path: str
+    """Its name before the fix."""
+    added: tuple[str, ...]
+    """Lines that are neither blank nor comments, and that no line before says by its tokens."""
+    old: frozenset[str]
+    """Tokens that the file is known to have had."""
+    places: tuple[int, ...]
+    """The lines of the file before that were removed, or before which others were added, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """The fix of a row."""
+
+    files: tuple[FileFix, ...]
+    before: Mapping[str, str] = field(default_factory=dict)
+    """Whole files before the fix by path, where they are at hand."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that the fix changes."""
+        return tuple(file.path for file in self.files)
+
+
+class Fixes:
+    """The fixes of rows; opens the histories of their repositories as they are asked for."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._stack = ExitStack()
+        self._objects: dict[str, Objects | None] = {}
+        self._revisions: dict[str, dict[int, tuple[str, str]]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def of(self, rows: Sequence[Row]) -> list[Fix | None]:
+        """Return the fix of each row; None where it is not at hand."""
+        missing = [row for row in rows if row.has_fix and not _own_diff(row)]
+        diffs = self._from_histories(missing)
+        return [self._fix(row, _own_diff(row) or diffs.get(row.id, "")) for row in rows]
+
+    def read(self) -> dict[str, str]:
+        """Return the digests of the histories that were read, by repository."""
+        used = sorted(repo for repo, objects in self._objects.items() if objects)
+        return {f"git {repo}": read_heads(self._workspace.clone(repo)).refs for repo in used}
+
+    def _fix(self, row: Row, diff: str) -> Fix | None:
+        if not diff:
+            return None
+        try:
+            parts = split_patch(diff)
+        except ValueError:
+            return None
+        parts = tuple(part for part in parts if not part.is_binary and not is_test_file(part.path))
+        parts = tuple(part for part in parts if language_of(part.path)) or parts
+        before = {}
+        for part in parts:
+            old = part.moved_from or part.path
+            if text := row.column("file_before") or self._file(row, old):
+                before[old] = text
+        return Fix(tuple(_file_fix(part, before) for part in parts), before)
+
+    def _file(self, row: Row, path: str) -> str:
+        objects = self._history(row.repo)
+        if objects is None or not row.base:
+            return ""
+        entry = objects.find(row.base, path.encode("utf-8", "surrogateescape"))
+        data = objects.blob(entry.id) if entry else None
+        return (data or b"").decode("utf-8", "replace")
+
+    def _history(self, repo: str) -> Objects | None:
+        if repo not in self._objects:
+            clone = self._workspace.clone(repo)
+            if not repo or not clone.is_dir():
+                self._objects[repo] = None
+            else:
+                verify_clone(clone)
+                self._objects[repo] = self._stack.enter_context(Objects(clone))
+        return self._objects[repo]
+
+    def _from_histories(self, rows: Sequence[Row]) -> dict[str, str]:
+        diffs: dict[str, str] = {}
+        for repo in sorted({row.repo for row in rows}):
+            if self._history(repo) is None:
+                continue
+            states = self._states(repo)
+            asked = [row for row in rows if row.repo == repo and row.pull in states]
+            spans = [(row.pull or 0, *states[row.pull or 0]) for row in asked]
+            made = patches(self._workspace.clone(repo), spans)
+            diffs |= {row.id: patch.text or "" for row, patch in zip(asked, made, strict=True)}
+        return diffs
+
+    def _states(self, repo: str) -> dict[int, tuple[str, str]]:
+        """Return the commits before and after each pull request, by its number."""
+        if repo not in self._revisions:
+            path = self._workspace.table(repo, "revisions")
+            table = read_table(path, _REVISIONS).to_pylist() if path.exists() else []
+            self._revisions[repo] = {
+                row["number"]: (row["merge_base"], row["after_sha"])
+                for row in table
+                if row["merge_base"] and row["after_sha"]
+            }
+        return self._revisions[repo]
+
+
+def _own_diff(row: Row) -> str:
+    """Return the git diff that a row has; SEARCH/REPLACE blocks are none."""
+    columns = (row.column(name) for name in ("diff", "patch"))
+    return next((text for text in columns if text.startswith(_GIT)), "")
+
+
+def _file_fix(part: FilePatch, before: Mapping[str, str]) -> FileFix:
+    path = part.moved_from or part.path
+    lines = list(_lines(part.text))
+    known = [text for mark, text, _ in lines if mark != "+"]
+    known += before.get(path, "").splitlines()
+    old = {tokens_of(line) for line in known}
+    added = [
+        text
+        for mark, text, _ in lines
+        if mark == "+" and tokens_of(text) not in old and not _COMMENT.match(text.lstrip())
+    ]
+    return FileFix(
+        path,
+        tuple(line for line in dict.fromkeys(added) if line.strip()),
+        frozenset(token for line in old for token in line),
+        tuple(dict.fromkeys(place for mark, _, place in lines if mark in "+-")),
+    )
+
+
+def _lines(part: str) -> Iterator[tuple[str, str, int]]:
+    """Yield the lines of all hunks: mark, text, and where they stand in the file before."""
+    place = -1
+    for line in part.split("\n"):
+        if head := _HUNK.match(line):
+            place = int(head[1])
+        elif place >= 0 and (mark := line[:1] or " ") in "+- ":  # editors trim blank lines
+            yield mark, line[1:], place
+            place += mark != "+"

@@ -1,0 +1,48 @@
+"""Whether the rows of a dataset measure anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldpan.operations.repositories import table_path
+from goldpan.operations.values import Count, several
+
+if TYPE_CHECKING:
+    from goldpan.audit.audit import AuditResult
+    from goldpan.operations.dataset import Dataset
+    from goldpan.operations.workspace import Workspace
+
+
+def audit(
+    self: Workspace,
+    dataset: str | Path | Dataset,
+    *,
+    finding: str | Sequence[str] = (),
+    limit: Count = 5,
+) -> AuditResult:
+    """Look for what makes the rows of a dataset measure nothing, each finding with its evidence.
+
+    solution-in-issue: the texts give the fix, a link to it or the answer away. place-in-issue: they
+    name the files, classes or functions that the fix changes. measures-nothing: stored runs of all
+    models solve a row, or none does. Findings are kept in WORKSPACE/audits.
+
+    Args:
+        dataset (DATASET): A name in the workspace, a directory, one on the Hub, or a table's file
+            with the columns of SWE-bench.
+        finding (NAME): A finding; may be given several times. (default: all that the rows can have)
+        limit: Show at most this many rows with each finding.
+    """
+    from goldpan.audit.audit import audit_dataset
+    from goldpan.audit.finding import chosen_findings
+
+    chosen = chosen_findings(several(finding))
+    with self.reporting() as reporter:
+        return audit_dataset(
+            self.layout,
+            table_path(self, dataset),
+            reporter,
+            findings=chosen,
+            most=limit,
+        )

@@ -1,0 +1,101 @@
+"""Audits of the demo's datasets, and of what their stored runs solve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldpan import Workspace, load
+from goldpan.audit.finding import Finding
+from goldpan.check import check_workspace
+from goldpan.core.errors import UsageError
+from goldpan.core.parquet import read_table
+from goldpan.core.progress import Reporter
+from goldpan.core.proportions import wilson
+from goldpan.evaluation.resolved import PatchScore, ResolvedResult, write_resolved
+from goldpan.evaluation.runs import read_runs
+from tests.demo_workspace import TASK, make_demo
+from tests.invoking import invoke
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return Workspace(make_demo(tmp_path_factory.mktemp("audit") / "demo"))
+
+
+def verdicts(lab: Workspace, dataset: str, finding: str) -> dict[str, str]:
+    """Return the verdicts on rows by the numbers of issue and pull request."""
+    result = lab.audit(dataset, finding=finding)
+    rows = read_table(Path(result.file), ["id", "verdict", "case"]).to_pylist()
+    return {row["id"].partition("#")[2]: row["case"] or row["verdict"] for row in rows}
+
+
+def test_the_change_comes_from_the_history_where_the_row_has_none(lab: Workspace) -> None:
+    edits = verdicts(lab, "code-edit", "solution-in-issue")
+    places = verdicts(lab, "fault-localization", "solution-in-issue")
+    assert places == {row: edits[row] for row in places}
+    assert "not-found" in places.values()
+    lab.audit("fault-localization")
+    about = (lab.path / "audits" / "fault-localization" / "audit.json").read_text()
+    assert "git prospector/sluice" in about
+
+
+def test_no_issue_of_the_demo_gives_its_solution_and_most_name_the_place(lab: Workspace) -> None:
+    for dataset in ("code-edit", "issue-resolution", "qa"):
+        assert "found" not in verdicts(lab, dataset, "solution-in-issue").values()
+    places = verdicts(lab, "code-edit", "place-in-issue")
+    assert set(places.values()) == {"fully", "partly", "not-named"}
+
+
+def test_an_open_dataset_and_the_command_say_the_same(lab: Workspace) -> None:
+    by_method = lab.dataset("qa").audit("solution-in-issue")
+    assert by_method == lab.audit("qa", finding="solution-in-issue")
+    done = invoke("audit", "qa", "--finding", "solution-in-issue", "--workspace", lab.path)
+    assert done.exit_code == 0
+    assert "Of 5 rows, 5 are free of all findings; 0 cannot be told" in " ".join(
+        done.stdout.split()
+    )
+    with pytest.raises(UsageError, match="solution-in-issues"):
+        load(lab.path / "datasets" / "qa").audit("solution-in-issues")
+
+
+def test_rows_that_four_models_agree_on_measure_nothing(tmp_path: Path) -> None:
+    lab = Workspace(make_demo(tmp_path / "demo"))
+    few = lab.audit(TASK)
+    assert few.findings[0].verdicts["found"] == 0
+    assert any("4 would have to agree" in why for why in few.findings[0].untold)
+    lab.evaluate.run(task=TASK, model=["tfidf-svm", "tfidf-lr"])
+    (count,) = lab.audit(TASK).findings
+    assert count.verdicts["found"] == count.cases.get("all", 0) + count.cases.get("none", 0)
+    assert count.verdicts["found"] > 0
+    inputs = (lab.path / "audits" / TASK / "audit.json").read_text()
+    assert inputs.count("predictions.parquet") == 4
+
+
+def test_what_running_tests_proved_counts_before_texts(tmp_path: Path) -> None:
+    lab = Workspace(make_demo(tmp_path / "demo"))
+    runs = read_runs(lab.layout)
+    names = runs[0].predictions()["id"].to_pylist()
+    for run in runs:
+        patches = tuple(PatchScore(name, "resolved", 1.0, exact=True) for name in names)
+        result = ResolvedResult((), wilson(0, 0), patches)
+        write_resolved(run.directory / "predictions.parquet", result)
+    cases = lab.audit(TASK).findings[0].cases
+    assert cases == {"all": len(names)}
+
+
+def test_a_damaged_audit_is_found_and_named(tmp_path: Path) -> None:
+    lab = Workspace(make_demo(tmp_path / "demo"))
+    file = Path(lab.audit("qa").file)
+    assert not check_workspace(lab.layout, Reporter(quiet=True)).damaged
+    file.write_bytes(file.read_bytes().replace(b"qa", b"aq", 1))
+    (damage,) = check_workspace(lab.layout, Reporter(quiet=True)).damaged
+    assert (damage.file, damage.remedy) == (str(file), "Run goldpan audit qa")
+
+
+def test_findings_have_evidence_with_its_time(lab: Workspace) -> None:
+    for example in lab.audit("code-edit").examples:
+        assert isinstance(example.finding, Finding)
+        for span in example.finding.evidence:
+            assert (span.time is None) == span.source.startswith("pull_")
