@@ -201,6 +201,8 @@ ANSWER = (
         ("See https://github.com/mill/grain/issues/40#issuecomment-77 for what helped.", "found"),
         ("It fails.\n\nEdit: this is still not solved by deleting the cache.", "not-found"),
         ("It fails.\n\nUpdate: I use version 2 on Linux.", "not-found"),
+        ("As in https://github.com/mill/grain/issues/40#issuecomment-771.", "not-found"),
+        ("See https://github.com/mill/grain/discussions/40#discussioncomment-77.", "found"),
         ("### Describe the solution you'd like\n\nA faster cache.", "not-found"),
         ("It fails, and the cache keeps the old wheel.", "not-found"),
         ("It was solved in 1.2 and fails again.", "not-found"),

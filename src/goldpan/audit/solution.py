@@ -151,13 +151,12 @@ def _code_spans(text: str) -> list[tuple[int, int]]:
 
 def _find_answer(row: Row) -> Finding:
     comment = row.columns.get("answer_comment_id")
-    address = f"issuecomment-{comment}"
+    address = re.compile(rf"(?:issue|discussion)comment-{re.escape(str(comment))}(?!\d)")
     links: list[Span] = []
     edits: list[Span] = []
     for text in row.texts:
-        at = text.text.find(address) if comment else -1
-        if at >= 0:
-            links.append(span_of(text, "answer", at, at + len(address)))
+        if comment and (link := address.search(text.text)):
+            links.append(span_of(text, "answer", *link.span()))
         edits += _edits(text)
     quotes, share, quoted = _quoted_sentences(row)
     evidence = (*links, *edits, *quotes)
