@@ -18,6 +18,7 @@ from goldpan.datasets.examples import FAMILIES, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.licenses import hub_licenses, spdx
 from goldpan.datasets.provenance import MinedSource
+from goldpan.miners.facts import STATED
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
@@ -153,6 +154,22 @@ def test_sources_without_times_give_no_dates(tmp_path: Path) -> None:
     )
     assert "mined until" not in (written.directory / "README.md").read_text()
     assert "datePublished" not in (written.directory / "croissant.json").read_text()
+
+
+def test_the_card_tells_whose_license_it_is_and_how_labels_were_made(tmp_path: Path) -> None:
+    stated = MinedSource("o/n", license="MIT", license_source=STATED)
+    card = replace(CARD, label_rule="the best reply", label_accuracy="71% were whole answers")
+    provenance = replace(PROVENANCE, sources=(stated,))
+    written = write(tmp_path, QA, examples(QA, 1), provenance=provenance, card=card)
+    text = (written.directory / "README.md").read_text()
+    assert "| o/n | MIT, stated by the user | 1 |" in text
+    first, _, _ = text.partition("## Use")
+    assert "Labels: the best reply;" in first
+    assert "without a review. 71% were whole answers." in first
+    unknown = write(tmp_path / "x", QA, examples(QA, 1), card=replace(card, label_accuracy=""))
+    text = (unknown.directory / "README.md").read_text()
+    assert "How right they are was not measured." in text
+    assert "stated by the user" not in text
 
 
 def test_the_card_tells_who_reviewed(tmp_path: Path) -> None:

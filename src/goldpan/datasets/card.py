@@ -25,6 +25,7 @@ from goldpan.core.sanitize import CUT, for_json, visible
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import Provenance
+from goldpan.miners.facts import STATED
 
 CARD = "README.md"
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")
@@ -191,6 +192,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         licenses=_license_lines(written.origins),
         origins=written.origins,
         imported=bool(family.origin) and not any("/" in origin.repo for origin in written.origins),
+        stated={s.repo for s in provenance.sources if s.license_source == STATED},
         shown_origins=written.origins[:_MOST_ORIGINS],
         hidden_origins=max(0, len(written.origins) - _MOST_ORIGINS),
         limits=(*family.limits, *card.limits),
