@@ -168,8 +168,8 @@ FINDINGS = table(
         "What a finding says of a row of a dataset; made by `goldpan audit` as "
         "`audits/DATASET/findings.parquet`."
     ),
-    ("id", TEXT, "the row"),
     ("repo", TEXT, "in lower case; null where the row names none"),
+    ("id", TEXT, "the row"),
     ("finding", TEXT, "see [audit.md](audit.md)"),
     ("verdict", TEXT, "`found`, `not-found` or `cannot-tell`"),
     ("case", TEXT, "`fully`, `partly`, `not-named`; `all`, `none`, `reversed`; null for others"),
