@@ -166,7 +166,7 @@ model = ["copy-ins-input"]
     names = {name for name, outcome in outcomes.items() if outcome == "done"}
     assert names == {"dataset/answers", "dataset/unseen", "evaluate/copied"}
     summaries = {unit["unit"]: unit["said"] for unit in second["units"]}
-    assert "6 to evaluate on" in summaries["dataset/unseen"]
+    assert "5 to evaluate on" in summaries["dataset/unseen"]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD.items(), ids=list(BAD.values()))
