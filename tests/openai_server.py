@@ -228,7 +228,10 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_POST(self) -> None:
-        data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        length = int(self.headers.get("Content-Length") or 0)
+        data = self.rfile.read(length)
+        if len(data) < length:  # whoever asked was killed in the middle of it
+            return
         try:
             self._answer(data)
         except BrokenPipeError:
