@@ -27,7 +27,9 @@ def test_a_share_is_told_only_of_the_choice_that_was_measured() -> None:
     nine = change_settings(DEFAULT, {"answer.least": 9})
     assert "46% [36%, 56%]" in answer_accuracy(nine, None, ())
     ten = change_settings(DEFAULT, {"answer.least": 10})
+    looser = change_settings(DEFAULT, {"comment-scale.minimum": 5})
     for told in (
+        answer_accuracy(looser, None, ()),
         answer_accuracy(ten, None, ()),
         answer_accuracy(DEFAULT, "all", ()),
         answer_accuracy(DEFAULT, None, ["question-answer"]),

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
-from goldpan.builders.label_facts import label_facts, other_choices, rows_by_points
+from goldpan.builders.label_facts import is_measured, label_facts, other_choices, rows_by_points
 from goldpan.builders.recipes import Recipe
 from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
 from goldpan.builders.row_origins import stored_rules
@@ -261,6 +261,7 @@ def _other_choices(
     """Return what other thresholds would give, where the rules alone choose answers of issues."""
     settings = request.profile.settings["answer"]
     by_rules = (request.answer or settings.choice) == "best" and not request.reviews
+    by_rules = by_rules and is_measured(request.profile)
     if request.recipe.family is not QA or "issue" not in subjects or not by_rules:
         return ()
     rows: Counter[int] = Counter()

@@ -1,7 +1,7 @@
 """What a card says first of its labels: how they were made, and how right such labels are.
 
-The shares were measured by reading, in repositories that the rules were not made on
-(docs/labels.md). They are printed for the very choice that was measured, and for no other.
+The shares were measured by reading (docs/labels.md). They are printed for the very choice that was
+measured, and for no other: the criteria of the profile `default` with their settings.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from goldpan.core.proportions import wilson
 from goldpan.filters.criterion import Subject
-from goldpan.filters.profile import Profile
+from goldpan.filters.profile import Profile, load_profile
 
 ANSWERS: Mapping[int, tuple[int, int, int]] = MappingProxyType({9: (42, 78, 92), 12: (37, 47, 52)})
 """By the points that were asked for: rows that answer in whole, at least in part, and all."""
@@ -23,26 +23,39 @@ _PAIRS = (76, 77)
 _FIX = "the change of the merged pull request that says it fixes the issue"
 
 
+def is_measured(profile: Profile) -> bool:
+    """Tell whether a profile decides as the one under which labels were read."""
+    default = load_profile("default")
+    return profile.decide == default.decide and all(
+        profile.settings[name] == default.settings[name] for name in default.decide
+    )
+
+
 def answer_accuracy(profile: Profile, chosen: str | None, reviews: Collection[str]) -> str:
     """Return how right answers of issues are; empty where this choice was not measured."""
     settings = profile.settings["answer"]
     known = ANSWERS.get(settings.least)
-    if known is None or reviews or (chosen or settings.choice) != "best":
+    if (
+        known is None
+        or reviews
+        or (chosen or settings.choice) != "best"
+        or not is_measured(profile)
+    ):
         return ""
     whole, at_least_partly, rows = known
     return (
-        f"In nine repositories that the rules were not made on, {_share(whole, rows)} of such rows "
-        f"were whole answers and {_share(at_least_partly, rows)} held at least a part"
+        f"In nine repositories that the points were not made on, {_share(whole, rows)} of such "
+        f"rows were whole answers and {_share(at_least_partly, rows)} held at least a part"
     )
 
 
 def fix_accuracy(profile: Profile) -> str:
-    """Return how right fix pairs are; empty where another profile chose them."""
-    if profile.name != "default":
+    """Return how right fix pairs are; empty where other criteria chose them."""
+    if not is_measured(profile):
         return ""
     return (
-        f"In seven repositories that the rules were not made on, {_share(*_PAIRS)} of such pairs "
-        "were fixes"
+        f"In seven other repositories, {_share(*_PAIRS)} of the pairs that merged, says-fixes, "
+        "issue-closed and one-to-one keep were fixes"
     )
 
 

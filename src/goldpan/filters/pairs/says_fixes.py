@@ -19,8 +19,8 @@ class Settings:
     was not closed by the merge, as GitHub says or within a minute of it."""
     comments: bool = True
     """Whether a keyword in a comment or review alone counts where the issue was not closed within
-    `minutes` of the merge, nor linked to the pull request by GitHub. Of the gold pairs that this
-    alone would drop, each is a fix."""
+    `minutes` of the merge, nor linked to the pull request by GitHub. Each of the
+    nine gold pairs that this alone would drop is a fix."""
     minutes: int = 60
     """How soon after the merge an issue was closed because of it."""
 
