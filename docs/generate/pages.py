@@ -7,6 +7,7 @@ from pathlib import Path
 
 from docs.generate.commands import commands
 from docs.generate.data import datasets_page, tables_page, tasks_page
+from docs.generate.files import files_page
 from docs.generate.filters import criteria_page, profiles_page
 from docs.generate.papers import papers_page
 from docs.generate.python_api import python
@@ -17,6 +18,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "criteria.md": criteria_page,
     "datasets.md": datasets_page,
+    "files.md": files_page,
     "models.md": models_page,
     "papers.md": papers_page,
     "profiles.md": profiles_page,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import MISSING, Field, fields
-from typing import Any
+from dataclasses import fields
 
-from docstring_parser import parse
-
+from docs.generate.files import default_of, keys_table
 from docs.generate.markdown import attribute_docs, page, table, value
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.config import FILE_SETTINGS, Settings
+from goldpan.evaluation.finetune.settings import TrainingSettings, find_recipe
 from goldpan.evaluation.models.catalogue import catalogue
 from goldpan.evaluation.protocol import protocols
 
@@ -22,6 +20,10 @@ _REVIEW = """\
 The TOML file of `goldpan review --settings-file FILE`; options override it. The key comes from
 `OPENAI_API_KEY` alone. `[prices."MODEL"]` holds `input`, `output`, `cached` and `batch`: what a
 million tokens cost."""
+_TRAINING = """\
+`goldpan evaluate finetune --set NAME=VALUE`, and `evaluate run --model finetuned`
+([Fine-tuning](../models.md#fine-tuning)). `--protocol selu-paper`
+chooses the recipe `selu-paper`."""
 _MODELS = """\
 The models that `goldpan evaluate run --model NAME` knows, and the protocols of `--protocol`. Each
 model's settings: [Models](../models.md), [Prompting](../prompting.md)."""
@@ -33,27 +35,11 @@ def settings_page() -> str:
         "Settings",
         "## goldpan.toml",
         _WORKSPACE,
-        _settings(Settings, FILE_SETTINGS),
+        keys_table(Settings, FILE_SETTINGS),
         "## Review",
         _REVIEW,
-        _settings(ReviewSettings, [field.name for field in fields(ReviewSettings) if field.repr]),
+        keys_table(ReviewSettings),
     )
-
-
-def _settings(kind: type[Any], names: tuple[str, ...] | list[str]) -> str:
-    arguments = parse(inspect.getdoc(kind) or "").params
-    about = attribute_docs(kind) | {
-        item.arg_name: " ".join((item.description or "").split()) for item in arguments
-    }
-    by_name = {field.name: field for field in fields(kind)}
-    rows = [(f"`{name}`", _default(by_name[name]), about.get(name, "")) for name in names]
-    return table(("setting", "default", ""), rows)
-
-
-def _default(field: Field[Any]) -> str:
-    if field.default is not MISSING:
-        return value(field.default)
-    return value(field.default_factory()) if field.default_factory is not MISSING else "required"
 
 
 def models_page() -> str:
@@ -67,6 +53,25 @@ def models_page() -> str:
         _MODELS,
         "## Models",
         table(("model", ""), [(f"`{model.name}`", model.about) for model in catalogue().values()]),
+        "## Fine-tuning",
+        _TRAINING,
+        _training(),
         "## Protocols",
         *parts,
     )
+
+
+def _training() -> str:
+    """Return the settings of a training, by default and in the paper's recipe."""
+    of_paper = find_recipe("selu-paper")
+    about = attribute_docs(TrainingSettings)
+    rows = [
+        (
+            f"`{field.name}`",
+            default_of(field),
+            value(of_paper[field.name]) if field.name in of_paper else "",
+            about.get(field.name, ""),
+        )
+        for field in fields(TrainingSettings)
+    ]
+    return table(("setting", "default", "selu-paper", ""), rows)

@@ -23,7 +23,7 @@ from goldpan.datasets.licenses import UNKNOWN
 from goldpan.datasets.task import Task
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
-_PAGE = "docs/task-files.md"
+_PAGE = "docs/reference/files.md"
 
 
 def read_path(path: Path) -> Task:

@@ -38,7 +38,7 @@ class Layout:
     text: tuple[str, ...]
     target: tuple[str, ...]
     labels: Mapping[str, str] = field(default_factory=dict)
-    """The words of the source, and the labels that they mean."""
+    """What the source writes, and which label it means."""
     separator: str = ","
     """The separator of several labels in one column, which may be a list in brackets, too."""
     partitions: Mapping[str, str] = field(default_factory=dict)
@@ -50,16 +50,17 @@ class Layout:
     strip: str = ""
     """Characters that are no part of a text where it begins and ends."""
     only: Mapping[str, Any] = field(default_factory=dict)
-    """Rows to take, by what columns hold."""
+    """Rows to take, by what columns hold: `{ language = "en" }`."""
     id: str | tuple[str, ...] = ()
     """The column that names a row; of several, the first that a table fills."""
     repo: str = ""
-    """A column, or a text with columns in braces."""
+    """A column, or a text with columns in braces: `"project {ProjectID}"`."""
     created_at: str = ""
     document: str = ""
     file: str = ""
     """A regular expression of the files' names without endings, if not all are accepted; its
-    groups `label` and `repo` are facts of all rows of a file."""
+    groups `label` and `repo` are facts of all rows of a file, as in
+    `"(lkml|gh)_(?P<label>civil|uncivil)"`."""
     ids: str = "{file}:{number}"
     """The ids of rows: of the file's name, or its `stem`, the number and groups of `file`."""
     unquoted: str = ""

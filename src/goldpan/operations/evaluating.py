@@ -215,7 +215,7 @@ class Evaluate(Group):
             workers: Processes, one per GPU.
             launcher: torchrun or deepspeed.
             lora: Train low-rank adapters instead of the whole model.
-            settings: Another setting; docs/models.md lists them all.
+            settings: Another setting; docs/reference/models.md lists those of fine-tuning.
             dataset (DATASET): The rows: a dataset by its name or directory.
                 (default: WORKSPACE/datasets)
         """

@@ -270,7 +270,7 @@ Raises `GoldpanError` where it can obtain none; the table says so and other comp
 
 def parsed(kind: type[Settings], settings: Mapping[str, Any]) -> Settings:
     """Return a computation's settings; raises `UsageError` that names the keys that are wrong."""
-    return Source("A computation's settings", settings, "docs/recipes.md").read(kind)
+    return Source("A computation's settings", settings, "docs/reference/files.md").read(kind)
 
 
 def workspaces(context: Context) -> Iterator[Workspace]:

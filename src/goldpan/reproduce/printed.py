@@ -134,7 +134,7 @@ def _printed(table: TableRecipe, row: str, column: str) -> Value:
     if row not in table.rows or column not in table.columns:
         raise UsageError(
             f"A rule names {row!r}, {column!r}, which table {table.key} has not",
-            "Correct the recipe; docs/recipes.md describes its keys",
+            "Correct the recipe; docs/reference/files.md describes its keys",
         )
     return table.rows[row][table.columns.index(column)]
 
@@ -149,7 +149,7 @@ def _value(how: str, figures: Sequence[float]) -> float | None:
     if len(figures) != arity:
         raise UsageError(
             f"A rule takes the {how} of {len(figures)} figures, not of {arity}",
-            "Correct the recipe; docs/recipes.md describes its keys",
+            "Correct the recipe; docs/reference/files.md describes its keys",
         )
     if how == "effect":
         mean, deviation, other, spread = figures

@@ -99,13 +99,15 @@ class SplitRecipe(StrictModel):
     """How rows are split."""
 
     kind: Literal["file", "shuffled", "plan"] = "plan"
-    """`file`: a CSV file of the authors with a line a row; `shuffled`: scikit-learn's
-    train_test_split on the rows in the order of the files; `plan`: a split of Goldpan, which also
-    takes the place of a file that is missing."""
+    """`file`: as the authors' file says; `shuffled`: scikit-learn's train_test_split on the rows in
+    the order of the files; `plan`: a split of Goldpan, which also takes the place of a file that is
+    missing (cells are then in part)."""
     file: Key | None = None
+    """A CSV file of the authors with a line a row, in the order of the task's files."""
     column: str = ""
+    """The file's column that tells the split."""
     test: str = ""
-    """Value of the file's column for test rows."""
+    """Value of that column for test rows."""
     share: float = Field(default=0.2, gt=0, lt=1)
     """Share of the test, for `shuffled`."""
     stratified: bool = True
@@ -113,6 +115,7 @@ class SplitRecipe(StrictModel):
     """In the order of the authors' numbers, for `shuffled`: the rows drawn depend on it."""
     seed: int = 42
     plan: str = "stratified:0.8,0.2"
+    """As `goldpan tasks import --split` takes it."""
 
 
 class TaskRecipe(StrictModel):
@@ -316,7 +319,7 @@ def find_recipe(name: str) -> Recipe:
 
 def read_recipe(path: Path | Traversable) -> Recipe:
     """Read a recipe's file; raises `UsageError` that names file, line, key and remedy."""
-    source = read_toml(path, "docs/recipes.md")
+    source = read_toml(path, "docs/reference/files.md")
     name = path.name.removesuffix(_ENDING)
     if not PATTERN.fullmatch(name):
         raise UsageError(

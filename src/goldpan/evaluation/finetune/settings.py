@@ -44,6 +44,7 @@ class TrainingSettings:
     recipe: str = "default"
     """`default`, or one of a paper or plugin: the source of what is not given."""
     epochs: Positive = 10
+    """How often each row is seen; `--epochs` sets `word_epochs` too."""
     word_epochs: Positive = 30
     """Epochs of tasks on words (NER and masked words), which have few rows."""
     evaluations: Positive = 10
@@ -60,12 +61,13 @@ class TrainingSettings:
     learning_rate: Amount = 0.0
     """0 is 5e-5; 1e-4 for encoder-decoders, 2e-4 with LoRA."""
     weight_decay: Amount = 0.01
+    """Not of biases and norms."""
     warmup: Amount = 0.1
     """The share of steps in which the learning rate rises."""
     decay: bool = True
     """True if the learning rate then falls to 0, on a line."""
     clip: Amount = 1.0
-    """The longest gradient."""
+    """The largest norm of a gradient."""
     max_length: Count = 0
     """Tokens of a text; 0 is the task's. Never more than the model takes."""
     log_targets: bool = True
@@ -81,11 +83,11 @@ class TrainingSettings:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`cpu` or `cuda`."""
     processes: Positive = 1
-    """Processes, one per GPU."""
+    """Processes, one per GPU; also `--workers`."""
     launcher: Literal["torchrun", "deepspeed"] = "torchrun"
     """`torchrun` or `deepspeed`."""
     deepspeed: Literal["none", "zero2", "zero2-offload"] = "none"
-    """`zero2` or `zero2-offload`."""
+    """`zero2` or `zero2-offload`; also `--deepspeed`."""
     recompute: bool = False
     """Whether activations are computed twice instead of kept: slower, less memory."""
     lora: bool = False
@@ -129,7 +131,7 @@ def with_enough_steps(
 
 
 def _read_recipe(path: Path) -> Mapping[str, Any]:
-    source = read_toml(path, "docs/models.md")
+    source = read_toml(path, "docs/reference/models.md")
     values = dict(source.values)
     if LENGTHS in values:
         source.read(dict[str, int], values.pop(LENGTHS), (LENGTHS,))

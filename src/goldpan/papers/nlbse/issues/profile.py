@@ -138,7 +138,9 @@ def load_profile(name: str) -> IssueTypeProfile:
             f"The profile {name} has the name of one that ships with Goldpan",
             "Give the file another name",
         )
-    source = read_toml(PROFILES.find(name) if label == name else Path(name), "docs/issue-types.md")
+    source = read_toml(
+        PROFILES.find(name) if label == name else Path(name), "docs/reference/files.md"
+    )
     profile = source.read(IssueTypeProfile, _extended(source.named(label), source))
     labels = {key: _lower(labels) for key, labels in profile.labels.items()}
     if len(labels) < 2 or "" in labels or not all(labels.values()):
