@@ -30,8 +30,7 @@ from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, Table
 from goldpan.core.workspace import Workspace
-from goldpan.filters.catalogue import criteria
-from goldpan.filters.profile import load_profile
+from goldpan.filters.profile import criteria, load_profile
 from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects

@@ -33,9 +33,8 @@ from goldpan.evaluation.metrics.generation import (
 from goldpan.evaluation.prompting.inputs import PromptRow
 from goldpan.evaluation.prompting.reading import read_answer
 from goldpan.filters import answers
-from goldpan.filters.duplicate_claims import find_claims
-from goldpan.filters.duplicates.normalize import fold, words
-from goldpan.filters.issues.redundancy import plain_label
+from goldpan.filters.duplicates.settings import fold, words
+from goldpan.filters.issues.redundancy import find_claims, plain_label
 from goldpan.filters.pairs.suffix import is_test_by_words
 from goldpan.git.unified import parse_diff
 from goldpan.llm.parts import without_logs

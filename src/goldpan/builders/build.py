@@ -32,10 +32,9 @@ from goldpan.datasets.provenance import Provenance, describe_build, read_provena
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
-from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
-from goldpan.filters.profile import Profile
+from goldpan.filters.profile import Profile, criteria
 from goldpan.filters.stored import find_profile, profile_verdicts
 
 _LABELLED = ("qa", "fault-localization", "code-edit", "issue-resolution")

@@ -17,8 +17,7 @@ from goldpan.builders.repository_rows import RowsRequest, read_rows, write_rows
 from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
 from goldpan.filters.answers import Choice
-from goldpan.filters.catalogue import criteria
-from goldpan.filters.profile import Profile, profile_of
+from goldpan.filters.profile import Profile, criteria, profile_of
 from goldpan.filters.stored import read_stored_profile
 
 

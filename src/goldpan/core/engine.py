@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Literal, Protocol, Self, TypeVar
 
 from goldpan.core.engine_units import AHEAD, Closing, EngineError, do, name_of
@@ -27,12 +26,7 @@ class Engine(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
     def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
         """Yield the result of each unit, in the order of units, as soon as it is there.

@@ -103,6 +103,13 @@ class RepoView:
         """Return the answer to a query; `values` are its ``$name`` parameters."""
         return self.connection.sql(query, params=values or None).to_arrow_table()
 
+    def sql_over(self, name: str, rows: pa.Table, query: str, **values: object) -> pa.Table:
+        """Return the answer to a query that reads `rows` as the table `name`."""
+        self.connection.register(name, rows)
+        answer = self.sql(query, **values)
+        self.connection.unregister(name)
+        return answer
+
     def keep(self, verdicts: pa.Table, subject: str, required: Sequence[str]) -> int:
         """Make the table `kept` (issue, pull_repo, pull) out of verdicts; return its rows.
 

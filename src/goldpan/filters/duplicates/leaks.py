@@ -21,11 +21,9 @@ import pyarrow.compute as pc
 
 from goldpan.core.engine import open_engine
 from goldpan.filters.duplicates.near import Best, bring_together, search_band
-from goldpan.filters.duplicates.normalize import fold
-from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.shingles import Portions
+from goldpan.filters.duplicates.settings import DuplicateSettings, fold
 from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, sketch_file, sketches
-from goldpan.filters.duplicates.texts import number_texts
+from goldpan.filters.duplicates.texts import Portions, number_texts
 
 SIBLING = "sibling"
 """The relation of a text that shares no more than a template with those before it."""

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from goldpan.core.engine import Engine
 from goldpan.core.resources import named
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.shingles import Portions, Shingles
 from goldpan.filters.duplicates.sketches import ENTRY, NO_TEXT, SLICES, Ids, SketchFile, replacing
-from goldpan.filters.duplicates.texts import Numbering
+from goldpan.filters.duplicates.texts import Numbering, Portions, Shingles
 
 
 def join(parents: Ids, left: Ids, right: Ids) -> Ids:

@@ -21,7 +21,7 @@ from goldpan.filters.answers import (
     of_comment,
     rated_answers,
 )
-from goldpan.filters.criterion import Criterion
+from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 
 
@@ -45,15 +45,6 @@ LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robo
 ORDER BY i.number, t.created_at, t.comment_id
 """
 _BATCH = 1_024
-_SCHEMA = pa.schema(
-    [
-        ("issue", pa.int64()),
-        ("keep", pa.bool_()),
-        ("reason", pa.string()),
-        ("value", pa.float64()),
-        ("evidence", pa.string()),
-    ]
-)
 
 
 def _judge(view: RepoView, settings: Settings) -> pa.Table:
@@ -61,7 +52,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         _verdict(*discussion_of(list(group)), settings)
         for _, group in groupby(_rows(view), itemgetter("number"))
     ]
-    return pa.Table.from_pylist(verdicts, _SCHEMA)
+    return answer_table(verdicts, "issue")
 
 
 def _rows(view: RepoView) -> Iterator[dict[str, Any]]:
@@ -113,11 +104,11 @@ def _points(answer: Answer) -> int:
 
 
 def _row(number: int, keep: bool, reason: str | None, answer: Answer | None) -> dict[str, Any]:
-    points = None if answer is None else answer.points
-    evidence = None
-    if answer is not None:
-        evidence = of_comment(answer.reply.comment_id, ", ".join(answer.because))
-    return dict(zip(_SCHEMA.names, (number, keep, reason, points, evidence), strict=True))
+    row = {"issue": number, "keep": keep, "reason": reason}
+    if answer is None:
+        return row
+    evidence = of_comment(answer.reply.comment_id, ", ".join(answer.because))
+    return {**row, "value": answer.points, "evidence": evidence}
 
 
 CRITERION = Criterion(

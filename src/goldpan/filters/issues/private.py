@@ -76,10 +76,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
             "n": pa.array(counts.values(), pa.int64()),
         }
     )
-    view.connection.register("private_findings", findings)
-    answer = view.sql(_ANSWER)
-    view.connection.unregister("private_findings")
-    return answer
+    return view.sql_over("private_findings", findings, _ANSWER)
 
 
 CRITERION = Criterion(

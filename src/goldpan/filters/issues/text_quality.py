@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from goldpan.filters.criterion import Criterion
+from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 from goldpan.text.lines import template_lines
 from goldpan.text.quality import Fault, QualityRules, describe, find_fault, has_prose, is_worded
@@ -39,22 +39,10 @@ SELECT i.number AS issue, f.issue IS NULL AS keep, f.reason, f.value, f.evidence
 FROM issues i LEFT JOIN text_faults f ON f.issue = i.number
 """
 
-_FAULTS = pa.schema(
-    [
-        ("issue", pa.int64()),
-        ("reason", pa.string()),
-        ("value", pa.float64()),
-        ("evidence", pa.string()),
-    ]
-)
-
 
 def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    faults = pa.Table.from_pylist(list(_faults(view, settings)), _FAULTS)
-    view.connection.register("text_faults", faults)
-    answer = view.sql(_ANSWER)
-    view.connection.unregister("text_faults")
-    return answer
+    faults = answer_table(list(_faults(view, settings)), "issue")
+    return view.sql_over("text_faults", faults, _ANSWER)
 
 
 def _faults(view: RepoView, settings: Settings) -> Iterator[dict[str, object]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from goldpan.code.substance import Pair, Substance
 from goldpan.code.workers import compare_all
-from goldpan.filters.criterion import Criterion
+from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 from goldpan.git.objects import Object, Objects
 
@@ -55,16 +55,6 @@ LEFT JOIN substance_found f ON f.number = r.number AND r.state <> 'none'
 LEFT JOIN (SELECT number, count(*) AS files FROM changes GROUP BY number) c ON c.number = r.number
 """
 
-_FOUND = pa.schema(
-    [
-        ("number", pa.int64()),
-        ("keep", pa.bool_()),
-        ("reason", pa.string()),
-        ("value", pa.float64()),
-        ("evidence", pa.string()),
-    ]
-)
-
 Row = dict[str, Any]
 
 
@@ -87,11 +77,13 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
             judged = _compare(rows, objects, view.workers, settings.timeout)
             for number, files in groupby(judged, key=lambda compared: compared.row["number"]):
                 verdicts.append({"number": number, **_sum_up(list(files))})
-    view.connection.register("substance_found", pa.Table.from_pylist(verdicts, _FOUND))
-    cloned = objects is not None
-    answer = view.sql(_ANSWER, most_files=settings.most_files, cloned=cloned)
-    view.connection.unregister("substance_found")
-    return answer
+    return view.sql_over(
+        "substance_found",
+        answer_table(verdicts, "number"),
+        _ANSWER,
+        most_files=settings.most_files,
+        cloned=objects is not None,
+    )
 
 
 def _rows(view: RepoView, settings: Settings) -> Iterator[Row]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from goldpan.code.languages import CODE_SUFFIXES
 from goldpan.code.paths import is_test_file
-from goldpan.filters.criterion import Criterion
+from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 from goldpan.git.objects import Objects
 
@@ -40,15 +40,6 @@ FROM pairs p
 LEFT JOIN revisions r ON r.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
 LEFT JOIN tests_and_code c ON c.number = r.number AND r.state <> 'none'
 """
-_JUDGED = pa.schema(
-    [
-        ("number", pa.int64()),
-        ("keep", pa.bool_()),
-        ("reason", pa.string()),
-        ("value", pa.float64()),
-        ("evidence", pa.string()),
-    ]
-)
 
 
 def _judge(view: RepoView, settings: Settings) -> pa.Table:
@@ -57,10 +48,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         if objects:
             for number, files in groupby(_files(view), key=lambda row: row["number"]):
                 judged.append({"number": number, **_sum_up(list(files), objects, settings)})
-    view.connection.register("tests_and_code", pa.Table.from_pylist(judged, _JUDGED))
-    answer = view.sql(_ANSWER)
-    view.connection.unregister("tests_and_code")
-    return answer
+    return view.sql_over("tests_and_code", answer_table(judged, "number"), _ANSWER)
 
 
 def _files(view: RepoView) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,6 @@ from concurrent.futures import Future, wait
 from datetime import datetime
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Self, overload
 from urllib.parse import urlsplit
 
@@ -98,12 +97,7 @@ class Downloads(Sequence[HourUnit]):
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
