@@ -17,10 +17,8 @@ import pytest
 from rich.progress import TaskID
 
 import goldpan
-from goldpan.core.engine import Engine, EngineName, open_engine
-from goldpan.core.engine_units import EngineError
+from goldpan.core.engine import Engine, EngineError, EngineName, RayCluster, open_engine
 from goldpan.core.progress import Reporter
-from goldpan.core.ray_cluster import RayCluster
 from goldpan.core.workspace import Workspace
 from goldpan.execution.outcome import Proof
 from goldpan.execution.verify_all import verify_all

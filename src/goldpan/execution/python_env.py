@@ -23,7 +23,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from goldpan.core.errors import GoldpanError
-from goldpan.core.extras import install_remedy
+from goldpan.core.imports import install_remedy
 from goldpan.execution.command import Command, Exceeded, Limits
 from goldpan.execution.imports import own_modules
 from goldpan.execution.isolation import Isolation

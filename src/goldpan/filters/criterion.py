@@ -9,8 +9,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 import pyarrow as pa
 
-from goldpan.core.plugins import Kind
-from goldpan.core.suggest import choices
+from goldpan.core.errors import choices
+from goldpan.core.plugin_parts import Kind
 from goldpan.filters.repo_view import RepoView
 
 S = TypeVar("S")

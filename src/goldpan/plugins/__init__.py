@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from goldpan.core import plugins
 from goldpan.core.commands import Builder, Command
-from goldpan.core.plugins import Files, Part, Registrable
+from goldpan.core.plugin_parts import Files, Part, Registrable
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.forms import Form

@@ -20,17 +20,19 @@ from goldpan.core.remote.manifest import (
     FILES,
     KEY,
     Manifest,
+    MirrorState,
     Stamp,
     StoredFile,
     decode,
     encode,
+    load_state,
     move,
     piece_key,
     remove,
+    save_state,
     stamp_of,
     stamps,
 )
-from goldpan.core.remote.mirror_state import MirrorState, load_state, save_state
 from goldpan.core.remote.store import ObjectStore, UnchangedError
 from goldpan.core.remote.transfer import MissingPieceError, download, read_stored, upload
 from goldpan.core.result import Block, Line, Result

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.extras import load
+from goldpan.core.imports import load
 
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _UNKNOWN_BUCKET = ("NoSuchBucket", "NoSuchContainer", "ContainerNotFound")

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Required, TypedDict, cast
 import msgspec
 
 from goldpan.core.archive import Record
-from goldpan.core.memory import without_collection
+from goldpan.core.resources import without_collection
 from goldpan.miners.backup_shapes import read_shape
 from goldpan.miners.replies import parse_json
 from goldpan.miners.tables import parse_graphql, parse_rest

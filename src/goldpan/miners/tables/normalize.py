@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.lineage import write_lineage
-from goldpan.core.memory import frugal
 from goldpan.core.parquet import count_rows, write, writer
 from goldpan.core.progress import Reporter
+from goldpan.core.resources import frugal
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import COMMENTS, ENTRIES, LEDGER, MINED, REPOSITORIES, UNKNOWN, Table
 from goldpan.core.workers import WorkerEndedError, WorkerPool

@@ -1,4 +1,4 @@
-"""Makes tables anew, with a license that the user states: `goldpan normalize`."""
+"""Makes tables of many repositories, dealt out by size so that none is waited for at the end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 
 from goldpan.core.archive import Archive, run_files
-from goldpan.core.dealing import deal
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Result, Table
@@ -17,6 +16,20 @@ from goldpan.miners.journal import Journal
 from goldpan.miners.tables.chunks import do_without_pandas
 from goldpan.miners.tables.inputs import check_replies
 from goldpan.miners.tables.normalize import normalize
+
+
+def deal(sizes: Mapping[str, int], processes: int, worth: int) -> list[str]:
+    """Return the units that go to processes of their own, the largest first.
+
+    Left out are those larger than the even share of a process: all processes had better work on
+    each of them together. None goes where they sum up to less than what is `worth` the start of
+    processes, or are fewer than two.
+    """
+    most = sum(sizes.values()) / max(processes, 1)
+    dealt = sorted((unit for unit in sizes if sizes[unit] <= most), key=lambda unit: -sizes[unit])
+    worthwhile = sum(sizes[unit] for unit in dealt) >= worth
+    return dealt if processes > 1 and len(dealt) > 1 and worthwhile else []
+
 
 _WORTH_PROCESSES = 8 << 20  # bytes of replies; starting processes takes as long as reading them
 
