@@ -35,6 +35,7 @@ from goldpan.evaluation.prompting.reading import read_answer
 from goldpan.filters import answers
 from goldpan.filters.duplicates.settings import fold, words
 from goldpan.filters.issues.redundancy import find_claims, plain_label
+from goldpan.filters.issues.text_quality import describe
 from goldpan.filters.pairs.suffix import is_test_by_words
 from goldpan.git.unified import parse_diff
 from goldpan.llm.parts import without_logs
@@ -49,10 +50,15 @@ from goldpan.text.language import detect_languages, model_languages
 from goldpan.text.lines import classify, template_lines
 from goldpan.text.markdown import blocks
 from goldpan.text.markers import escaped, nfkc, unescaped
-from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.text.preprocessing import jira_to_markdown, white_space
+from goldpan.text.preprocessing import (
+    jira_to_markdown,
+    mask_code,
+    mask_hashes,
+    mask_mentions,
+    mask_urls,
+    white_space,
+)
 from goldpan.text.prose import prose
-from goldpan.text.quality import describe
 from goldpan.text.redaction import find_emails, find_ip_addresses, redact
 from goldpan.text.remarks import read_remarks
 from goldpan.text.sentences import has_words, normalize_sentence, split_sentences

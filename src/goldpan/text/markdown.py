@@ -25,8 +25,8 @@ from markdown_it.common.html_blocks import block_names
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from goldpan.text.masks import CODE, URL
-
+CODE, URL = "CODE", "URL"
+"""What stands for inline code and for an address."""
 LIMIT = 65_536
 """Code points of a text that are read: GitHub's own maximum for a body."""
 
