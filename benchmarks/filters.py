@@ -24,8 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.scale import base_world, mine_world, scratch
-from goldpan.code.substance import Pair
-from goldpan.code.workers import compare_all
+from goldpan.code.substance import Pair, compare_all
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, Table

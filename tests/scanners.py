@@ -17,6 +17,7 @@ from goldpan.annotation.review.items import find_injection
 from goldpan.builders.fault_localization import parse_tree
 from goldpan.code.edits.parse import find_path, parse_edits
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
+from goldpan.code.patch import parse_diff
 from goldpan.code.paths import is_test_file, unquote_path
 from goldpan.code.unified_diff import side_by_side
 from goldpan.core.errors import GoldpanError
@@ -37,7 +38,6 @@ from goldpan.filters.duplicates.settings import fold, words
 from goldpan.filters.issues.redundancy import find_claims, plain_label
 from goldpan.filters.issues.text_quality import describe
 from goldpan.filters.pairs.suffix import is_test_by_words
-from goldpan.git.unified import parse_diff
 from goldpan.llm.parts import without_logs
 from goldpan.miners.gharchive.lines import pieces_of
 from goldpan.miners.replies import Reply, Verdict, links_of

@@ -11,8 +11,7 @@ import pytest
 
 from goldpan.code.languages import LANGUAGES, Language
 from goldpan.code.lexer import strip
-from goldpan.code.substance import LARGEST, Pair, compare
-from goldpan.code.workers import compare_all
+from goldpan.code.substance import LARGEST, Pair, compare, compare_all
 from goldpan.core.sandbox import _AHEAD
 from tests.drawing import daily
 from tests.processes import kill_workers, workers
@@ -103,7 +102,7 @@ def test_a_failure_of_the_reader_ends_the_processes() -> None:
 
 READS_CODE = """\
 from goldpan.code.substance import Pair
-from goldpan.code.workers import compare_all
+from goldpan.code.substance import compare_all
 print([verdict.keep for verdict in compare_all([Pair(b"a = 1", b"a = 2", "a.py")])])
 """
 ANYWHERE = f"""\

@@ -18,7 +18,7 @@ import pytest
 
 from goldpan import load
 from goldpan.check import check_workspace
-from goldpan.code.split_patch import split_patch
+from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.execution.checkout import applies, check_out

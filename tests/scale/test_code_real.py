@@ -12,8 +12,7 @@ import pytest
 from goldpan.code.grammar import read
 from goldpan.code.languages import language_of
 from goldpan.code.lexer import squeeze
-from goldpan.code.substance import Pair, Substance
-from goldpan.code.workers import compare_all
+from goldpan.code.substance import Pair, Substance, compare_all
 from tests.places import DATA
 
 BUNDLE = DATA / "github" / "bitcoin-core__secp256k1" / "repo.bundle"

@@ -15,8 +15,8 @@ import orjson
 
 from goldpan.builders.context import BuildContext
 from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
+from goldpan.code.patch import part_patch, split_patch
 from goldpan.code.paths import is_test_file
-from goldpan.code.split_patch import part_patch, split_patch
 from goldpan.execution.outcome import EXPLAINED as VERDICTS
 from goldpan.execution.records import Record, instance_of, read_record, record_directory
 from goldpan.git.objects import Objects

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldpan.code.patch import split_patch
 from goldpan.code.paths import is_test_file
-from goldpan.code.split_patch import split_patch
 from goldpan.core.errors import GitError
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import Workspace, write_whole

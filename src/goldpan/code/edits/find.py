@@ -42,8 +42,7 @@ from itertools import count
 from goldpan.code.edits.context import Block, Change
 from goldpan.code.edits.diff import Hunk, diff_lines
 from goldpan.code.edits.edit import MOST_CHARACTERS, Edit, FileEdits, MalformedError
-from goldpan.code.edits.markers import NO_NEWLINE, SHORTEST, read_marker
-from goldpan.code.edits.parse import write_path
+from goldpan.code.edits.parse import NO_NEWLINE, SHORTEST, read_marker, write_path
 
 
 def format_edits(path: str | None, edits: Sequence[Edit], *, removes: bool = False) -> str:

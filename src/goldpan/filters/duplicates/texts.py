@@ -62,7 +62,7 @@ class Shingles:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         with ExitStack() as stack:
             for file, _, _ in self._open.values():
                 stack.enter_context(file)

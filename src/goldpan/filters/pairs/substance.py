@@ -10,8 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.code.substance import Pair, Substance
-from goldpan.code.workers import compare_all
+from goldpan.code.substance import Pair, Substance, compare_all
 from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 from goldpan.git.objects import Object, Objects

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from goldpan.code.patch import FileDiff, apply, parse_diff
 from goldpan.core.archive import Record
 from goldpan.core.errors import GitError
 from goldpan.git.ancestry import Ancestry
@@ -15,7 +16,6 @@ from goldpan.git.comparison import Touched
 from goldpan.git.objects import Objects
 from goldpan.git.process import git
 from goldpan.git.trees import SUBMODULE
-from goldpan.git.unified import FileDiff, apply, parse_diff
 from goldpan.miners.history.commit_pairs import Reading
 from goldpan.miners.history.pulls import Pull
 from goldpan.miners.history.states import StateName, about_paths, count, find_state
