@@ -39,7 +39,7 @@ from goldpan.filters.issues.redundancy import find_claims, plain_label
 from goldpan.filters.issues.text_quality import describe
 from goldpan.filters.pairs.suffix import is_test_by_words
 from goldpan.llm.parts import without_logs
-from goldpan.miners.gharchive.lines import pieces_of
+from goldpan.miners.gharchive.reading import pieces_of
 from goldpan.miners.replies import Reply, Verdict, links_of
 from goldpan.papers.nlbse.comments.comment import Span, read_tonel, unmarked
 from goldpan.papers.nlbse.comments.declarations import Notes, Rules

@@ -21,9 +21,8 @@ from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
 from goldpan.miners.history.base_resolution import UnfitError, rebuild
-from goldpan.miners.history.changes import describe
+from goldpan.miners.history.changes import PART, describe
 from goldpan.miners.history.commit_pairs import NOWHERE
-from goldpan.miners.history.diffs import PART
 from goldpan.miners.history.revisions import History, read_history
 from goldpan.miners.journal import Journal
 from tests.git_repositories import LOST, Odd, Repository

@@ -13,8 +13,7 @@ from typing import Any
 
 import orjson
 
-from goldpan.builders.context import BuildContext
-from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
+from goldpan.builders.context import PAIR_REASONS, BuildContext, fix_pairs
 from goldpan.code.patch import part_patch, split_patch
 from goldpan.code.paths import is_test_file
 from goldpan.execution.outcome import EXPLAINED as VERDICTS

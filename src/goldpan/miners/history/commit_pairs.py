@@ -12,9 +12,8 @@ from goldpan.git.clone import prefetch, promisor
 from goldpan.git.comparison import Depth, Pair, Touched, compare
 from goldpan.git.objects import Objects
 from goldpan.git.trees import SUBMODULE
-from goldpan.miners.history.candidates import Candidate, Refs, find_candidates
+from goldpan.miners.history.candidates import Candidate, Refs, count, find_candidates
 from goldpan.miners.history.pulls import Counts, Pull
-from goldpan.miners.history.states import count
 
 UNREADABLE = "git cannot compare its commits: objects are missing or damaged, or it has no end"
 NOWHERE = "the clone holds no commits with the change that GitHub announced"
