@@ -95,7 +95,7 @@ class _Absent:
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
         if name == "pandas":
-            raise ModuleNotFoundError(name)
+            raise ModuleNotFoundError(name=name)
 
 
 class _Arrow:
@@ -123,6 +123,12 @@ class _Arrow:
 
         spec.loader.exec_module = load_without_pandas  # type: ignore[method-assign]
         return spec
+
+
+def do_without_pandas() -> None:
+    """Spare a process 50 MB and 0.3 s: pyarrow asks pandas about every list that it is given."""
+    if not any(isinstance(finder, _Absent) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Absent())
 
 
 def spare_pandas() -> None:

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from goldpan.core.archive import Archive, run_files
+from goldpan.core.archive import Archive, lost_replies, run_files
 from goldpan.core.engine import EngineName, open_engine
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.imports import do_without_pandas
+from goldpan.core.lineage import read_lineage
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Result, Table
 from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import Journal
-from goldpan.miners.tables.chunks import do_without_pandas
-from goldpan.miners.tables.inputs import check_replies
 from goldpan.miners.tables.normalize import normalize
 
 
@@ -126,3 +127,18 @@ def normalize_again(
                 archive.begin(resume=True)
                 journal.mark("license", [], license=license)
         return normalize(workspace, repo, reporter, workers=workers)
+
+
+def check_replies(workspace: Workspace, repo: str) -> None:
+    """Raise `WorkspaceError` where the replies that tables were made of are not all there.
+
+    The end of the newest run may be cut off as if by a kill: only the tables tell. What a repair
+    could not save is told by `goldpan status`.
+    """
+    inputs = read_lineage(workspace.tables(repo), "normalize")["inputs"]
+    if lost := lost_replies(workspace.raw(repo), inputs):
+        path, count = lost
+        raise WorkspaceError(
+            f"{path} no longer holds the {count:,} replies that the tables were made of",
+            f"Restore it, or run goldpan mine --repo {repo}",
+        )
