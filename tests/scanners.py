@@ -164,8 +164,8 @@ def parsed_diff(text: str) -> None:
 
 
 def answered(text: str) -> None:
-    reply = answers.Reply(0, "a", "owner", datetime(2024, 1, 1, tzinfo=UTC), text)
-    answers.first_answer(answers.Question("b", "", None, None), [reply])
+    reply = answers.IssueReply(0, "a", "owner", datetime(2024, 1, 1, tzinfo=UTC), text)
+    answers.first_answer(answers.AskedQuestion("b", "", None, None), [reply])
 
 
 def documented(text: str) -> None:

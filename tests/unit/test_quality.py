@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from goldpan.filters.issues.text_quality import (
     Fault,
-    Settings,
+    TextQualitySettings,
     describe,
     find_fault,
     has_prose,
@@ -19,11 +19,13 @@ from goldpan.text.lines import is_known, template_lines
 from tests.drawing import daily
 from tests.real_texts import needs_real_texts, real_entries
 
-DEFAULTS = Settings()
+DEFAULTS = TextQualitySettings()
 
 
 def find_faults(
-    texts: Iterable[str], template: frozenset[str] = frozenset(), rules: Settings = DEFAULTS
+    texts: Iterable[str],
+    template: frozenset[str] = frozenset(),
+    rules: TextQualitySettings = DEFAULTS,
 ) -> Iterator[Fault | None]:
     """Yield the fault of each text as the criterion finds it, which reads most only in part."""
     for text in texts:
@@ -172,11 +174,11 @@ def test_what_is_measured() -> None:
 def test_rules_move_the_thresholds() -> None:
     short = f"It fails here:\n{TRACE}"
     assert find_fault(describe(short), DEFAULTS) == "trace"
-    assert find_fault(describe(short), Settings(least_prose=5)) is None
-    assert list(find_faults([short], rules=Settings(least_prose=5))) == [None]
+    assert find_fault(describe(short), TextQualitySettings(least_prose=5)) is None
+    assert list(find_faults([short], rules=TextQualitySettings(least_prose=5))) == [None]
     half = "Fails\n\n```\n" + "x = f(y)\n" * 9 + "```\n" + LOG
-    assert find_fault(describe(half), Settings(trace_share=0.9)) is None
-    assert find_fault(describe(half), Settings(trace_share=0.2)) == "trace"
+    assert find_fault(describe(half), TextQualitySettings(trace_share=0.9)) is None
+    assert find_fault(describe(half), TextQualitySettings(trace_share=0.2)) == "trace"
 
 
 def test_lines_of_the_repository_s_template_say_nothing() -> None:
@@ -275,7 +277,7 @@ PIECES = st.lists(
 
 @given(PIECES, st.integers(1, 60))
 def test_reading_only_the_beginning_finds_the_same_faults(text: str, least: int) -> None:
-    rules = Settings(least_prose=least)
+    rules = TextQualitySettings(least_prose=least)
     quality = describe(text)
     assert list(find_faults([text], rules=rules)) == [find_fault(quality, rules)]
     assert not has_prose(text, least) or quality.prose_characters >= least

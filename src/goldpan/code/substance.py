@@ -210,7 +210,7 @@ class Substance:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class FilePair:
     """Two versions of a file; None is a file that is not there."""
 
     before: bytes | None
@@ -227,11 +227,11 @@ def compare(
     The result depends on the arguments alone, and is the same for both directions but for the
     order in the evidence. A hostile file may take minutes: `compare_all` stops at a time.
     """
-    pair = Pair(before, after, path, previous_path)
+    pair = FilePair(before, after, path, previous_path)
     return compare_unread(pair) or compare_texts(pair)
 
 
-def compare_unread(pair: Pair) -> Substance | None:
+def compare_unread(pair: FilePair) -> Substance | None:
     """Judge a change where that needs no look at the texts; else None."""
     previous = pair.previous_path or pair.path
     first, last = language_of(previous), language_of(pair.path)
@@ -248,7 +248,7 @@ def compare_unread(pair: Pair) -> Substance | None:
     return None
 
 
-def compare_texts(pair: Pair) -> Substance:
+def compare_texts(pair: FilePair) -> Substance:
     """Judge a change that `compare_unread` leaves open."""
     first, last = language_of(pair.previous_path or pair.path), language_of(pair.path)
     assert first and last
@@ -344,7 +344,7 @@ def _verdict(
 
 
 def compare_all(
-    pairs: Iterable[Pair], workers: int = 2, timeout: float = 20.0
+    pairs: Iterable[FilePair], workers: int = 2, timeout: float = 20.0
 ) -> Iterator[Substance]:
     """Judge changes in order, in `workers` processes; pairs are drawn as they are needed.
 
@@ -353,9 +353,9 @@ def compare_all(
     verdicts that another machine may not give, and the rest goes on. Raises `GoldpanError` where
     a process cannot start.
     """
-    pending: deque[Pair] = deque()
+    pending: deque[FilePair] = deque()
 
-    def noted() -> Iterator[Pair]:
+    def noted() -> Iterator[FilePair]:
         for pair in pairs:
             pending.append(pair)
             yield pair

@@ -22,7 +22,7 @@ from goldpan.core.schemas import DUPLICATES
 from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.duplicates.find import find_duplicates
-from goldpan.filters.duplicates.leaks import Name, Task, mark_siblings
+from goldpan.filters.duplicates.leaks import ComparedIssue, Name, mark_siblings
 from goldpan.filters.duplicates.settings import DuplicateSettings
 
 _INPUTS_KEY = b"goldpan.inputs"
@@ -122,7 +122,7 @@ def _mark(workspace: Workspace, clusters: Clusters) -> pa.Table:
     return mark_siblings(clusters.rows, _tasks(workspace, clusters.rows))
 
 
-def _tasks(workspace: Workspace, duplicates: pa.Table) -> dict[Name, Task]:
+def _tasks(workspace: Workspace, duplicates: pa.Table) -> dict[Name, ComparedIssue]:
     """Return what near duplicates and their representatives say, the earliest first."""
     near = duplicates.filter(pc.equal(duplicates["relation"], "near"))
     wanted = pa.table(
@@ -134,13 +134,15 @@ def _tasks(workspace: Workspace, duplicates: pa.Table) -> dict[Name, Task]:
             for name in ("repo", "number")
         }
     )
-    titles: list[tuple[int | None, str, int, Task]] = []
+    titles: list[tuple[int | None, str, int, ComparedIssue]] = []
     for repo in pc.unique(wanted["repo"]).to_pylist():
         with open_tables(workspace, repo, ["entries"]) as connection:
             connection.register("wanted", wanted)
             rows = connection.execute(_TASK_TEXTS)
             while batch := rows.fetchmany(_BATCH):
-                titles += [(row[0], row[1], row[2], Task.of(row[3], row[4])) for row in batch]
+                titles += [
+                    (row[0], row[1], row[2], ComparedIssue.of(row[3], row[4])) for row in batch
+                ]
     titles.sort(key=lambda row: (row[0] is None, row[0] or 0, row[1], row[2]))
     return {(repo, number): task for _, repo, number, task in titles}
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 from goldpan.filters.answers import (
     LEAST,
     Answer,
+    AskedQuestion,
     Choice,
-    Question,
-    Reply,
+    IssueReply,
     choose,
     choose_rated,
     of_comment,
@@ -26,7 +26,7 @@ from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AnswerSettings:
     """Which reply is the answer."""
 
     choice: Choice = "best"
@@ -47,7 +47,7 @@ ORDER BY i.number, t.created_at, t.comment_id
 _BATCH = 1_024
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: AnswerSettings) -> pa.Table:
     verdicts = [
         _verdict(*discussion_of(list(group)), settings)
         for _, group in groupby(_rows(view), itemgetter("number"))
@@ -60,14 +60,14 @@ def _rows(view: RepoView) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
-def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, Question, list[Reply]]:
+def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, AskedQuestion, list[IssueReply]]:
     """Return an issue's number, what it asks and its replies from rows of a query.
 
     A row is a reply, or an issue without one: number, asker, title, body, closed_at, closed_by and
     comment_id, author, role, said_at, text.
     """
     issue = rows[0]
-    question = Question(
+    question = AskedQuestion(
         issue["asker"],
         issue["title"] or "",
         issue["closed_at"],
@@ -75,7 +75,7 @@ def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, Question, list[Reply
         issue["body"] or "",
     )
     replies = [
-        Reply(row["comment_id"], row["author"], row["role"], row["said_at"], row["text"])
+        IssueReply(row["comment_id"], row["author"], row["role"], row["said_at"], row["text"])
         for row in rows
         if row["comment_id"] is not None and row["text"].strip()
     ]
@@ -83,7 +83,7 @@ def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, Question, list[Reply
 
 
 def _verdict(
-    number: int, question: Question, replies: list[Reply], settings: Settings
+    number: int, question: AskedQuestion, replies: list[IssueReply], settings: AnswerSettings
 ) -> dict[str, Any]:
     rated: list[Answer] = []
     if settings.choice == "first":
@@ -116,7 +116,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues with a reply that answers, by rules that say why.",
     source="Goldpan: of the first replies a quarter only mention, triage, thank or close",
-    settings=Settings,
+    settings=AnswerSettings,
     judge=_judge,
     uses=("bots",),
     version=2,

@@ -8,7 +8,7 @@ from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AnsweredSettings:
     """What an answer needs."""
 
     closed: bool = True
@@ -34,7 +34,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps closed issues with a reply by a person other than the asker.",
     source="Goldpan: a question without a reply has no reference answer",
-    settings=Settings,
+    settings=AnsweredSettings,
     judge=query_judge(_QUERY),
     uses=("bots",),
 )

@@ -8,7 +8,7 @@ from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CommentScaleSettings:
     """Bounds in characters (code points)."""
 
     minimum: int = 200
@@ -39,7 +39,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues whose discussion has at least 200 and at most 10 million characters.",
     source="FAUN-Eval, section 3.3.1, Comment Scale",
-    settings=Settings,
+    settings=CommentScaleSettings,
     judge=query_judge(_QUERY),
     uses=("bots",),
 )

@@ -9,7 +9,7 @@ from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EventCountSettings:
     """What counts as an event, and how many are allowed."""
 
     maximum: int = 10
@@ -48,7 +48,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues with at most ten events.",
     source="FAUN-Eval, section 3.3.1, Event Count",
-    settings=Settings,
+    settings=EventCountSettings,
     judge=query_judge(_QUERY),
     uses=("bots",),
 )

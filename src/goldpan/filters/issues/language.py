@@ -12,7 +12,7 @@ from goldpan.text.language import Detected, LanguageRules, detect_languages
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LanguageSettings:
     """Which languages are wanted, and how sure one must be."""
 
     languages: tuple[str, ...] = ("en",)
@@ -30,7 +30,7 @@ FROM issues ORDER BY number
 _BATCH = 1_000
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: LanguageSettings) -> pa.Table:
     rules = LanguageRules(least_characters=settings.least_characters)
     rows = []
     for batch in view.connection.sql(_QUERY).to_arrow_reader(_BATCH):
@@ -40,7 +40,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
     return answer_table(rows, "issue")
 
 
-def _verdict(detected: Detected, settings: Settings) -> dict[str, object]:
+def _verdict(detected: Detected, settings: LanguageSettings) -> dict[str, object]:
     reason = _reason(detected, settings)
     return {
         "keep": reason is None,
@@ -50,7 +50,7 @@ def _verdict(detected: Detected, settings: Settings) -> dict[str, object]:
     }
 
 
-def _reason(detected: Detected, settings: Settings) -> str | None:
+def _reason(detected: Detected, settings: LanguageSettings) -> str | None:
     if detected.language is not None:
         return None if detected.language in settings.languages else "other-language"
     if detected.doubt == "mixed":
@@ -63,7 +63,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues whose title and body are in a wanted language, which is English.",
     source="Goldpan: models and people are compared on one language",
-    settings=Settings,
+    settings=LanguageSettings,
     judge=_judge,
     discussions=True,
     version=2,

@@ -8,7 +8,7 @@ from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LicenseSettings:
     """Which licenses are allowed."""
 
     allowed: tuple[str, ...] = (
@@ -71,7 +71,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues of repositories under a permissive or weak copyleft license.",
     source="Goldpan: a published dataset quotes the repository's code",
-    settings=Settings,
+    settings=LicenseSettings,
     judge=query_judge(_QUERY),
     discussions=True,
 )

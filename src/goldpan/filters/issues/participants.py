@@ -8,7 +8,7 @@ from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ParticipantsSettings:
     """How many people there must be, and who is one."""
 
     minimum: int = 2
@@ -34,7 +34,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues with texts by at least two people, not counting bots.",
     source="FAUN-Eval, section 3.3.1, Participant Count",
-    settings=Settings,
+    settings=ParticipantsSettings,
     judge=query_judge(_QUERY),
     uses=("bots",),
 )

@@ -16,7 +16,7 @@ import pyarrow as pa
 from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 from goldpan.text.keywords import Mention, find_mentions, leading_mention
-from goldpan.text.markdown import OBJECT, Block, blocks, paragraphs
+from goldpan.text.markdown import OBJECT, MarkdownBlock, blocks, paragraphs
 
 CANDIDATE = (
     r"(?is)\b(?:dup(?:e|licate)?[sd]?\b|(?:same|identical) (?:[a-z]+ )?(?:as|to)\b"
@@ -87,7 +87,7 @@ def find_claims(text: str, repo: str, number: int, *, title: bool = False) -> It
         yield from _claims(block, repo, number)
 
 
-def _claims(block: Block, repo: str, number: int) -> Iterator[Claim]:
+def _claims(block: MarkdownBlock, repo: str, number: int) -> Iterator[Claim]:
     text = block.text
     mentions = find_mentions(text)
     starts = [mention.start for mention in mentions]
@@ -125,7 +125,7 @@ def _end_of_filler(text: str, start: int) -> int:
 
 
 def _target(
-    block: Block, offset: int, others: Callable[[int, int], list[Mention]]
+    block: MarkdownBlock, offset: int, others: Callable[[int, int], list[Mention]]
 ) -> Mention | None:
     """Return what stands at an offset: a reference to another issue, or a link to one."""
     for mention in others(offset, offset + 1):
@@ -153,7 +153,7 @@ def _excerpt(text: str, start: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RedundancySettings:
     """Which signs of a duplicate count."""
 
     events: bool = True
@@ -216,7 +216,7 @@ _GROUP = re.compile(r"^.*[:/|]")
 _EDGES = re.compile(r"^[^a-z]+|(?<![^a-z])[^a-z]++$")
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: RedundancySettings) -> pa.Table:
     signs = view.sql(
         _SIGNS,
         repo=view.repo,
@@ -255,7 +255,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
     return answer_table(rows, "issue")
 
 
-def _counted_claims(view: RepoView, settings: Settings) -> dict[int, Claim]:
+def _counted_claims(view: RepoView, settings: RedundancySettings) -> dict[int, Claim]:
     """Return the first sentence about each issue that counts."""
     texts = view.sql(_CANDIDATES, bots=settings.bots, body=settings.body, candidate=CANDIDATE)
     pulls = set(view.sql("SELECT number FROM pulls")["number"].to_pylist())
@@ -283,7 +283,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues that nobody marked or described as a duplicate.",
     source="FAUN-Eval, section 3.3.1, Redundancy",
-    settings=Settings,
+    settings=RedundancySettings,
     judge=_judge,
     uses=("bots",),
 )

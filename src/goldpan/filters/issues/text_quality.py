@@ -23,7 +23,7 @@ _TITLE_WORDS, _WORD_LETTERS = 2, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TextQualitySettings:
     """How little a text may say for itself."""
 
     least_prose: int = 20
@@ -74,7 +74,7 @@ def _share(part: int, total: int) -> float:
     return round(part / total, 4) if total else 0.0
 
 
-def find_fault(quality: Quality, settings: Settings) -> Fault | None:
+def find_fault(quality: Quality, settings: TextQualitySettings) -> Fault | None:
     """Say why a text is of no use, if it is.
 
     `template`: there is a template, and beside it less than a sentence, no code, trace or link.
@@ -129,12 +129,12 @@ FROM issues i LEFT JOIN text_faults f ON f.issue = i.number
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: TextQualitySettings) -> pa.Table:
     faults = answer_table(list(_faults(view, settings)), "issue")
     return view.sql_over("text_faults", faults, _ANSWER)
 
 
-def _faults(view: RepoView, settings: Settings) -> Iterator[dict[str, object]]:
+def _faults(view: RepoView, settings: TextQualitySettings) -> Iterator[dict[str, object]]:
     template: frozenset[str] = frozenset()
     if settings.template_share > 0:
         bodies = (text for batch in _bodies(view) for text in batch["text"].to_pylist())
@@ -155,7 +155,7 @@ def _faults(view: RepoView, settings: Settings) -> Iterator[dict[str, object]]:
                 }
 
 
-def _says_it(title: str, fault: Fault, settings: Settings) -> bool:
+def _says_it(title: str, fault: Fault, settings: TextQualitySettings) -> bool:
     """Say whether a title is the report that the text below it is not.
 
     Whoever leaves a template as it is was asked for more than a title.
@@ -174,7 +174,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues whose title and text are more than a trace or an unfilled template.",
     source="Goldpan: a text that nobody wrote for a reader is not a problem statement",
-    settings=Settings,
+    settings=TextQualitySettings,
     judge=_judge,
     discussions=True,
     version=2,

@@ -8,7 +8,7 @@ from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class IssueClosedSettings:
     """What a closed issue says against the fix."""
 
     state_reasons: bool = True
@@ -54,6 +54,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs whose issue is closed as completed, and by no other pull request.",
     source="Goldpan: an issue that stays open after the merge is not fixed by it",
-    settings=Settings,
+    settings=IssueClosedSettings,
     judge=query_judge(_QUERY),
 )

@@ -8,7 +8,7 @@ from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RevisionAgreesSettings:
     """How sure the change must be."""
 
     agrees: bool = True
@@ -33,6 +33,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs whose files and line counts in git match those that GitHub announced.",
     source="Goldpan: files and patches come from git, which can have lost what was merged",
-    settings=Settings,
+    settings=RevisionAgreesSettings,
     judge=query_judge(_QUERY),
 )

@@ -8,7 +8,7 @@ from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SaysFixesSettings:
     """What counts as saying so."""
 
     hedged: bool = False
@@ -65,6 +65,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs whose pull request says plainly that it fixes the whole issue.",
     source='Goldpan: "does not fix #1" and "might fix #1" hold a closing keyword too',
-    settings=Settings,
+    settings=SaysFixesSettings,
     judge=query_judge(_QUERY),
 )

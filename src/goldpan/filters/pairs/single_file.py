@@ -8,7 +8,7 @@ from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SingleFileSettings:
     """How many files there may be."""
 
     maximum: int = 1
@@ -40,6 +40,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs whose pull request changes exactly one file.",
     source="FAUN-Eval, section 3.3.2, File-Changed Count",
-    settings=Settings,
+    settings=SingleFileSettings,
     judge=query_judge(_QUERY),
 )

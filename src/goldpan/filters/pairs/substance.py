@@ -10,14 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.code.substance import Pair, Substance, compare_all
+from goldpan.code.substance import FilePair, Substance, compare_all
 from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 from goldpan.git.objects import Object, Objects
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SubstanceSettings:
     """How much is looked at."""
 
     most_files: int = 20
@@ -68,7 +68,7 @@ class _Judged:
     evidence: str = ""
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: SubstanceSettings) -> pa.Table:
     verdicts: list[Row] = []
     with view.objects() as objects:
         if objects:
@@ -85,7 +85,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
     )
 
 
-def _rows(view: RepoView, settings: Settings) -> Iterator[Row]:
+def _rows(view: RepoView, settings: SubstanceSettings) -> Iterator[Row]:
     query = view.connection.sql(_CHANGES, params={"most_files": settings.most_files})
     for batch in query.to_arrow_reader(1_024):
         yield from batch.to_pylist()
@@ -97,13 +97,13 @@ def _compare(
     """Judge changed files in order; what cannot be read goes past the workers."""
     waiting: deque[tuple[Row, str | None]] = deque()
 
-    def pairs() -> Iterator[Pair]:
+    def pairs() -> Iterator[FilePair]:
         for row, before, after in _read(rows, objects):
             obstacle = _obstacle(row, before, after)
             waiting.append((row, obstacle))
             if obstacle is None:
                 old, new = before.data if before else None, after.data if after else None
-                yield Pair(old, new, row["path"], row["previous_path"])
+                yield FilePair(old, new, row["path"], row["previous_path"])
 
     def unread() -> Iterator[_Judged]:
         while waiting and waiting[0][1]:
@@ -167,6 +167,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs whose change touches more than comments, docstrings and strings.",
     source="FAUN-Eval, section 3.3.2, Substance Check",
-    settings=Settings,
+    settings=SubstanceSettings,
     judge=_judge,
 )

@@ -26,7 +26,7 @@ _SPEC_FILE = re.compile(r"_spec\.rb$|[._-]spec\.[cm]?[jt]sx?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SuffixSettings:
     """Which suffixes are code, and what tells a test."""
 
     more: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ _TESTS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: SuffixSettings) -> pa.Table:
     suffixes = (CODE_SUFFIXES | set(settings.more)) - set(settings.fewer)
     is_test = _TESTS[settings.tests]
 
@@ -105,6 +105,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs that change only files with a code suffix, none of them a test.",
     source="FAUN-Eval, section 3.3.2, Suffix Detection",
-    settings=Settings,
+    settings=SuffixSettings,
     judge=_judge,
 )

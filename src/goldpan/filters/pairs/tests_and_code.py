@@ -18,7 +18,7 @@ from goldpan.git.objects import Objects
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TestsAndCodeSettings:
     """How large a change may be."""
 
     most_files: int = 50
@@ -42,7 +42,7 @@ LEFT JOIN tests_and_code c ON c.number = r.number AND r.state <> 'none'
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: TestsAndCodeSettings) -> pa.Table:
     judged: list[dict[str, Any]] = []
     with view.objects() as objects:
         if objects:
@@ -57,7 +57,7 @@ def _files(view: RepoView) -> Iterator[dict[str, Any]]:
 
 
 def _sum_up(
-    files: list[dict[str, Any]], objects: Objects, settings: Settings
+    files: list[dict[str, Any]], objects: Objects, settings: TestsAndCodeSettings
 ) -> dict[str, bool | str | float | None]:
     """Return the verdict on one pull request's files."""
     if len(files) > settings.most_files:
@@ -93,6 +93,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs whose pull request changes tests and code, all of it text.",
     source="Goldpan: a fix is proved by tests that fail before it and pass after it (SWE-bench)",
-    settings=Settings,
+    settings=TestsAndCodeSettings,
     judge=_judge,
 )

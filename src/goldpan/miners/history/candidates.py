@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from goldpan.git.ancestry import Ancestry
-from goldpan.git.comparison import Pair, Touched
+from goldpan.git.comparison import CommitPair, Touched
 from goldpan.git.objects import Objects
 from goldpan.git.trees import is_unsafe, path_text
 from goldpan.miners.history.pulls import Counts, Pull
@@ -37,9 +37,9 @@ class Candidate:
     """Whether it counts even where its size is not the announced one: the head is the head."""
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> CommitPair:
         """The two commits."""
-        return Pair(self.before, self.after)
+        return CommitPair(self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)
