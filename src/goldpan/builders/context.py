@@ -14,8 +14,6 @@ from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
 from goldpan.text.redaction import redact
 
-_BATCH = 256
-
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
@@ -58,9 +56,7 @@ class BuildContext:
 
     def rows(self, query: str, **values: object) -> Iterator[dict[str, Any]]:
         """Yield the rows of a query, a batch in memory at a time."""
-        relation = self.view.connection.sql(query, params=values or None)
-        for batch in relation.to_arrow_reader(_BATCH):
-            yield from batch.to_pylist()
+        return self.view.rows(query, **values)
 
     def repository(self) -> dict[str, Any]:
         """Return the columns that all examples of the repository share."""

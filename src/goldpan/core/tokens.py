@@ -29,7 +29,7 @@ def tokens_for(
     address = urlsplit(api_url)
     host = (address.hostname or "").removeprefix("api.")
     public = host == "github.com" or host.endswith(".ghe.com")
-    local = _is_loopback(host)
+    local = is_loopback(host)
     names = (*_ENTERPRISE, *_OURS) if local else _OURS if public else _ENTERPRISE
     name = next((name for name in names if environment.get(name)), "")
     if address.scheme == "http" and not local:
@@ -44,7 +44,8 @@ def tokens_for(
     return (), f"{other} is not for {host}: set {names[0]}" if other else ""
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Say whether a host is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

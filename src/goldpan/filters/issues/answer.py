@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -44,20 +43,14 @@ LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robo
                   AND length(trim(t.text)) > 0
 ORDER BY i.number, t.created_at, t.comment_id
 """
-_BATCH = 1_024
 
 
 def _judge(view: RepoView, settings: AnswerSettings) -> pa.Table:
     verdicts = [
         _verdict(*discussion_of(list(group)), settings)
-        for _, group in groupby(_rows(view), itemgetter("number"))
+        for _, group in groupby(view.rows(_DISCUSSIONS), itemgetter("number"))
     ]
     return answer_table(verdicts, "issue")
-
-
-def _rows(view: RepoView) -> Iterator[dict[str, Any]]:
-    for batch in view.connection.sql(_DISCUSSIONS).to_arrow_reader(_BATCH):
-        yield from batch.to_pylist()
 
 
 def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, AskedQuestion, list[IssueReply]]:

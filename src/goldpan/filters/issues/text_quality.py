@@ -121,7 +121,6 @@ _QUERY = """
 SELECT number AS issue, coalesce(title, '') AS title, coalesce(body, '') AS text
 FROM issues ORDER BY number
 """
-_BATCH = 4_096
 
 _ANSWER = """
 SELECT i.number AS issue, f.issue IS NULL AS keep, f.reason, f.value, f.evidence
@@ -137,22 +136,21 @@ def _judge(view: RepoView, settings: TextQualitySettings) -> pa.Table:
 def _faults(view: RepoView, settings: TextQualitySettings) -> Iterator[dict[str, object]]:
     template: frozenset[str] = frozenset()
     if settings.template_share > 0:
-        bodies = (text for batch in _bodies(view) for text in batch["text"].to_pylist())
+        bodies = (row["text"] for row in view.rows(_QUERY))
         template = template_lines(bodies, settings.template_share)
-    for batch in _bodies(view):
-        for row in batch.to_pylist():
-            if has_prose(row["text"], settings.least_prose, template):
-                continue
-            quality = describe(row["text"], template)
-            fault = find_fault(quality, settings)
-            if fault and not _says_it(row["title"], fault, settings):
-                yield {
-                    "issue": row["issue"],
-                    "reason": fault if fault == "empty" else f"only-{fault}",
-                    "value": quality.prose_characters,
-                    "evidence": f"{quality.prose_characters} letters of prose, "
-                    f"{quality.trace_share:.0%} trace, {quality.template_share:.0%} template",
-                }
+    for row in view.rows(_QUERY):
+        if has_prose(row["text"], settings.least_prose, template):
+            continue
+        quality = describe(row["text"], template)
+        fault = find_fault(quality, settings)
+        if fault and not _says_it(row["title"], fault, settings):
+            yield {
+                "issue": row["issue"],
+                "reason": fault if fault == "empty" else f"only-{fault}",
+                "value": quality.prose_characters,
+                "evidence": f"{quality.prose_characters} letters of prose, "
+                f"{quality.trace_share:.0%} trace, {quality.template_share:.0%} template",
+            }
 
 
 def _says_it(title: str, fault: Fault, settings: TextQualitySettings) -> bool:
@@ -163,10 +161,6 @@ def _says_it(title: str, fault: Fault, settings: TextQualitySettings) -> bool:
     if fault == "template":
         return False
     return is_worded(title, settings.least_title if fault == "trace" else settings.least_prose)
-
-
-def _bodies(view: RepoView) -> Iterator[pa.RecordBatch]:
-    yield from view.connection.sql(_QUERY).to_arrow_reader(_BATCH)
 
 
 CRITERION = Criterion(

@@ -72,7 +72,7 @@ def _judge(view: RepoView, settings: SubstanceSettings) -> pa.Table:
     verdicts: list[Row] = []
     with view.objects() as objects:
         if objects:
-            rows = _rows(view, settings)
+            rows = view.rows(_CHANGES, most_files=settings.most_files)
             judged = _compare(rows, objects, view.workers, settings.timeout)
             for number, files in groupby(judged, key=lambda compared: compared.row["number"]):
                 verdicts.append({"number": number, **_sum_up(list(files))})
@@ -83,12 +83,6 @@ def _judge(view: RepoView, settings: SubstanceSettings) -> pa.Table:
         most_files=settings.most_files,
         cloned=objects is not None,
     )
-
-
-def _rows(view: RepoView, settings: SubstanceSettings) -> Iterator[Row]:
-    query = view.connection.sql(_CHANGES, params={"most_files": settings.most_files})
-    for batch in query.to_arrow_reader(1_024):
-        yield from batch.to_pylist()
 
 
 def _compare(

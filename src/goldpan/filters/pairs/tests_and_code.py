@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePosixPath
@@ -46,14 +45,9 @@ def _judge(view: RepoView, settings: TestsAndCodeSettings) -> pa.Table:
     judged: list[dict[str, Any]] = []
     with view.objects() as objects:
         if objects:
-            for number, files in groupby(_files(view), key=lambda row: row["number"]):
+            for number, files in groupby(view.rows(_CHANGES), key=lambda row: row["number"]):
                 judged.append({"number": number, **_sum_up(list(files), objects, settings)})
     return view.sql_over("tests_and_code", answer_table(judged, "number"), _ANSWER)
-
-
-def _files(view: RepoView) -> Iterator[dict[str, Any]]:
-    for batch in view.connection.sql(_CHANGES).to_arrow_reader(1_024):
-        yield from batch.to_pylist()
 
 
 def _sum_up(
