@@ -24,14 +24,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.scale import base_world, mine_world, scratch
-from goldpan.code.substance import Pair
-from goldpan.code.workers import compare_all
+from goldpan.code.substance import FilePair, compare_all
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, Table
 from goldpan.core.workspace import Workspace
-from goldpan.filters.catalogue import criteria
-from goldpan.filters.profile import load_profile
+from goldpan.filters.profile import criteria, load_profile
 from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
@@ -135,7 +133,7 @@ def measure_substance(base: Workspace, repo: str, bundle: Path) -> None:
     changes = pq.read_table(base.table(repo, "changes"), filters=[("kind", "=", "text")])
     with Objects(base.clone(repo)) as objects:
         pairs = [
-            Pair(
+            FilePair(
                 objects.blob(row["blob_before"]) if row["blob_before"] else None,
                 objects.blob(row["blob_after"]) if row["blob_after"] else None,
                 row["path"],

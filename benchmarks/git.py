@@ -22,7 +22,7 @@ from goldpan.core.query import open_tables
 from goldpan.core.workspace import Workspace
 from goldpan.git.ancestry import read_ancestry
 from goldpan.git.clone import clone, prefetch
-from goldpan.git.comparison import Depth, Pair, compare
+from goldpan.git.comparison import CommitPair, Depth, compare
 from goldpan.git.objects import Objects
 from goldpan.git.process import NOWHERE, environment
 from goldpan.git.refs import read_refs
@@ -67,7 +67,7 @@ def single_file_pulls(workspace: Workspace, path: Path) -> list[tuple[str, str, 
     for base, head in pulls:
         if ancestry.find(base) and ancestry.find(head):
             fork = ancestry.fork(base, head)
-            pairs += [Pair(fork.merge_base, head)] if fork else []
+            pairs += [CommitPair(fork.merge_base, head)] if fork else []
     compared = zip(pairs, compare(path, pairs, Depth.FILES), strict=True)
     changed = [(pair, touched[0]) for pair, touched in compared if touched and len(touched) == 1]
     edited = [(pair, file) for pair, file in changed if file.letter == "M"]

@@ -19,7 +19,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from goldpan.code.split_patch import split_patch
+from goldpan.code.patch import split_patch
 from goldpan.execution.checkout import check_out
 from goldpan.git.process import NOWHERE, environment
 

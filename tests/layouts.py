@@ -10,7 +10,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
 from goldpan.execution.outcome import Verdict
-from goldpan.execution.records import Instance, Record, Settings
+from goldpan.execution.records import FixInstance, Settings, TrialRecord
 from goldpan.execution.verify_all import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
@@ -40,7 +40,7 @@ class Layout:
     """What the code begins with."""
     verdict: Verdict = "verified"
 
-    def instance(self, number: int, repository: Repository) -> Instance:
+    def instance(self, number: int, repository: Repository) -> FixInstance:
         """Commit the project and its fix."""
         code = f"{self.head}def value():\n    return %d\n"
         test = (
@@ -61,7 +61,7 @@ class Layout:
             patch.text or ""
             for patch in patches(repository.path, [(1, base, fixed), (2, base, tested)])
         )
-        return Instance(
+        return FixInstance(
             f"x:o/n#{number}", REPO, number, number, base, fix, test_patch, (self.test,)
         )
 
@@ -139,7 +139,9 @@ class Projects:
         }
         clone(self._workspace, REPO, Notes(), source=repository.path)
 
-    def verify(self, isolation: IsolationName, network: NetworkName = "index") -> dict[str, Record]:
+    def verify(
+        self, isolation: IsolationName, network: NetworkName = "index"
+    ) -> dict[str, TrialRecord]:
         """Run the tests of all, by the recipe that is shipped."""
         settings = Settings(repeats=1, seconds=300, isolation=isolation, network=network)
         records = verify_all(self._workspace, self._instances.values(), settings, Notes()).records

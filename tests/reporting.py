@@ -23,8 +23,7 @@ from goldpan.core.schemas import (
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
-from goldpan.filters.catalogue import criteria
-from goldpan.filters.profile import Profile
+from goldpan.filters.profile import Profile, criteria
 
 REPO = "prospector/sluice"
 OTHER = "prospector/riffle"

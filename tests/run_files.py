@@ -1,19 +1,11 @@
-"""Files of runs in tests: as a crawl writes them, and in the first format."""
+"""Files of runs in tests: as a crawl writes them."""
 
 from __future__ import annotations
 
-import hashlib
-import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import orjson
-import zstandard
 
 from goldpan.core.archive import Archive
-
-_PACKER = zstandard.ZstdCompressor(level=3, write_checksum=True, write_content_size=True)
 
 
 def write_run(directory: Path, bodies: Sequence[bytes], *, end: bool = True) -> Path:
@@ -27,24 +19,3 @@ def write_run(directory: Path, bodies: Sequence[bytes], *, end: bool = True) -> 
         if end:
             archive.append({"part": "end", "run": number, "keys": [], "at": ""})
     return directory / f"run-{number:04}.zst"
-
-
-def write_first_format(path: Path, records: Sequence[tuple[dict[str, Any], bytes]]) -> None:
-    """Write a run as Goldpan did before headers had checksums."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        for meta, body in records:
-            frame = _PACKER.compress(body)
-            sizes = {"size": len(body), "packed": len(frame)}
-            head = orjson.dumps({**meta, **sizes, "sha256": hashlib.sha256(body).hexdigest()})
-            file.write(struct.pack("<II", 0x184D2A5D, len(head)) + head + frame)
-
-
-def first_format_run(path: Path, bodies: Sequence[bytes], *, end: bool = True) -> None:
-    """Write what `write_run` writes in the first format."""
-    about = {"run": int(path.stem[4:]), "keys": [], "at": ""}
-    records: list[tuple[dict[str, Any], bytes]] = [
-        ({**about, "part": "begin", "plan": {"n": 0}}, b"")
-    ]
-    records += [({**about, "part": "entries", "number": n}, body) for n, body in enumerate(bodies)]
-    write_first_format(path, [*records, *([({**about, "part": "end"}, b"")] if end else [])])

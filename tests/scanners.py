@@ -17,6 +17,7 @@ from goldpan.annotation.review.items import find_injection
 from goldpan.builders.fault_localization import parse_tree
 from goldpan.code.edits.parse import find_path, parse_edits
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
+from goldpan.code.patch import parse_diff
 from goldpan.code.paths import is_test_file, unquote_path
 from goldpan.code.unified_diff import side_by_side
 from goldpan.core.errors import GoldpanError
@@ -33,13 +34,12 @@ from goldpan.evaluation.metrics.generation import (
 from goldpan.evaluation.prompting.inputs import PromptRow
 from goldpan.evaluation.prompting.reading import read_answer
 from goldpan.filters import answers
-from goldpan.filters.duplicate_claims import find_claims
-from goldpan.filters.duplicates.normalize import fold, words
-from goldpan.filters.issues.redundancy import plain_label
+from goldpan.filters.duplicates.settings import fold, words
+from goldpan.filters.issues.redundancy import find_claims, plain_label
+from goldpan.filters.issues.text_quality import describe
 from goldpan.filters.pairs.suffix import is_test_by_words
-from goldpan.git.unified import parse_diff
 from goldpan.llm.parts import without_logs
-from goldpan.miners.gharchive.lines import pieces_of
+from goldpan.miners.gharchive.reading import pieces_of
 from goldpan.miners.replies import Reply, Verdict, links_of
 from goldpan.papers.nlbse.comments.comment import Span, read_tonel, unmarked
 from goldpan.papers.nlbse.comments.declarations import Notes, Rules
@@ -50,10 +50,15 @@ from goldpan.text.language import detect_languages, model_languages
 from goldpan.text.lines import classify, template_lines
 from goldpan.text.markdown import blocks
 from goldpan.text.markers import escaped, nfkc, unescaped
-from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.text.preprocessing import jira_to_markdown, white_space
+from goldpan.text.preprocessing import (
+    jira_to_markdown,
+    mask_code,
+    mask_hashes,
+    mask_mentions,
+    mask_urls,
+    white_space,
+)
 from goldpan.text.prose import prose
-from goldpan.text.quality import describe
 from goldpan.text.redaction import find_emails, find_ip_addresses, redact
 from goldpan.text.remarks import read_remarks
 from goldpan.text.sentences import has_words, normalize_sentence, split_sentences
@@ -159,8 +164,8 @@ def parsed_diff(text: str) -> None:
 
 
 def answered(text: str) -> None:
-    reply = answers.Reply(0, "a", "owner", datetime(2024, 1, 1, tzinfo=UTC), text)
-    answers.first_answer(answers.Question("b", "", None, None), [reply])
+    reply = answers.IssueReply(0, "a", "owner", datetime(2024, 1, 1, tzinfo=UTC), text)
+    answers.first_answer(answers.AskedQuestion("b", "", None, None), [reply])
 
 
 def documented(text: str) -> None:

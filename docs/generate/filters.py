@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from docs.generate.markdown import attribute_docs, page, table, value
-from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import AnyCriterion, Subject
-from goldpan.filters.profile import PROFILES, Profile, load_profile, shipped_profiles
+from goldpan.filters.profile import PROFILES, Profile, criteria, load_profile, shipped_profiles
 
 _INTRODUCTION = """\
 Every criterion with its source and settings, and the values that the profiles `faun-eval` and

@@ -13,7 +13,7 @@ A name is imported when it is first used, so that importing Goldpan costs next t
 beside this file lists all.
 """
 
-from goldpan.core.lazy import lazily
+from goldpan.core.imports import lazily
 
 __version__ = "0.1.0"
 __getattr__ = lazily(globals())

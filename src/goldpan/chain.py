@@ -11,16 +11,21 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from goldpan.annotation.review.stored import lost_answers, review_path
-from goldpan.builders.rebuild import judging_profile, rebuild_row
+from goldpan.builders.build import VERIFIED, required_reviews
+from goldpan.builders.qa import subjects_of
+from goldpan.builders.recipes import find_recipe
+from goldpan.builders.repository_rows import RowsRequest, read_rows, write_rows
 from goldpan.core.archive import Archive
 from goldpan.core.errors import GoldpanError, UnknownNameError, UsageError
+from goldpan.core.parquet import read_table
 from goldpan.core.plugins import plugin_command
 from goldpan.core.progress import Reporter
 from goldpan.core.sealed import file_digest, seal_of_parquet
@@ -33,17 +38,19 @@ from goldpan.execution.records import (
     record_directory,
     records_digest,
 )
+from goldpan.filters.answers import Choice
 from goldpan.filters.clusters import duplicates_path
 from goldpan.filters.pipeline import run_filters
-from goldpan.filters.stored import inputs_digest
+from goldpan.filters.profile import Profile, criteria, profile_of
+from goldpan.filters.stored import inputs_digest, read_stored_profile
 from goldpan.git.clone import read_heads
 from goldpan.git.objects import Objects
 from goldpan.git.refs import verify_clone
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.repair import check_archive
-from goldpan.miners.tables.inputs import check_replies
 from goldpan.miners.tables.normalize import normalize
+from goldpan.miners.tables.normalize_all import check_replies
 
 _SHARED = ("raw", "git", "reviews", "annotations", "verification")
 _OBJECTS = ("base_sha", "head_sha", "base_commit", "blob_before", "blob_after", "commit", "blob")
@@ -297,3 +304,59 @@ def _again(workspace: Workspace, root: Path, repo: str) -> Workspace:
 def _link_to(target: Path, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.symlink_to(target)
+
+
+def judging_profile(provenance: Mapping[str, Any], verdicts: Path) -> Profile:
+    """Return the profile that stands behind stored verdicts.
+
+    The provenance may tell of another choice of answers: the builder takes that over verdicts of
+    the profile's own. Raises `UsageError` for criteria that are not known here.
+    """
+    chosen = profile_of(provenance["profile"])
+    if told := read_stored_profile(verdicts):  # which also has what its file left to the defaults
+        chosen = replace(chosen, stated=told.stated)
+    answer = criteria()["answer"]
+    table = read_table(verdicts, ["criterion", "settings"])
+    stored = table.filter(pc.equal(table["criterion"], answer.name))["settings"].unique()
+    for choice in get_args(Choice):
+        settings = replace(chosen.settings[answer.name], choice=choice)
+        profile = replace(chosen, settings={**chosen.settings, answer.name: settings})
+        if stored.to_pylist() == [profile.digest(answer.name)]:
+            return profile
+    return chosen
+
+
+def rebuild_row(
+    workspace: Workspace,
+    repo: str,
+    example_id: str,
+    provenance: Mapping[str, Any],
+    profile: Profile,
+    scratch: Path,
+) -> dict[str, Any] | None:
+    """Return a row as the builder makes it of a workspace, None where it makes none.
+
+    Raises `UsageError` for a family that is not made of one repository at a time.
+    """
+    settings = provenance["settings"]
+    recipe = find_recipe(str(provenance["family"]))
+    answer = settings.get("answer")
+    required = tuple(name for name in recipe.required if not (answer and name == "answer"))
+    request = RowsRequest(
+        workspace,
+        recipe.family.name,
+        profile,
+        profile_of(provenance["profile"]),
+        required,
+        required_reviews(recipe, settings["reviews"]),
+        VERIFIED in settings["reviews"],
+        answer == "reviewed",
+        scratch,
+        subjects_of(settings["sources"]) if "sources" in settings else (),
+    )
+    for batch in read_rows([write_rows(request, repo)]):
+        rows = pa.Table.from_batches([batch])
+        found = rows.filter(pc.equal(rows["id"], example_id)).to_pylist()
+        if found:
+            return dict(found[0])
+    return None

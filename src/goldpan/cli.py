@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NoReturn
 
-from goldpan.core.arrow import spare_pandas
 from goldpan.core.errors import GoldpanError, StoppedError
+from goldpan.core.imports import spare_pandas
 from goldpan.core.plugins import culprit
 from goldpan.core.remote import push_opened
 from goldpan.core.secrets import mask, register_environment

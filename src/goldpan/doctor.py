@@ -20,7 +20,7 @@ from goldpan import __version__
 from goldpan.annotation.studio.serve import SERVER
 from goldpan.core.config import PUBLIC_API, Settings
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.extras import EXTRAS, install_remedy
+from goldpan.core.imports import EXTRAS, install_remedy
 from goldpan.core.result import Block, Line, Result, Style
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask

@@ -100,7 +100,7 @@ def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
     archived = Archive(workspace.raw(REPO)).records[3]
     for path in remedies:
         path.chmod(0o644)
-        if path == archived.path:  # of the first format, whose headers have no checksums
+        if path == archived.path:
             flip(path, archived.offset + 12)
             continue
         flip(path, path.stat().st_size // 2)

@@ -11,19 +11,18 @@ import pytest
 
 from goldpan.code.languages import LANGUAGES, Language
 from goldpan.code.lexer import strip
-from goldpan.code.substance import LARGEST, Pair, compare
-from goldpan.code.workers import compare_all
+from goldpan.code.substance import LARGEST, FilePair, compare, compare_all
 from goldpan.core.sandbox import _AHEAD
 from tests.drawing import daily
 from tests.processes import kill_workers, workers
 
-EASY = Pair(b"a = 1\n", b"a = 2\n", "a.py")
-HARD = Pair(b"a = 1\n", b"(" * 400_000, "a.py")
+EASY = FilePair(b"a = 1\n", b"a = 2\n", "a.py")
+HARD = FilePair(b"a = 1\n", b"(" * 400_000, "a.py")
 
 
 def test_verdicts_come_in_order_and_are_those_of_one_process() -> None:
     pairs = [
-        Pair(b"a = %d\n" % number, b"a = %d  # x\n" % (number // 2), path)
+        FilePair(b"a = %d\n" % number, b"a = %d  # x\n" % (number // 2), path)
         for number in range(40)
         for path in ("a.py", "a.md", "a.c", "a.hs")
     ]
@@ -42,7 +41,7 @@ def test_a_hard_pair_is_given_up_and_the_rest_goes_on() -> None:
 
 
 def test_a_process_that_dies_costs_one_verdict() -> None:
-    def pairs() -> Iterator[Pair]:
+    def pairs() -> Iterator[FilePair]:
         yield EASY
         kill_workers()
         yield EASY
@@ -57,7 +56,7 @@ def test_a_process_that_dies_costs_one_verdict() -> None:
 
 
 def test_a_text_that_takes_too_much_memory_is_given_up() -> None:
-    hungry = Pair(b"a", b"a<b<" * 250_000, "a.cs")
+    hungry = FilePair(b"a", b"a<b<" * 250_000, "a.cs")
     verdicts = list(compare_all([hungry, EASY], workers=1, timeout=60))
     assert [(verdict.keep, verdict.reason) for verdict in verdicts] == [
         (None, "crash"),
@@ -68,10 +67,10 @@ def test_a_text_that_takes_too_much_memory_is_given_up() -> None:
 def test_pairs_are_drawn_as_needed_and_processes_end_with_the_reader() -> None:
     drawn = 0
 
-    def pairs() -> Iterator[Pair]:
+    def pairs() -> Iterator[FilePair]:
         nonlocal drawn
         for drawn in itertools.count(1):
-            yield EASY if drawn % 2 else Pair(b"a", b"b", "a.md")
+            yield EASY if drawn % 2 else FilePair(b"a", b"b", "a.md")
 
     verdicts = compare_all(pairs(), workers=2)
     assert [verdict.keep for verdict in itertools.islice(verdicts, 4)] == [True, None, True, None]
@@ -83,7 +82,7 @@ def test_pairs_are_drawn_as_needed_and_processes_end_with_the_reader() -> None:
 
 
 def test_no_process_where_nothing_is_read() -> None:
-    pairs = (Pair(b"a", b"b", "a.md") for _ in range(5_000))
+    pairs = (FilePair(b"a", b"b", "a.md") for _ in range(5_000))
     verdicts = compare_all(pairs)
     assert next(verdicts).reason == "unknown-language"
     assert workers() == []
@@ -92,7 +91,7 @@ def test_no_process_where_nothing_is_read() -> None:
 
 
 def test_a_failure_of_the_reader_ends_the_processes() -> None:
-    def pairs() -> Iterator[Pair]:
+    def pairs() -> Iterator[FilePair]:
         yield EASY
         raise KeyError("no such blob")
 
@@ -103,7 +102,7 @@ def test_a_failure_of_the_reader_ends_the_processes() -> None:
 
 READS_CODE = """\
 from goldpan.code.substance import Pair
-from goldpan.code.workers import compare_all
+from goldpan.code.substance import compare_all
 print([verdict.keep for verdict in compare_all([Pair(b"a = 1", b"a = 2", "a.py")])])
 """
 ANYWHERE = f"""\
@@ -163,7 +162,7 @@ def assert_hostile_texts_are_survived(languages: Sequence[Language]) -> None:
     """Judge texts that no parser likes."""
     texts = [b"(" * LARGEST, b'"' * LARGEST, b"x" * LARGEST, b"a\0" * 9, b"x = 1; " * 1_500_000]
     paths = [f"a{language.suffixes[0]}" for language in languages if language.grammar]
-    pairs = [Pair(b"a", text, path) for path in paths for text in texts]
+    pairs = [FilePair(b"a", text, path) for path in paths for text in texts]
     verdicts = list(compare_all(pairs, timeout=0.2))
     assert {verdict.reason for verdict in verdicts} <= {None, "timeout", "too-large", "binary"}
     assert {verdict.reason for verdict in verdicts[3::5]} == {"binary"}

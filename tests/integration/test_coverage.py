@@ -15,7 +15,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, Table
-from goldpan.core.show import show
+from goldpan.core.terminal import show
 from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
 from goldpan.miners.announced import Path as Via

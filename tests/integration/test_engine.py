@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.engine import Engine, EngineName, open_engine
-from goldpan.core.engine_units import EngineError, UnitError
+from goldpan.core.engine import Engine, EngineError, EngineName, UnitError, open_engine
 from goldpan.core.errors import UsageError
 from tests.engine_work import (
     break_three,

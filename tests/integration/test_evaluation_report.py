@@ -18,7 +18,7 @@ from goldpan.evaluation.comparison.question import ComparisonQuestion, Compariso
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolved, write_resolved
 from goldpan.evaluation.runs import read_runs
-from goldpan.execution.records import Instance
+from goldpan.execution.records import FixInstance
 from goldpan.execution.resolve import Outcome, Resolution
 from goldpan.report.comparison.make import make_report
 from goldpan.report.document import (
@@ -398,7 +398,7 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
     add_run(workspace, data, "b", 0.5)
     assert "resolved" not in {part.key for part in reported(workspace).sections}
     run = read_runs(workspace, models=["a"])[0]
-    instance = Instance("issue-resolution:o/n#1+2", "o/n", 1, 2, "a" * 40, "", "")
+    instance = FixInstance("issue-resolution:o/n#1+2", "o/n", 1, 2, "a" * 40, "", "")
     outcomes: tuple[Outcome, ...] = ("resolved", "resolved", "tests-fail", "no-answer")
     patches = (
         PatchScore("1", "resolved", 1.0, True),

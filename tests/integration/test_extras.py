@@ -10,7 +10,7 @@ import pytest
 
 from goldpan.code.languages import LANGUAGES
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.extras import DISTRIBUTION, EXTRAS, install_remedy, load
+from goldpan.core.imports import DISTRIBUTION, EXTRAS, install_remedy, load
 from goldpan.core.sandbox import map_in_sandbox
 from tests.places import ROOT
 

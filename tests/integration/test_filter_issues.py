@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.filters.catalogue import criteria
-from goldpan.filters.profile import change_settings, load_profile
+from goldpan.filters.profile import change_settings, criteria, load_profile
 from tests.filtering import (
     LONG,
     NOON,

@@ -10,9 +10,8 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.filters.catalogue import criteria
 from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
-from goldpan.filters.profile import change_settings, load_profile
+from goldpan.filters.profile import change_settings, criteria, load_profile
 from goldpan.git.refs import write_refs_record
 from tests.filtering import (
     NOON,

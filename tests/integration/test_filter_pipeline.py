@@ -20,11 +20,9 @@ from goldpan.core.progress import Reporter
 from goldpan.core.schemas import LEDGER, VERDICTS
 from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
-from goldpan.filters.catalogue import criteria
-from goldpan.filters.funnel import Funnel, count_funnel, read_funnels
+from goldpan.filters.funnel import Funnel, count_funnel, read_funnels, write_rejects
 from goldpan.filters.pipeline import FilterResult, run_filters
-from goldpan.filters.profile import load_profile
-from goldpan.filters.rejects import write_rejects
+from goldpan.filters.profile import criteria, load_profile
 from goldpan.filters.stored import current_verdicts
 from tests.filtering import REPO, build, comment, issue, pair, pull
 

@@ -123,7 +123,7 @@ def test_faults_that_pass(
 def test_a_long_wait_is_announced(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("goldpan.miners.gharchive.fetch._SILENT", 1.0)
+    monkeypatch.setattr("goldpan.miners.gharchive.sources._SILENT", 1.0)
     notes = Notes()
     with HourServer(source, {file_name(TEN[0]): [Fault("status", 1, 503, "1.5")]}) as server:
         assert bring(tmp_path, server.url, TEN[:1], notes=notes).complete

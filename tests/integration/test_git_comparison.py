@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.git import comparison
-from goldpan.git.comparison import Depth, Pair, Touched, compare
+from goldpan.git.comparison import CommitPair, Depth, Touched, compare
 from goldpan.git.patches import Patch, patches
 from tests.git_repositories import Odd, Repository
 from tests.twin.history import git
@@ -41,7 +41,7 @@ def test_every_kind_of_change(source: Repository) -> None:
         before,
     )
     ((*files,),) = (
-        group or () for group in compare(source.path, [Pair(before, after)], Depth.FILES)
+        group or () for group in compare(source.path, [CommitPair(before, after)], Depth.FILES)
     )
     facts = {
         file.path: (file.letter, file.previous, file.additions, file.deletions, file.mode_after)
@@ -59,7 +59,7 @@ def test_every_kind_of_change(source: Repository) -> None:
         b"empty": ("A", None, 0, 0, "100644"),
     }
     ((*shallow,),) = (
-        group or () for group in compare(source.path, [Pair(before, after)], Depth.FOLDERS)
+        group or () for group in compare(source.path, [CommitPair(before, after)], Depth.FOLDERS)
     )
     assert {(file.path, file.letter) for file in shallow} == {
         *((file.path, file.letter) for file in files if file.letter != "R"),
@@ -74,7 +74,8 @@ def test_pairs_without_difference_and_the_same_head_twice(source: Repository, de
     second = source.commit({**FILES, b"a.py": b"2\n"}, first)
     third = source.commit(FILES, second)
     pairs = [
-        Pair(*pair) for pair in ((first, second), (first, third), (second, third), (first, second))
+        CommitPair(*pair)
+        for pair in ((first, second), (first, third), (second, third), (first, second))
     ]
     results = [tuple(touched or ()) for touched in compare(source.path, pairs, depth)]
     assert [len(touched) for touched in results] == [1, 0, 1, 1]
@@ -82,13 +83,13 @@ def test_pairs_without_difference_and_the_same_head_twice(source: Repository, de
     assert list(compare(source.path, [], depth)) == []
 
 
-def broken_history(source: Repository) -> tuple[list[Pair], set[int]]:
+def broken_history(source: Repository) -> tuple[list[CommitPair], set[int]]:
     """Return pairs, and which of them nobody can compare since a file is missing."""
     pairs, lost = [], set()
     for index in range(9):
         before = source.commit({b"f": b"%d\n" % index})
         after = source.commit({b"f": b"%d!\n" % index}, before)
-        pairs.append(Pair(before, after))
+        pairs.append(CommitPair(before, after))
         if index in (0, 3, 4, 8):
             lost.add(index)
             blob = source.git("rev-parse", f"{after}:f")
@@ -117,7 +118,7 @@ def test_a_missing_folder_costs_its_own_pair_alone(source: Repository, depth: De
     tree = source.git("rev-parse", f"{second}:e")
     third = source.commit({**FILES, b"a.py": b"3\n"}, second)
     (source.path / "objects" / tree[:2] / tree[2:]).unlink()
-    pairs = [Pair(first, third), Pair(first, second), Pair(first, third)]
+    pairs = [CommitPair(first, third), CommitPair(first, second), CommitPair(first, third)]
     results = list(compare(source.path, pairs, depth))
     assert [group is not None for group in results] == [True, False, True]
 
@@ -131,7 +132,7 @@ def test_a_change_of_very_many_files_is_not_read(
         source.commit({b"%d" % index: b"%d" % index for index in range(count)}, first)
         for count in (96, 97)  # and the four that are gone
     )
-    pairs = [Pair(first, many), Pair(first, some), Pair(first, many)]
+    pairs = [CommitPair(first, many), CommitPair(first, some), CommitPair(first, many)]
     for depth in Depth:
         assert [group and len(group) for group in compare(source.path, pairs, depth)] == [
             None,
@@ -144,7 +145,9 @@ def test_attributes_of_the_repository_change_no_counts(source: Repository) -> No
     files = {**FILES, b".gitattributes": b"*.py binary -diff\n* text=auto eol=crlf filter=x\n"}
     first = source.commit(files)
     second = source.commit({**files, b"a.py": b"a = 2\r\n"}, first, ref="refs/heads/main")
-    ((file,),) = (group or () for group in compare(source.path, [Pair(first, second)], Depth.FILES))
+    ((file,),) = (
+        group or () for group in compare(source.path, [CommitPair(first, second)], Depth.FILES)
+    )
     assert isinstance(file, Touched)
     assert (file.additions, file.deletions) == (1, 1)
 
@@ -165,5 +168,5 @@ def test_patches_are_those_of_git(source: Repository) -> None:
     assert list(patches(source.path, [])) == []
 
 
-def pair(change: Pair) -> tuple[str, str]:
+def pair(change: CommitPair) -> tuple[str, str]:
     return change.before, change.after

@@ -12,18 +12,17 @@ import pytest
 
 import goldpan
 from goldpan.core.archive import Archive, Record
-from goldpan.core.show import show
+from goldpan.core.terminal import show
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
-from goldpan.git.comparison import Depth, Pair, Touched, compare
+from goldpan.git.comparison import CommitPair, Depth, Touched, compare
 from goldpan.git.objects import Objects
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
 from goldpan.miners.history.base_resolution import UnfitError, rebuild
-from goldpan.miners.history.changes import describe
+from goldpan.miners.history.changes import PART, describe
 from goldpan.miners.history.commit_pairs import NOWHERE
-from goldpan.miners.history.diffs import PART
 from goldpan.miners.history.revisions import History, read_history
 from goldpan.miners.journal import Journal
 from tests.git_repositories import LOST, Odd, Repository
@@ -237,7 +236,7 @@ def test_a_diff_gives_what_git_would_have_told(tmp_path: Path, options: tuple[st
     source, path, before, after = build(tmp_path, AFTER)
     diff = git(f"--git-dir={source.path}", "diff", "-M", *options, before, after)
     ((*expected,),) = (
-        group or () for group in compare(source.path, [Pair(before, after)], Depth.FILES)
+        group or () for group in compare(source.path, [CommitPair(before, after)], Depth.FILES)
     )
     with Objects(path) as objects:
         rebuilt = rebuild(path, record_of(tmp_path / "raw", diff), [LOST, before], objects)

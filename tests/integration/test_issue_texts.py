@@ -9,10 +9,9 @@ import pytest
 
 from goldpan.core import parquet
 from goldpan.core.progress import Reporter
-from goldpan.filters import clusters, issue_texts
-from goldpan.filters.clusters import workspace_duplicates
+from goldpan.filters import clusters
+from goldpan.filters.clusters import deal_out, workspace_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.issue_texts import deal_out
 from tests.filtering import REPO, Row, build, issue, pull
 
 
@@ -39,7 +38,7 @@ def test_portions_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     whole = workspace_duplicates(build(tmp_path / "whole", entries()), settings, quiet)
     assert set(whole["relation"].to_pylist()) == {"representative", "exact", "sibling"}
     monkeypatch.setattr(parquet, "_ROW_GROUP", 7)
-    monkeypatch.setattr(issue_texts, "_ENTRIES", 10)
+    monkeypatch.setattr(clusters, "_ENTRIES", 10)
     monkeypatch.setattr(clusters, "_NEAR", 2)
     parted = build(tmp_path / "parted", entries())
     portions = deal_out(parted, [REPO])

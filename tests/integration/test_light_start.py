@@ -27,7 +27,7 @@ def test_pandas_is_loaded_for_data_frames_alone() -> None:
     pytest.importorskip("pandas")
     code = """
 import sys
-from goldpan.core.arrow import spare_pandas
+from goldpan.core.imports import spare_pandas
 spare_pandas()
 import pyarrow as pa
 rows = pa.table({"a": pa.array([1, None])})

@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from goldpan.annotation.studio.serve import SERVER
-from goldpan.core.extras import DISTRIBUTION
+from goldpan.core.imports import DISTRIBUTION
 from goldpan.core.isolated_env import LOCKS
 from goldpan.evaluation.models.fasttext import TRAINER
 from tests.package_index import serve_index, write_wheel

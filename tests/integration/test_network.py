@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.execution.command import Command, IsolationError, Limits
+from goldpan.execution.command import CommandLimits, IsolationError, SandboxCommand
 from goldpan.execution.container import Container
 from goldpan.execution.isolation import NoIsolation
 from goldpan.execution.network import Proxy, is_public, open_network, open_proxy
 from goldpan.execution.package_index import configured_index, file_places, place_of
-from goldpan.execution.recipe import Recipe, load_recipes
+from goldpan.execution.recipe import RunRecipe, load_recipes
 from tests.package_index import Index, serve_index, write_wheel
 
 PUBLIC = "93.184.216.34"
@@ -263,7 +263,7 @@ def test_an_address_that_is_none_is_told_without_its_password(address: str) -> N
 
 
 @pytest.fixture
-def python_recipe() -> Recipe:
+def python_recipe() -> RunRecipe:
     return next(recipe for recipe in load_recipes() if recipe.name == "python")
 
 
@@ -290,15 +290,15 @@ def test_a_container_that_builds_has_no_network_but_the_socket(
     name: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    python_recipe: Recipe,
+    python_recipe: RunRecipe,
     index: Index,
 ) -> None:
     log = engine(tmp_path, monkeypatch, name)
     monkeypatch.setenv("UV_DEFAULT_INDEX", index.url)
     monkeypatch.setenv("UV_FIND_LINKS", str(tmp_path / "wheels"))
-    container, command = Container(name, "image"), Command(["uv", "pip"], tmp_path)
+    container, command = Container(name, "image"), SandboxCommand(["uv", "pip"], tmp_path)
     with open_network("index", container, python_recipe, tmp_path / "log") as network:
-        container.run(network.through(command), Limits(60), tmp_path / "output")
+        container.run(network.through(command), CommandLimits(60), tmp_path / "output")
         assert network.proxy is not None
         sock = str(network.proxy.socket)
         assert network.described() == {"network": "index", "hosts": ["127.0.0.1"]}
@@ -309,7 +309,7 @@ def test_a_container_that_builds_has_no_network_but_the_socket(
     begin = call.index("python3")
     assert [*call[begin + 1 : begin + 3], *call[begin + 4 :]] == ["-I", "-S", sock, "uv", "pip"]
     with open_network("full", container, python_recipe, tmp_path / "log") as network:
-        container.run(network.through(command), Limits(60), tmp_path / "output")
+        container.run(network.through(command), CommandLimits(60), tmp_path / "output")
         assert network.described() == {"network": "full"}
     call = runs(log)[-1]
     assert call[call.index("--network") + 1] == "bridge"
@@ -317,7 +317,7 @@ def test_a_container_that_builds_has_no_network_but_the_socket(
 
 
 def test_an_image_without_python_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python_recipe: Recipe
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python_recipe: RunRecipe
 ) -> None:
     engine(tmp_path, monkeypatch, "podman", lacking="python3")
     with (
@@ -328,7 +328,7 @@ def test_an_image_without_python_is_told(
 
 
 def test_without_isolation_the_record_says_that_all_is_reached(
-    tmp_path: Path, python_recipe: Recipe
+    tmp_path: Path, python_recipe: RunRecipe
 ) -> None:
     with open_network("index", NoIsolation(), python_recipe, tmp_path / "log") as network:
         assert network.described() == {"network": "full"}

@@ -13,8 +13,8 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.tables import chunks
 from goldpan.miners.tables import normalize as module
-from goldpan.miners.tables import parts
 from goldpan.miners.tables.normalize import normalize
 from goldpan.miners.tables.normalize_all import normalize_all
 from tests.mining import mine_twin, table_bytes
@@ -81,7 +81,7 @@ def test_rows_cross_ranges_whole(
     before = {
         path.name: pq.read_table(path) for path in Workspace(mined).tables(REPO).glob("*.parquet")
     }
-    monkeypatch.setattr(parts, "RANGE", 7)
+    monkeypatch.setattr(chunks, "RANGE", 7)
     again(tmp_path / "w", 1)
     for name, table in before.items():
         assert pq.read_table(Workspace(tmp_path / "w").tables(REPO) / name).equals(table), name

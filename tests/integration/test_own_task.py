@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.own_tasks import tasks_directory
+from goldpan.core.workspace import tasks_directory
 from goldpan.datasets.registry import load_tasks, read_task
 from goldpan.datasets.task_checks import check_files
 from goldpan.operations.help import opening_parameters

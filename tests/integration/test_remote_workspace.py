@@ -17,12 +17,11 @@ import zstandard
 import goldpan as api
 from goldpan.core import remote
 from goldpan.core.errors import GoldpanError, WorkspaceError
-from goldpan.core.locks import hold_lock
 from goldpan.core.remote.lease import Lease
 from goldpan.core.remote.manifest import FILES, PIECE
-from goldpan.core.remote.mirror import Mirror, Pruned
-from goldpan.core.remote.mirror_state import mirror_directory
+from goldpan.core.remote.mirror import Mirror, Pruned, mirror_directory
 from goldpan.core.remote.store import ObjectStore
+from goldpan.core.workspace import hold_lock
 from tests.object_store import SECRET, LocalS3
 from tests.planning import SMALL, environment, local_github, made, rows, write_plan
 from tests.program import goldpan, start

@@ -22,8 +22,7 @@ from goldpan.core.schemas import COMMENTS, ENTRIES, VERDICTS
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.filters.basis import Basis
-from goldpan.filters.catalogue import criteria
-from goldpan.filters.profile import load_profile, shipped_profiles
+from goldpan.filters.profile import criteria, load_profile, shipped_profiles
 from goldpan.report.page import ReportFacts, write_report
 from tests.demo_workspace import goldpan, make_demo
 from tests.drawing import daily

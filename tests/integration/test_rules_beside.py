@@ -16,7 +16,7 @@ from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.parquet import read_table
 from goldpan.core.progress import Reporter
 from goldpan.datasets.provenance import read_provenance
-from goldpan.filters.catalogue import criteria
+from goldpan.filters.profile import criteria
 from tests.invoking import invoke
 
 REPO = "prospector/sluice"

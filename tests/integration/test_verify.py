@@ -18,7 +18,7 @@ import pytest
 
 from goldpan import load
 from goldpan.check import check_workspace
-from goldpan.code.split_patch import split_patch
+from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.execution.checkout import applies, check_out
@@ -26,9 +26,9 @@ from goldpan.execution.command import IsolationError
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.records import (
     RECORD,
-    Instance,
-    Record,
+    FixInstance,
     Settings,
+    TrialRecord,
     hold_verification,
     record_directory,
 )
@@ -78,7 +78,7 @@ class Lab:
         self.recipe.write_text(RECIPE, encoding="utf-8")
         self.files: dict[bytes, Content] = {b"run.sh": RUNNER, b"value": b"1\n"}
 
-    def instance(self, test: str, value: bytes = b"2\n", **more: bytes) -> Instance:
+    def instance(self, test: str, value: bytes = b"2\n", **more: bytes) -> FixInstance:
         """Commit a fix that sets `value` and brings a test."""
         base = self.repository.commit(self.files, ref="refs/heads/main")
         tests = {b"tests/check.sh": test.encode()}
@@ -89,9 +89,11 @@ class Lab:
         clone(self.workspace, REPO, Notes(), source=self.repository.path)
         diffs = patches(self.workspace.clone(REPO), [(1, base, with_fix), (2, base, with_tests)])
         fix, test_patch = (patch.text or "" for patch in diffs)
-        return Instance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, ("tests/check.sh",))
+        return FixInstance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, ("tests/check.sh",))
 
-    def verify(self, instance: Instance, settings: Settings = QUICK, again: bool = False) -> Record:
+    def verify(
+        self, instance: FixInstance, settings: Settings = QUICK, again: bool = False
+    ) -> TrialRecord:
         """Run one instance with the recipe of these repositories."""
         if settings.isolation == "auto":
             settings = replace(settings, isolation=ISOLATIONS[0])

@@ -15,7 +15,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.execution import command as running
 from goldpan.execution.checkout import applies, check_out, committed_at, make_accessible
-from goldpan.execution.command import Command, Finished, Limits
+from goldpan.execution.command import CommandLimits, Finished, SandboxCommand
 from goldpan.execution.isolation import NoIsolation, find_isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.python_env import build_python_env
@@ -24,7 +24,7 @@ from goldpan.execution.records import Settings, instance_of
 from goldpan.execution.reports import read_report
 from goldpan.execution.resolve import resolve_all
 from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import Job, Trial
+from goldpan.execution.trial import Trial, TrialJob
 from tests.git_repositories import Repository
 from tests.integration.test_verify import QUICK, RECIPE, Lab
 from tests.mining import Notes
@@ -86,7 +86,7 @@ def test_a_commits_date_is_the_same_in_all_time_zones(
 def trial(tmp_path: Path) -> Trial:
     (tmp_path / "base" / "tests").mkdir(parents=True)
     (tmp_path / "base" / "tests" / "old.sh").write_text("true\n")
-    job = Job(Workspace(tmp_path / "workspace"), instance_of(ROW), Settings())
+    job = TrialJob(Workspace(tmp_path / "workspace"), instance_of(ROW), Settings())
     return Trial(job, NoIsolation(), tmp_path, tmp_path)
 
 
@@ -180,7 +180,7 @@ class Planting:
         """Return no program."""
         return ()
 
-    def run(self, command: Command, limits: Limits, log: Path) -> Finished:
+    def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
         """Note a command; foreign code of it writes into what it may write."""
         self.commands.append(" ".join(command.arguments[1:3]))
         python = command.writable[0] / "bin" / "python"
@@ -202,7 +202,7 @@ def test_an_interpreter_that_foreign_code_wrote_is_not_run_here(tmp_path: Path) 
         planting,
         BuildNetwork({}, (), "", None),
         tmp_path / "testbed", tmp_path / "environment",
-        tmp_path / "cache", "2026-01-01T00:00:00Z", "1.0", Limits(), tmp_path / "log",
+        tmp_path / "cache", "2026-01-01T00:00:00Z", "1.0", CommandLimits(), tmp_path / "log",
     )  # fmt: skip
     assert not (tmp_path / "proof").exists()
     assert planting.commands[-1] == "pip freeze"
@@ -233,9 +233,9 @@ def test_what_isolated_code_can_fill_is_bounded_and_its_variables_stay_unlisted(
         "grep -aq 's3cre[t]' /proc/1/cmdline && echo listed\n"
         "echo $TOKEN; touch /testbed/a; echo > /dev/null && echo ends"
     )
-    command = Command(["/bin/sh", "-c", script], tmp_path, environment={"TOKEN": "s3cret"})
+    command = SandboxCommand(["/bin/sh", "-c", script], tmp_path, environment={"TOKEN": "s3cret"})
     log = tmp_path / "log"
-    find_isolation("bubblewrap").run(command, Limits(60, 64 << 20), log)
+    find_isolation("bubblewrap").run(command, CommandLimits(60, 64 << 20), log)
     output = log.read_text()
     assert output.endswith("s3cret\nends\n")
     assert not [word for word in ("wrote", "filled", "listed") if word in output]
@@ -247,8 +247,10 @@ def test_a_log_without_end_is_stopped_and_cut(
 ) -> None:
     monkeypatch.setattr(running, "MOST_FILE", 1 << 20)
     monkeypatch.setattr(running, "_MOST_LOG", 1 << 10)
-    command = Command(["/bin/sh", "-c", "while :; do head -c 99999 /dev/zero; done"], tmp_path)
-    finished = NoIsolation().run(command, Limits(60), tmp_path / "log")
+    command = SandboxCommand(
+        ["/bin/sh", "-c", "while :; do head -c 99999 /dev/zero; done"], tmp_path
+    )
+    finished = NoIsolation().run(command, CommandLimits(60), tmp_path / "log")
     assert finished.exceeded == "output"
     assert (tmp_path / "log").stat().st_size == 1 << 10
 

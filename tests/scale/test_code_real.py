@@ -12,8 +12,7 @@ import pytest
 from goldpan.code.grammar import read
 from goldpan.code.languages import language_of
 from goldpan.code.lexer import squeeze
-from goldpan.code.substance import Pair, Substance
-from goldpan.code.workers import compare_all
+from goldpan.code.substance import FilePair, Substance, compare_all
 from tests.places import DATA
 
 BUNDLE = DATA / "github" / "bitcoin-core__secp256k1" / "repo.bundle"
@@ -33,7 +32,7 @@ def git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
 
 
 @pytest.fixture(scope="module")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[FilePair]:
     """Return the changes of all commits, merges aside, that change one file."""
     folder = tmp_path_factory.mktemp("clone")
     git(folder, "clone", "--quiet", "--mirror", str(BUNDLE), ".")
@@ -44,7 +43,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
     ends = [fields[0].split()[2:4] for fields in changes]
     blobs = dict(_blobs(folder, sorted({sha for both in ends for sha in both})))
     return [
-        Pair(blobs.get(old), blobs.get(new), fields[-1], fields[1] if len(fields) > 2 else None)
+        FilePair(blobs.get(old), blobs.get(new), fields[-1], fields[1] if len(fields) > 2 else None)
         for (old, new), fields in zip(ends, changes, strict=True)
     ]
 
@@ -63,11 +62,11 @@ def _blobs(folder: Path, shas: list[str]) -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.fixture(scope="module")
-def verdicts(pairs: list[Pair]) -> list[Substance]:
+def verdicts(pairs: list[FilePair]) -> list[Substance]:
     return list(compare_all(pairs))
 
 
-def test_counts(pairs: list[Pair], verdicts: list[Substance]) -> None:
+def test_counts(pairs: list[FilePair], verdicts: list[Substance]) -> None:
     assert len(pairs) == len(verdicts) == 1_558
     keeps = Counter(verdict.keep for verdict in verdicts)
     assert keeps == {True: 822, False: 126, None: 610}
@@ -88,7 +87,7 @@ def test_counts(pairs: list[Pair], verdicts: list[Substance]) -> None:
 
 
 def test_changes_kept_for_their_tokens_differ_in_their_trees_too(
-    pairs: list[Pair], verdicts: list[Substance]
+    pairs: list[FilePair], verdicts: list[Substance]
 ) -> None:
     quick = [
         pair
@@ -123,7 +122,7 @@ def test_changes_kept_for_their_tokens_differ_in_their_trees_too(
     ],
 )
 def test_changes_that_were_looked_at(
-    path: str, line: str, keep: bool, pairs: list[Pair], verdicts: list[Substance]
+    path: str, line: str, keep: bool, pairs: list[FilePair], verdicts: list[Substance]
 ) -> None:
     matching = [
         verdict

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from goldpan.code.patch import apply, parse_diff
 from goldpan.core.config import Settings
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import PAIRS
@@ -18,7 +19,6 @@ from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
 from goldpan.git.patches import patches
 from goldpan.git.trees import path_bytes
-from goldpan.git.unified import apply, parse_diff
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes

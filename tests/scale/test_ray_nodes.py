@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 import pyarrow as pa
@@ -17,10 +16,8 @@ import pytest
 from rich.progress import TaskID
 
 import goldpan
-from goldpan.core.engine import Engine, EngineName, open_engine
-from goldpan.core.engine_units import EngineError
+from goldpan.core.engine import Engine, EngineError, EngineName, RayCluster, open_engine
 from goldpan.core.progress import Reporter
-from goldpan.core.ray_cluster import RayCluster
 from goldpan.core.workspace import Workspace
 from goldpan.execution.outcome import Proof
 from goldpan.execution.verify_all import verify_all
@@ -275,12 +272,7 @@ class LosingANode:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         return
 
     def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.workspace import Workspace
-from goldpan.execution.records import Instance, Settings
+from goldpan.execution.records import FixInstance, Settings
 from goldpan.execution.verify_all import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
@@ -187,7 +187,7 @@ def test_a_fix_is_proved(tmp_path: Path, name: str, mirror: str) -> None:
     diffs = patches(workspace.clone(REPO), [(1, base, fixed), (2, base, tested)])
     fix, test_patch = (patch.text or "" for patch in diffs)
     test = project.test.decode()
-    instance = Instance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, (test,))
+    instance = FixInstance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, (test,))
     settings = replace(SETTINGS, isolation=ISOLATIONS[0])
     recipes = [tmp_path / "recipe" / f"{name}.toml"] if project.recipe else []
     for path in recipes:

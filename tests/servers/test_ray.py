@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.engine import open_engine
-from goldpan.core.engine_units import EngineError, UnitError
+from goldpan.core.engine import EngineError, UnitError, open_engine
 from goldpan.core.errors import UsageError
 from tests.console import run
 from tests.engine_work import break_three, node_of, refuse_three, slow_line, square

@@ -98,7 +98,7 @@ def test_every_grammar_loads_and_reads_nothing(language: object) -> None:
 
 def test_parsers_load_only_when_they_are_needed() -> None:
     code = (
-        "import sys, goldpan.code.workers as w\n"
+        "import sys, goldpan.code.substance as w\n"
         "from goldpan.code.substance import compare\n"
         "compare(b'a', b'b', 'a.md')\n"
         "compare(b'int a;', b'int b;', 'a.c')\n"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.filters.duplicate_claims import find_claims
+from goldpan.filters.issues.redundancy import find_claims
 
 REPO = "Octo/Gem"
 

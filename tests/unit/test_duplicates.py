@@ -21,11 +21,10 @@ from goldpan.core.schemas import DUPLICATES
 from goldpan.filters.duplicates import near as link_module
 from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates import settings as settings_module
-from goldpan.filters.duplicates import shingles as shingles_module
+from goldpan.filters.duplicates import texts as texts_module
 from goldpan.filters.duplicates.find import Source, find_duplicates, group_ids
 from goldpan.filters.duplicates.leaks import Leak, find_leaks
-from goldpan.filters.duplicates.normalize import fold, words
-from goldpan.filters.duplicates.settings import DuplicateSettings, signatures
+from goldpan.filters.duplicates.settings import DuplicateSettings, fold, signatures, words
 from tests.drawing import examples
 
 Row = tuple[str, int, str]
@@ -312,7 +311,7 @@ def test_partitions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = find_duplicates(sources, DuplicateSettings())
     assert len(answer) == 100
     monkeypatch.setattr(shuffle, "_TEXTS", 8)
-    monkeypatch.setattr(shingles_module, "_OPEN", 2)
+    monkeypatch.setattr(texts_module, "_OPEN", 2)
     monkeypatch.setattr(link_module, "_PAIRS", 7)
     assert written(find_duplicates(sources, DuplicateSettings())) == written(answer)
 

@@ -17,8 +17,14 @@ from goldpan.code.edits.edit import (
     MalformedError,
     NoMatchError,
 )
-from goldpan.code.edits.encodings import decode, encode
-from goldpan.code.edits.files import Applied, AppliedFile, apply_patch, apply_patch_files
+from goldpan.code.edits.files import (
+    Applied,
+    AppliedFile,
+    apply_patch,
+    apply_patch_files,
+    decode,
+    encode,
+)
 from goldpan.code.edits.find import find_file_edits, format_edits
 from goldpan.core.errors import UsageError
 

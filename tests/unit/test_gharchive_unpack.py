@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.miners.gharchive.lines import LongLine, lines_of, pieces_of
+from goldpan.miners.gharchive.reading import LongLine, lines_of, pieces_of
 from goldpan.miners.gharchive.unpack import Unpacking, unpack
 from tests.drawing import examples
 

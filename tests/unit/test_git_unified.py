@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.git.unified import FileDiff, apply, parse_diff
+from goldpan.code.patch import FileDiff, apply, parse_diff
 from tests.git_repositories import Odd, Repository
 from tests.twin.history import git
 

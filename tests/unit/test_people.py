@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.miners.tables.columns import Unreadable
+from goldpan.miners.tables.columns import UnreadableValue
 from goldpan.miners.tables.rows import actor, user
 
 
@@ -28,4 +28,4 @@ def test_deleted_accounts_are_nobody(data: Any) -> None:
 
 @pytest.mark.parametrize("login", [7, ["ann"], {"login": "ann"}])
 def test_a_login_that_is_none_is_unreadable(login: Any) -> None:
-    assert user({"login": login, "id": 1}).login == Unreadable(login)
+    assert user({"login": login, "id": 1}).login == UnreadableValue(login)

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.filters.catalogue import criteria
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.profile import change_settings, load_profile, shipped_profiles
+from goldpan.filters.profile import change_settings, criteria, load_profile, shipped_profiles
 
 PAPER = (
     "comment-scale",

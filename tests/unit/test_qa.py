@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from goldpan.filters.answers import (
+    AskedQuestion,
     Choice,
-    Question,
-    Reply,
+    IssueReply,
     choose,
     named_comment,
     of_comment,
@@ -18,18 +18,18 @@ from goldpan.filters.answers import (
 from goldpan.text.remarks import read_remarks
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-QUESTION = Question("asker", "The sluice leaks at the gate", NOON + timedelta(days=1), "m")
+QUESTION = AskedQuestion("asker", "The sluice leaks at the gate", NOON + timedelta(days=1), "m")
 ADVICE = (
     "The gate leaks because the seal dries out in summer. You need to soak it overnight, then "
     "close the gate with the new lever:\n\n```\nsluice --soak 8h gate\n```\n"
 )
 
 
-def reply(author: str | None, role: str | None, text: str = ADVICE, hours: float = 1) -> Reply:
-    return Reply(0, author, role, NOON + timedelta(hours=hours), text)
+def reply(author: str | None, role: str | None, text: str = ADVICE, hours: float = 1) -> IssueReply:
+    return IssueReply(0, author, role, NOON + timedelta(hours=hours), text)
 
 
-def chosen(choice: Choice, *replies: Reply, question: Question = QUESTION) -> list[int]:
+def chosen(choice: Choice, *replies: IssueReply, question: AskedQuestion = QUESTION) -> list[int]:
     return [replies.index(answer.reply) for answer in choose(question, replies, choice)]
 
 
@@ -50,7 +50,7 @@ def test_nobody_is_first_to_answer_themselves() -> None:
 
 def test_a_deleted_account_is_somebody_else() -> None:
     assert chosen("first", reply(None, None)) == [0]
-    gone = Question(None, "The sluice leaks at the gate", None, None)
+    gone = AskedQuestion(None, "The sluice leaks at the gate", None, None)
     assert chosen("first", reply(None, None), question=gone) == [0]
 
 
@@ -141,7 +141,7 @@ def test_code_and_quotes_are_no_words_of_a_reply() -> None:
     assert remarks.addressed == "digger"
 
 
-def earned(text: str, *earlier: Reply, question: Question = QUESTION) -> int:
+def earned(text: str, *earlier: IssueReply, question: AskedQuestion = QUESTION) -> int:
     answers = rated_answers(question, [*earlier, reply("m", "member", text)])
     return answers[-1].points or 0
 
@@ -180,9 +180,9 @@ def test_a_reply_to_another_reply_earns_less_than_one_to_the_question() -> None:
     ],
 )
 def test_a_reply_to_a_question_earns_more_than_one_to_a_wish(title: str, body: str) -> None:
-    open_question = Question("asker", title, None, None, body)
-    wished = Question("asker", "Add a second gate", None, None, "It leaks.")
-    stated = Question("asker", "The gate leaks", None, None, "It leaks.")
+    open_question = AskedQuestion("asker", title, None, None, body)
+    wished = AskedQuestion("asker", "Add a second gate", None, None, "It leaks.")
+    stated = AskedQuestion("asker", "The gate leaks", None, None, "It leaks.")
     assert earned(ADVICE, question=open_question) > earned(ADVICE, question=stated)
     assert earned(ADVICE, question=stated) > earned(ADVICE, question=wished)
 
@@ -191,9 +191,9 @@ def test_a_reply_to_a_question_earns_more_than_one_to_a_wish(title: str, body: s
     "title", ["Can't close the gate", "Does not close", "Cannot close the gate"]
 )
 def test_a_report_of_what_does_not_work_is_no_question(title: str) -> None:
-    stated = Question("asker", "The gate leaks", None, None)
+    stated = AskedQuestion("asker", "The gate leaks", None, None)
     assert earned(
-        "Soak the seal in water.", question=Question("asker", title, None, None)
+        "Soak the seal in water.", question=AskedQuestion("asker", title, None, None)
     ) == earned("Soak the seal in water.", question=stated)
 
 

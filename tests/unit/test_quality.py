@@ -2,22 +2,38 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.text.lines import is_known, template_lines
-from goldpan.text.quality import (
+from goldpan.filters.issues.text_quality import (
     Fault,
-    QualityRules,
+    TextQualitySettings,
     describe,
     find_fault,
-    find_faults,
     has_prose,
 )
+from goldpan.text.lines import is_known, template_lines
 from tests.drawing import daily
 from tests.real_texts import needs_real_texts, real_entries
+
+DEFAULTS = TextQualitySettings()
+
+
+def find_faults(
+    texts: Iterable[str],
+    template: frozenset[str] = frozenset(),
+    rules: TextQualitySettings = DEFAULTS,
+) -> Iterator[Fault | None]:
+    """Yield the fault of each text as the criterion finds it, which reads most only in part."""
+    for text in texts:
+        if has_prose(text, rules.least_prose, template):
+            yield None
+        else:
+            yield find_fault(describe(text, template), rules)
+
 
 BUG_REPORT = """**Describe the bug**
 A clear and concise description of what the bug is.
@@ -138,7 +154,7 @@ SENTENCE = "The window closes when I open it twice in a row.\n"
     ],
 )
 def test_faults(text: str, fault: Fault | None) -> None:
-    assert find_fault(describe(text)) == fault
+    assert find_fault(describe(text), DEFAULTS) == fault
     assert list(find_faults([text])) == [fault]
 
 
@@ -157,12 +173,12 @@ def test_what_is_measured() -> None:
 
 def test_rules_move_the_thresholds() -> None:
     short = f"It fails here:\n{TRACE}"
-    assert find_fault(describe(short)) == "trace"
-    assert find_fault(describe(short), QualityRules(least_prose=5)) is None
-    assert list(find_faults([short], rules=QualityRules(least_prose=5))) == [None]
+    assert find_fault(describe(short), DEFAULTS) == "trace"
+    assert find_fault(describe(short), TextQualitySettings(least_prose=5)) is None
+    assert list(find_faults([short], rules=TextQualitySettings(least_prose=5))) == [None]
     half = "Fails\n\n```\n" + "x = f(y)\n" * 9 + "```\n" + LOG
-    assert find_fault(describe(half), QualityRules(trace_share=0.9)) is None
-    assert find_fault(describe(half), QualityRules(trace_share=0.2)) == "trace"
+    assert find_fault(describe(half), TextQualitySettings(trace_share=0.9)) is None
+    assert find_fault(describe(half), TextQualitySettings(trace_share=0.2)) == "trace"
 
 
 def test_lines_of_the_repository_s_template_say_nothing() -> None:
@@ -170,8 +186,8 @@ def test_lines_of_the_repository_s_template_say_nothing() -> None:
         "Which valve did you turn when it happened?\n\nWhich pipe was it, and which color has it?"
     )
     template = template_lines([text] * 3)
-    assert find_fault(describe(text)) is None
-    assert find_fault(describe(text, template)) == "template"
+    assert find_fault(describe(text), DEFAULTS) is None
+    assert find_fault(describe(text, template), DEFAULTS) == "template"
     assert list(find_faults([text, f"{text}\n{SENTENCE}"], template)) == ["template", None]
 
 
@@ -261,7 +277,7 @@ PIECES = st.lists(
 
 @given(PIECES, st.integers(1, 60))
 def test_reading_only_the_beginning_finds_the_same_faults(text: str, least: int) -> None:
-    rules = QualityRules(least_prose=least)
+    rules = TextQualitySettings(least_prose=least)
     quality = describe(text)
     assert list(find_faults([text], rules=rules)) == [find_fault(quality, rules)]
     assert not has_prose(text, least) or quality.prose_characters >= least

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.execution.recipe import Recipe, load_recipes
+from goldpan.execution.recipe import RunRecipe, load_recipes
 
 
-def written(folder: Path, text: str) -> Recipe:
+def written(folder: Path, text: str) -> RunRecipe:
     path = folder / "own.toml"
     path.write_text(text, encoding="utf-8")
     return load_recipes([path])[0]

@@ -10,7 +10,7 @@ import pytest
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.miners.repair import check_archive, repair, trusted_ends, unresolved
-from tests.run_files import first_format_run, write_run
+from tests.run_files import write_run
 
 BODIES = [f"reply {index} ".encode() * (index + 3) for index in range(6)]
 
@@ -25,13 +25,8 @@ def test_zeros_inside_a_run_do_not_make_the_records_behind_them_vanish(tmp_path:
     assert path.stat().st_size == len(data) + 16
 
 
-@pytest.mark.parametrize("first_format", [False, True])
-def test_an_older_run_that_is_cut_is_told(tmp_path: Path, first_format: bool) -> None:
-    path = tmp_path / "run-0001.zst"
-    if first_format:
-        first_format_run(path, BODIES)
-    else:
-        write_run(tmp_path, BODIES)
+def test_an_older_run_that_is_cut_is_told(tmp_path: Path) -> None:
+    path = write_run(tmp_path, BODIES)
     write_run(tmp_path, BODIES)
     data = path.read_bytes()
     for cut in range(0, len(data), 3):
@@ -40,16 +35,6 @@ def test_an_older_run_that_is_cut_is_told(tmp_path: Path, first_format: bool) ->
             Archive(tmp_path)
     path.unlink()
     with pytest.raises(WorkspaceError, match="the file is gone"):
-        Archive(tmp_path)
-
-
-def test_an_older_run_of_the_first_format_that_should_have_gone_on_is_told(tmp_path: Path) -> None:
-    for number in (1, 2):
-        first_format_run(tmp_path / f"run-000{number}.zst", BODIES)
-    assert len(Archive(tmp_path).records) == 16
-    path = tmp_path / "run-0001.zst"
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(WorkspaceError, match=r"run-0001.zst is damaged at byte \d+: .* cut off"):
         Archive(tmp_path)
 
 
@@ -77,12 +62,8 @@ def test_a_newest_run_that_did_not_end_may_be_cut_anywhere(tmp_path: Path) -> No
                 assert len(archive.records) == sum(left[:end] == data[:end] for end in ends)
 
 
-@pytest.mark.parametrize("first_format", [False, True])
-def test_the_first_format_is_read_and_gone_on_with(tmp_path: Path, first_format: bool) -> None:
-    if first_format:
-        first_format_run(tmp_path / "run-0001.zst", BODIES, end=False)
-    else:
-        write_run(tmp_path, BODIES, end=False)
+def test_a_run_that_did_not_end_is_gone_on_with(tmp_path: Path) -> None:
+    write_run(tmp_path, BODIES, end=False)
     with Archive(tmp_path) as archive:
         archive.begin(resume=True)
         archive.append({"part": "entries"}, b"new")

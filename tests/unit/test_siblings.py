@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.filters.duplicates.leaks import Task, are_told_apart
+from goldpan.filters.duplicates.leaks import ComparedIssue, are_told_apart
 from tests.filtering import LONG, REPO, build, dropped, issue, judge
 
 TRACKING = """The feature gate for the issue is `#![feature({})]`.
@@ -60,7 +60,7 @@ because the parser reads past the end of the buffer and nobody checks the length
 def test_tasks_of_one_template_stay(
     titles: tuple[str, str], bodies: tuple[str, str], tmp_path: Path
 ) -> None:
-    first, second = map(Task.of, titles, bodies)
+    first, second = map(ComparedIssue.of, titles, bodies)
     assert are_told_apart(first, second)
     assert are_told_apart(second, first)
     entries = [issue(n + 1, bodies[n], title=titles[n]) for n in range(2)]
@@ -80,7 +80,7 @@ def test_tasks_of_one_template_stay(
     ],
 )
 def test_copies_of_one_task_do_not(titles: tuple[str, str], bodies: tuple[str, str]) -> None:
-    first, second = map(Task.of, titles, bodies)
+    first, second = map(ComparedIssue.of, titles, bodies)
     assert not are_told_apart(first, second)
     assert not are_told_apart(second, first)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.code.split_patch import part_patch, split_patch
+from goldpan.code.patch import part_patch, split_patch
 
 CHANGE = """\
 diff --git a/src/a.py b/src/a.py

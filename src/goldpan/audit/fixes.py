@@ -12,8 +12,8 @@ from typing import Self
 from goldpan.audit.rows import Row
 from goldpan.audit.token_text import tokens_of
 from goldpan.code.languages import language_of
+from goldpan.code.patch import FilePatch, split_patch
 from goldpan.code.paths import is_test_file
-from goldpan.code.split_patch import FilePatch, split_patch
 from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import read_heads

@@ -15,11 +15,10 @@ from typing import Any
 
 from goldpan.audit.finding import Finding, FindingName
 from goldpan.audit.rows import Row, key_of
-from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.parquet import read_table
 from goldpan.core.proportions import wilson
 from goldpan.core.sealed import file_digest
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import Workspace, tasks_directory
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.question import on_one_split, systems_of

@@ -12,10 +12,21 @@ from typing import Any, Literal
 
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
-from goldpan.builders.label_facts import is_measured, label_facts, other_choices, rows_by_points
+from goldpan.builders.label_facts import (
+    described_reviews,
+    is_measured,
+    label_facts,
+    other_choices,
+    rows_by_points,
+)
 from goldpan.builders.recipes import Recipe
-from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
-from goldpan.builders.row_origins import stored_rules
+from goldpan.builders.repository_rows import (
+    RowsRequest,
+    draw_places,
+    make_rows,
+    read_rows,
+    stored_rules,
+)
 from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import read_lineage
@@ -32,10 +43,9 @@ from goldpan.datasets.provenance import Provenance, describe_build, read_provena
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
-from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
-from goldpan.filters.profile import Profile
+from goldpan.filters.profile import Profile, criteria
 from goldpan.filters.stored import find_profile, profile_verdicts
 
 _LABELLED = ("qa", "fault-localization", "code-edit", "issue-resolution")
@@ -365,8 +375,6 @@ def _described(
     """Return who did the reviews; what knows of models and people takes long to import."""
     if not reviews:
         return {}
-    from goldpan.builders.described_reviews import described_reviews
-
     return described_reviews(workspace, repos, profile.name, list(reviews))
 
 

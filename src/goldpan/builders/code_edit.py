@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from goldpan.builders.context import BuildContext
-from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
+from goldpan.builders.context import PAIR_REASONS, BuildContext, fix_pairs
 from goldpan.code.edits.apply import apply_edits
 from goldpan.code.edits.find import find_edits, format_edits
 from goldpan.code.languages import language_of

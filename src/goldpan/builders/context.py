@@ -1,4 +1,4 @@
-"""What builders make rows of: the kept subjects of one repository and what is known of them."""
+"""What builders make rows of: the kept subjects of one repository, and the kept fix pairs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
 from goldpan.text.redaction import redact
-
-_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +56,7 @@ class BuildContext:
 
     def rows(self, query: str, **values: object) -> Iterator[dict[str, Any]]:
         """Yield the rows of a query, a batch in memory at a time."""
-        relation = self.view.connection.sql(query, params=values or None)
-        for batch in relation.to_arrow_reader(_BATCH):
-            yield from batch.to_pylist()
+        return self.view.rows(query, **values)
 
     def repository(self) -> dict[str, Any]:
         """Return the columns that all examples of the repository share."""
@@ -79,3 +75,75 @@ class BuildContext:
         redacted = redact(text or "")
         self.redacted.update(redacted.counts)
         return redacted.text
+
+
+PAIR_REASONS = {
+    "no-history": "the history of the code was not cloned, or lies in another repository",
+    "no-state": "the states before and after the pull request are lost",
+    "several-files": "the pull request changes more than one file, or none",
+}
+"""Why a kept pair may give no example, by reason."""
+_PAIRS = """
+WITH single AS (
+  SELECT number, count(*) AS files, any_value(COLUMNS(* EXCLUDE (repo, number)))
+  FROM changes GROUP BY number
+)
+SELECT k.issue, k.pull, i.title, i.body, i.created_at, i.updated_at, i.closed_at, i.labels,
+       p.title AS pull_title, p.body AS pull_body, p.created_at AS pull_created_at,
+       p.merged_at, pairs.signals,
+       r.state, r.before_sha, r.after_sha, r.merge_base, single.*
+FROM kept k
+JOIN pairs USING (issue, pull_repo, pull)
+JOIN issues i ON i.number = k.issue
+LEFT JOIN pulls p ON p.number = k.pull AND k.pull_repo = $repo
+LEFT JOIN revisions r ON r.number = p.number
+LEFT JOIN single ON single.number = p.number
+ORDER BY k.issue, k.pull_repo, k.pull
+"""
+
+
+def fix_pairs(
+    context: BuildContext, family: str, *, several_files: bool = False
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield each kept pair that can be built, and the columns that its examples share.
+
+    The others are counted in `context.dropped` with the reason. Unless `several_files` are wanted,
+    a pair has the columns of the one file that it changes.
+    """
+    repository = context.repository()
+    repo = repository["repo"]
+    for pair in context.rows(_PAIRS, repo=repo):
+        reason = _obstacle(pair, several_files)
+        if reason:
+            context.dropped[reason] += 1
+            continue
+        raw = (*context.raw.get(pair["issue"], ()), *context.raw.get(pair["pull"], ()))
+        yield (
+            pair,
+            {
+                **repository,
+                "id": f"{family}:{repo}#{pair['issue']}+{pair['pull']}",
+                "issue": pair["issue"],
+                "pull": pair["pull"],
+                "title": context.text(pair["title"]),
+                "body": context.text(pair["body"]),
+                "created_at": pair["created_at"],
+                "updated_at": pair["updated_at"],
+                "closed_at": pair["closed_at"],
+                "merged_at": pair["merged_at"],
+                "labels": [context.text(label) for label in pair["labels"] or ()],
+                "signals": pair["signals"],
+                "raw": tuple(dict.fromkeys(raw)),
+            },
+        )
+
+
+def _obstacle(pair: dict[str, Any], several_files: bool) -> str | None:
+    """Return why no example can be built of a pair, or None."""
+    if pair["state"] is None:
+        return "no-history"
+    if pair["state"] == "none":
+        return "no-state"
+    if pair["files"] != 1 and not several_files:
+        return "several-files"
+    return None

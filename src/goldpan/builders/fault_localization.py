@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from goldpan.builders.context import BuildContext
-from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
+from goldpan.builders.context import PAIR_REASONS, BuildContext, fix_pairs
 from goldpan.code.languages import CODE_SUFFIXES
 from goldpan.code.paths import quote_path, unquote_path
 from goldpan.core.errors import GitError, GoldpanError

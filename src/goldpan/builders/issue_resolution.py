@@ -13,12 +13,11 @@ from typing import Any
 
 import orjson
 
-from goldpan.builders.context import BuildContext
-from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
+from goldpan.builders.context import PAIR_REASONS, BuildContext, fix_pairs
+from goldpan.code.patch import part_patch, split_patch
 from goldpan.code.paths import is_test_file
-from goldpan.code.split_patch import part_patch, split_patch
 from goldpan.execution.outcome import EXPLAINED as VERDICTS
-from goldpan.execution.records import Record, instance_of, read_record, record_directory
+from goldpan.execution.records import TrialRecord, instance_of, read_record, record_directory
 from goldpan.git.objects import Objects
 from goldpan.git.patches import patches
 from goldpan.text.redaction import SECRETS_ONLY, find_private
@@ -133,7 +132,7 @@ def _version(objects: Objects, commit: str) -> str:
     return ""
 
 
-def _record(context: BuildContext, row: dict[str, Any]) -> Record | None:
+def _record(context: BuildContext, row: dict[str, Any]) -> TrialRecord | None:
     instance = instance_of(row)
     directory = record_directory(
         context.view.workspace, instance.repo, instance.issue, instance.pull
@@ -141,7 +140,7 @@ def _record(context: BuildContext, row: dict[str, Any]) -> Record | None:
     return read_record(directory, instance)
 
 
-def _proved(record: Record | None) -> dict[str, Any]:
+def _proved(record: TrialRecord | None) -> dict[str, Any]:
     return {
         "FAIL_TO_PASS": record.proof.fail_to_pass if record else (),
         "PASS_TO_PASS": record.proof.pass_to_pass if record else (),
@@ -151,5 +150,5 @@ def _proved(record: Record | None) -> dict[str, Any]:
     }
 
 
-def _environment(record: Record) -> str:
+def _environment(record: TrialRecord) -> str:
     return orjson.dumps(dict(record.environment), option=orjson.OPT_SORT_KEYS).decode()

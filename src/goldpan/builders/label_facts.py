@@ -1,4 +1,4 @@
-"""What a card says first of its labels: how they were made, and how right such labels are.
+"""What a card says first of its labels: how they were made and reviewed, and how right they are.
 
 The shares were measured by reading (docs/labels.md). They are printed for the very choice that was
 measured, and for no other: the criteria of the profile `default` with their settings.
@@ -6,13 +6,17 @@ measured, and for no other: the criteria of the profile `default` with their set
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from goldpan.core.parquet import read_table
 from goldpan.core.proportions import wilson
+from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile, load_profile
 
@@ -106,3 +110,38 @@ def other_choices(rows: Mapping[int, int], least: int) -> Iterator[str]:
 def _share(part: int, whole: int) -> str:
     share = wilson(part, whole)
     return f"{part / whole:.0%} [{share.low or 0:.0%}, {share.high or 0:.0%}]"
+
+
+def described_reviews(
+    workspace: Workspace, repos: Sequence[str], profile: str, names: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return who did the required reviews, by review.
+
+    Of models their names, prompt and samples, and how many subjects they kept; of people, by
+    project, how many annotators there were and how their decisions came about.
+    """
+    from goldpan.annotation.review.stored import read_reviewers, read_reviews, review_path
+    from goldpan.annotation.studio.project import open_project, projects
+
+    reviews: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for repo in repos:
+        if names and review_path(workspace, repo, profile).exists():
+            verdicts = read_reviews(workspace, repo, profile)
+            for name, who in read_reviewers(workspace, repo, profile).items():
+                if name in reviews:
+                    keeps = verdicts.filter(pc.equal(verdicts["criterion"], name))["keep"]
+                    models = reviews[name].setdefault("models", {**who, "subjects": 0, "kept": 0})
+                    models["subjects"] += len(keeps)
+                    models["kept"] += pc.sum(keeps).as_py() or 0
+    for title in projects(workspace) if names else ():
+        project = open_project(workspace, title)
+        path = project.path("decisions.parquet")
+        if project.facts.form in reviews and path.exists():
+            table = read_table(path, columns=["how", "annotators"])
+            people = {login for logins in table["annotators"].to_pylist() for login in logins}
+            reviews[project.facts.form].setdefault("people", {})[project.name] = {
+                "annotators": len(people),
+                "subjects": len(table),
+                **dict(sorted(Counter(table["how"].to_pylist()).items())),
+            }
+    return reviews

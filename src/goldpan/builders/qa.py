@@ -13,9 +13,9 @@ from operator import itemgetter
 from typing import Any
 
 from goldpan.builders.context import BuildContext
-from goldpan.filters.answers import Answer, Question, Reply, choose, rated_answers
+from goldpan.filters.answers import Answer, AskedQuestion, IssueReply, choose, rated_answers
 from goldpan.filters.criterion import Subject
-from goldpan.filters.issues.answer import Settings, discussion_of
+from goldpan.filters.issues.answer import AnswerSettings, discussion_of
 
 REVIEW = "question-answer"
 """The review that names the reply that answers."""
@@ -75,7 +75,7 @@ def accepted_by(asker: str | None, chooser: str | None, *, is_maintainer: bool) 
 def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
     """Yield an example for each kept issue or discussion with a reply that answers."""
     shared = stock.repository()
-    settings: Settings = stock.profile.settings["answer"]
+    settings: AnswerSettings = stock.profile.settings["answer"]
     query = _DISCUSSIONS if stock.of_discussions else _DIALOGUES
     for _, group in groupby(stock.rows(query), itemgetter("number")):
         comments = list(group)
@@ -124,10 +124,10 @@ def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
 
 def _answers(
     stock: BuildContext,
-    settings: Settings,
+    settings: AnswerSettings,
     number: int,
-    question: Question,
-    replies: Sequence[Reply],
+    question: AskedQuestion,
+    replies: Sequence[IssueReply],
 ) -> tuple[Sequence[Answer], str]:
     """Return the replies that are taken as answers, and why there are none if so."""
     if stock.by_review:
@@ -158,7 +158,9 @@ def _accepted(discussion: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _accepted_answer(discussion: Mapping[str, Any], replies: Sequence[Reply]) -> Sequence[Answer]:
+def _accepted_answer(
+    discussion: Mapping[str, Any], replies: Sequence[IssueReply]
+) -> Sequence[Answer]:
     answer_id = discussion["answer_id"]
     return [Answer(reply, None, ()) for reply in replies if reply.comment_id == answer_id]
 

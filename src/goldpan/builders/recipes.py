@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
 from goldpan.builders.context import BuildContext
-from goldpan.core.plugins import Kind
+from goldpan.core.errors import choices
+from goldpan.core.plugin_parts import Kind
 from goldpan.core.registry import Registry
-from goldpan.core.suggest import choices
 from goldpan.datasets.examples import (
     CODE_EDIT,
     FAULT_LOCALIZATION,

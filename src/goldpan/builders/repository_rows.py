@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -17,9 +19,9 @@ import pyarrow.compute as pc
 from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
 from goldpan.builders.recipes import find_recipe
-from goldpan.builders.row_origins import cloned_source, mined_source
 from goldpan.core.archive import Archive
 from goldpan.core.engine import EngineName, open_engine
+from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import count_rows, read_table
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter, Task
@@ -37,8 +39,65 @@ from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import Funnel, count_funnel, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import open_material
-from goldpan.filters.stored import current_verdicts
+from goldpan.filters.stored import current_verdicts, inputs_digest
+from goldpan.git.clone import read_heads
+from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.pairing import find_rules
 from goldpan.miners.sources import sources_in
+
+
+def cloned_source(workspace: Workspace, repo: str, source: MinedSource) -> MinedSource:
+    """Return the same with what provenance says of the clone, where there is one."""
+    clone = workspace.clone(repo)
+    if not clone.exists():
+        return source
+    heads = read_heads(clone)
+    inputs = {"git refs": heads.refs, **({"git HEAD": heads.head} if heads.head else {})}
+    return replace(source, history=heads.source, inputs={**source.inputs, **inputs})
+
+
+def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None) -> MinedSource:
+    """Return what provenance says of a mined repository; its `archive`, where that is open."""
+    archive = archive or Archive(workspace.raw(repo))
+    times = sorted(record.meta["at"] for record in archive.records if record.meta.get("at"))
+    inputs = {"tables": inputs_digest(workspace, repo)}
+    for path in sorted({record.path for record in archive.records}):
+        with path.open("rb") as file:
+            inputs[f"raw/{path.name}"] = hashlib.file_digest(file, "sha256").hexdigest()
+    facts = read_table(workspace.table(repo, "repositories")).to_pylist()
+    repository = facts[0] if facts else {}
+    source = MinedSource(
+        repo,
+        datetime.fromisoformat(times[0]) if times else None,
+        datetime.fromisoformat(times[-1]) if times else None,
+        inputs,
+        license=repository.get("license"),
+        license_source=repository.get("license_source"),
+    )
+    if not archive.records:  # tables without replies: what GitHub announced is not known
+        return source
+    coverage = measure_coverage(workspace, repo, archive.records)
+    return replace(
+        source,
+        via=coverage.via,
+        complete=coverage.complete,
+        announced={count.kind: count.announced for count in coverage.counts},
+        stored={count.kind: count.stored for count in coverage.counts},
+    )
+
+
+def stored_rules(workspace: Workspace, repos: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what the rules asked for that paired repositories, by name, as their pairs tell.
+
+    So those of a plugin need not be known here.
+    """
+    described = {}
+    for repo in repos:
+        if name := workspace.rules_of(repo):
+            stored = read_lineage(workspace.tables(repo), f"pair.{name}").get("rules")
+            described[name] = stored or find_rules(name).plain()
+    return dict(sorted(described.items()))
+
 
 _WORTH_PROCESSES = 20_000  # entries; starting processes takes as long as building of some thousands
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from goldpan.code.lexer import STRING, LexicalRules, Stripped, mark_continued_lines, strip
-from goldpan.core.extras import load
+from goldpan.core.imports import load
 
 if TYPE_CHECKING:
     import tree_sitter

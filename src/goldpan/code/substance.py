@@ -8,13 +8,15 @@ interpolation holds is code, and so are the paths of imports.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from goldpan.code.grammar import Mark, Reading, code_bytes, read
 from goldpan.code.languages import Language, language_of, second_language_of
 from goldpan.code.lexer import CONTINUED, LexicalRules, Stripped, squeeze, strip, tokens
+from goldpan.core.sandbox import Failed, map_in_sandbox
 from goldpan.core.sanitize import line
 
 if TYPE_CHECKING:
@@ -208,7 +210,7 @@ class Substance:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class FilePair:
     """Two versions of a file; None is a file that is not there."""
 
     before: bytes | None
@@ -225,11 +227,11 @@ def compare(
     The result depends on the arguments alone, and is the same for both directions but for the
     order in the evidence. A hostile file may take minutes: `compare_all` stops at a time.
     """
-    pair = Pair(before, after, path, previous_path)
+    pair = FilePair(before, after, path, previous_path)
     return compare_unread(pair) or compare_texts(pair)
 
 
-def compare_unread(pair: Pair) -> Substance | None:
+def compare_unread(pair: FilePair) -> Substance | None:
     """Judge a change where that needs no look at the texts; else None."""
     previous = pair.previous_path or pair.path
     first, last = language_of(previous), language_of(pair.path)
@@ -246,7 +248,7 @@ def compare_unread(pair: Pair) -> Substance | None:
     return None
 
 
-def compare_texts(pair: Pair) -> Substance:
+def compare_texts(pair: FilePair) -> Substance:
     """Judge a change that `compare_unread` leaves open."""
     first, last = language_of(pair.previous_path or pair.path), language_of(pair.path)
     assert first and last
@@ -339,3 +341,29 @@ def _verdict(
     reason: Reason = "comments" if comments else "strings" if strings else "white-space"
     reason = "comments-and-strings" if comments and strings else reason
     return Substance(False, reason, language, parsed, 0, evidence)
+
+
+def compare_all(
+    pairs: Iterable[FilePair], workers: int = 2, timeout: float = 20.0
+) -> Iterator[Substance]:
+    """Judge changes in order, in `workers` processes; pairs are drawn as they are needed.
+
+    `timeout` is seconds of processor time for one pair. Where it is spent, or the parser crashes,
+    or wants more than 2 GiB, that pair is undecided with reason ``timeout`` or ``crash``, the only
+    verdicts that another machine may not give, and the rest goes on. Raises `GoldpanError` where
+    a process cannot start.
+    """
+    pending: deque[FilePair] = deque()
+
+    def noted() -> Iterator[FilePair]:
+        for pair in pairs:
+            pending.append(pair)
+            yield pair
+
+    for result in map_in_sandbox(compare_texts, noted(), workers, timeout, compare_unread):
+        pair = pending.popleft()
+        if isinstance(result, Failed):
+            language = language_of(pair.path)
+            yield Substance(None, result.reason, language.name if language else "", "none")
+        else:
+            yield result

@@ -1,7 +1,7 @@
 """Sets a unified diff side by side, with what changed within a line; writes one of blocks.
 
 This is for people, and takes a diff that is cut off or damaged for what it still says;
-`git/unified.py` reads one exactly, byte by byte, to apply it.
+`code/patch.py` reads one exactly, byte by byte, to apply it.
 """
 
 from __future__ import annotations

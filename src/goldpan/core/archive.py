@@ -189,10 +189,7 @@ def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
         seal = seals.get(run.path.name)
         if run.flaws or _repaired(run):
             continue
-        if seal is None:
-            if not newest and _was_to_go_on(run, scans[index + 1]):
-                yield Flaw(run.path, own, own, "the run is cut off")
-        elif seal != seal_of([record.digest for record in run.records]):
+        if seal is not None and seal != seal_of([record.digest for record in run.records]):
             reason = f"a later run tells of {seal[0]} records, and {len(run.records)} are there"
             yield Flaw(run.path, own, own, reason)
 
@@ -212,13 +209,6 @@ def lost_replies(directory: Path, seals: Mapping[str, Seal]) -> tuple[Path, int]
         if seal_of([record.digest for record in records]) != seal:
             return directory / name, int(seal[0])
     return None
-
-
-def _was_to_go_on(run: Scan, following: Scan) -> bool:
-    """Whether the next run would have gone on with this one, had it been cut off before."""
-    parts = {record.meta["part"]: record.meta for record in run.records}
-    plans = [r.meta.get("plan") for r in following.records if r.meta["part"] == "begin"]
-    return "begin" in parts and END not in parts and parts["begin"].get("plan") in plans[:1]
 
 
 def _repaired(run: Scan) -> bool:

@@ -9,7 +9,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal
 
-from goldpan.core.plugins import Kind, find, names_of
+from goldpan.core.plugin_parts import Kind
+from goldpan.core.plugins import find, names_of
 
 START, MINE, FILTER = "Start", "Mine and pair", "Filter and review"
 BUILD, EVALUATE, LOOK = "Build and publish", "Evaluate", "Look and verify"

@@ -13,47 +13,30 @@ from __future__ import annotations
 
 import os
 import pkgutil
-import re
 import shlex
 import sys
 import tomllib
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
-from goldpan.core.errors import GoldpanError, PluginError, UsageError
-from goldpan.core.sanitize import line
-from goldpan.core.suggest import choices, suggested
+from goldpan.core.errors import GoldpanError, PluginError, UsageError, choices, suggested
+from goldpan.core.plugin_parts import (
+    Kind,
+    Plugin,
+    Registrable,
+    folder_digest,
+    place_in,
+    plugin_failure,
+    reason_of,
+)
 
-Kind = Literal[
-    "annotation form",
-    "builder",
-    "command",
-    "computation",
-    "criterion",
-    "dataset",
-    "fine-tuning recipe",
-    "importer",
-    "metric",
-    "model",
-    "profile",
-    "prompt rule",
-    "protocol",
-    "recipe",
-    "report section",
-    "review prompt",
-    "rules",
-    "signal",
-    "step order",
-    "task",
-]
 T = TypeVar("T")
 
 GROUP = "goldpan.plugins"
@@ -63,66 +46,6 @@ VARIABLE = "GOLDPAN_PLUGINS"
 _PAPERS = "goldpan.papers"
 _CONTENTS = "contents.toml"
 """In the folder of the papers: what each of them brings, to say so where one is missing."""
-_MOST = 400
-"""Characters of what a plugin's failure says."""
-_COMPILED = "__pycache__"
-
-
-class Registrable(Protocol):
-    """What a plugin registers: it says under which kind and name each of its parts is found."""
-
-    def parts(self) -> Iterable[tuple[Kind, str, object]]:
-        """Return kind, name and value of each part."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of a plugin by its kind: its value, or `module:name` to import when it is used."""
-
-    kind: Kind
-    name: str
-    value: object
-
-    def parts(self) -> Iterable[tuple[Kind, str, object]]:
-        """Return itself."""
-        return [(self.kind, self.name, self.value)]
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """A folder whose files are parts of one kind, each by its name without the ending."""
-
-    kind: Kind
-    folder: Path
-
-    def parts(self) -> Iterable[tuple[Kind, str, object]]:
-        """Return a part for each file that is not hidden; raises `UsageError` without a folder."""
-        if not self.folder.is_dir():
-            raise UsageError(
-                f"There is no folder {self.folder} of files of the kind {self.kind}",
-                "Name it from the plugin's file on: Path(__file__).parent",
-            )
-        paths = sorted(path for path in self.folder.iterdir() if path.name[0] not in "._")
-        return [(self.kind, path.name.partition(".")[0], path) for path in paths]
-
-
-@dataclass(frozen=True, slots=True)
-class Plugin:
-    """A file or a folder that registered something."""
-
-    name: str
-    """The name of the file, of the folder, or of the module in a package and its version."""
-    path: str
-    sha256: str
-    """Of the file, or of all files of the folder; empty for what was typed into an interpreter."""
-    ships: bool = False
-    """Whether it is one of Goldpan's own papers."""
-    folder: str = ""
-    """Where all its files lie; empty for a single file."""
-
-    def has(self, file: str) -> bool:
-        """Tell whether a file is one of its own."""
-        return file == self.path or bool(self.folder and Path(file).is_relative_to(self.folder))
 
 
 _registered: dict[tuple[Kind, str], tuple[Plugin, object]] = {}
@@ -180,14 +103,6 @@ def shipped_parts() -> dict[str, dict[str, list[str]]]:
 def _papers_folder() -> str:
     folder: str = next(iter(import_module(_PAPERS).__path__))
     return folder
-
-
-def no_part(thing: object) -> UsageError:
-    """Return the error for what no plugin is made of."""
-    return UsageError(
-        f"A plugin registers an object of type {type(thing).__name__}, which Goldpan does not know",
-        "Register what goldpan.plugins offers, such as a Criterion, Model, Recipe or Part",
-    )
 
 
 def _check_part(plugin: Plugin, kind: Kind, name: str) -> None:
@@ -372,7 +287,9 @@ def blamed(kind: Kind, name: str) -> Iterator[None]:
         plugin = source_of(kind, name)
         if plugin is None or plugin.ships:
             raise
-        raise _failure(f"The {kind} {name} of the plugin {plugin.name}", plugin, error) from error
+        raise plugin_failure(
+            f"The {kind} {name} of the plugin {plugin.name}", plugin, error
+        ) from error
 
 
 def source_of(kind: Kind, name: str) -> Plugin | None:
@@ -386,16 +303,8 @@ def culprit(error: Exception) -> PluginError | None:
     for at in reversed(traceback.extract_tb(error.__traceback__)):
         for plugin in plugins:
             if plugin.has(at.filename):
-                return _failure(f"The plugin {plugin.name}", plugin, error)
+                return plugin_failure(f"The plugin {plugin.name}", plugin, error)
     return None
-
-
-def _failure(what: str, plugin: Plugin, error: Exception) -> PluginError:
-    file, number = _place(error, plugin)
-    where = f" at line {number}" if number else ""
-    return PluginError(
-        f"{what} failed{where}: {_reason(error)}", f"Fix {file or plugin.path or plugin.name}"
-    )
 
 
 def _seek() -> None:
@@ -438,11 +347,11 @@ def _import(module: str, name: str, remedy: str) -> ModuleType:
         raise
     except Exception as error:  # importing runs a user's code, which may raise anything
         spec = None if isinstance(error, ImportError) else find_spec(module)
-        file, number = _place(error, _lying(module, spec.origin or "")) if spec else ("", 0)
+        file, number = place_in(error, _lying(module, spec.origin or "")) if spec else ("", 0)
         where = f" at line {number}" if number else ""
         where += f" of {file}" if where and spec and file != spec.origin else ""
         raise PluginError(
-            f"The plugin {name} cannot be imported{where}: {_reason(error)}", remedy
+            f"The plugin {name} cannot be imported{where}: {reason_of(error)}", remedy
         ) from error
     finally:
         _importing -= 1
@@ -468,32 +377,4 @@ def _plugin(module: Mapping[str, Any]) -> Plugin:
     folder = Path(path).parents[rest.count(".") + 1 if rest else 0]
     if version := _versions.get(name):
         name = f"{name} {version}"
-    return Plugin(name, path, _folder_digest(folder), folder=str(folder))
-
-
-def _folder_digest(folder: Path) -> str:
-    """Return the SHA-256 of the paths and digests of all files below a folder."""
-    whole = sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        if _COMPILED not in path.parts:
-            digest = sha256(path.read_bytes()).hexdigest()
-            whole.update(f"{digest}  {path.relative_to(folder).as_posix()}\n".encode())
-    return whole.hexdigest()
-
-
-def _reason(error: Exception) -> str:
-    """Return a failure in one line, without the mark that DuckDB puts below a query."""
-    text = re.sub(r"\n *\^+\s*$", "", str(error))
-    return f"{type(error).__name__}: {line(text, _MOST)}"
-
-
-def _place(error: Exception, plugin: Plugin) -> tuple[str, int]:
-    """Return the plugin's file and the line at which a failure came up; nothing elsewhere."""
-    if isinstance(error, SyntaxError) and error.filename and plugin.has(error.filename):
-        return error.filename, error.lineno or 0
-    places = [
-        (at.filename, at.lineno or 0)
-        for at in traceback.extract_tb(error.__traceback__)
-        if plugin.has(at.filename)
-    ]
-    return places[-1] if places else ("", 0)
+    return Plugin(name, path, folder_digest(folder), folder=str(folder))

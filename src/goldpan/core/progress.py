@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -76,12 +75,7 @@ class Reporter:
             self._display.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._display:
             self._display.stop()
 

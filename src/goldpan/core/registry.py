@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from goldpan.core import plugins
-from goldpan.core.errors import UnknownNameError, UsageError
-from goldpan.core.plugins import Kind
-from goldpan.core.suggest import choices, suggested
+from goldpan.core.errors import UnknownNameError, UsageError, choices, suggested
+from goldpan.core.plugin_parts import Kind
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

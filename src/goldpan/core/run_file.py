@@ -3,7 +3,7 @@
 A record is a skippable Zstandard frame, its header, and a frame that holds its body. The header
 begins with a preamble of 20 bytes (magic, length, size of the body's frame, CRC-32 of these),
 goes on with the record's meta as JSON and ends with the first 16 bytes of the SHA-256 of all
-before. The first format has another magic, the length and the JSON alone; it is still read.
+before.
 
 A run's `end` seals it: its meta holds how many records stand before it and a digest over their
 headers, which hold the digests of the bodies. The first record of a run holds the same of the
@@ -31,10 +31,11 @@ END = "end"
 SEAL, EARLIER = "seal", "earlier"
 """What metas call the seal of their own run, and those of the runs before, by file."""
 
-MAGIC, OLD_MAGIC = 0x184D2A5E, 0x184D2A5D
+MAGIC = 0x184D2A5E
 PREAMBLE = struct.Struct("<IIQI")
 CHECKED = PREAMBLE.size - 4
-OLD_PREAMBLE = struct.Struct("<II")
+FRAME_HEAD = 8
+"""The bytes of magic and length, which every skippable frame begins with."""
 DIGEST = 16
 """The bytes that end a header."""
 _LEVEL = 1  # level 3 saves 4 % of the room and takes a third more time
@@ -133,7 +134,7 @@ def encode(
     }
     text = orjson.dumps(facts)
     text = text.ljust(length - PREAMBLE.size - DIGEST - len(frame))
-    inside = PREAMBLE.size - OLD_PREAMBLE.size + len(text) + DIGEST
+    inside = PREAMBLE.size - FRAME_HEAD + len(text) + DIGEST
     start = PREAMBLE.pack(MAGIC, inside, len(frame), 0)[:CHECKED]
     head = start + struct.pack("<I", zlib.crc32(start)) + text
     return head + hashlib.sha256(head).digest()[:DIGEST], frame

@@ -15,9 +15,8 @@ from goldpan.core.run_file import (
     CHECKED,
     DIGEST,
     END,
+    FRAME_HEAD,
     MAGIC,
-    OLD_MAGIC,
-    OLD_PREAMBLE,
     PREAMBLE,
     SEAL,
     ZEROS,
@@ -27,6 +26,7 @@ from goldpan.core.run_file import (
 )
 
 _READ, _SEARCH = 4_096, 1 << 20
+_MAGIC = MAGIC.to_bytes(4, "little")
 _CUT, _BROKEN = "a record is cut off", "a record's header is broken"
 
 
@@ -41,8 +41,6 @@ class Scan:
     """What stands behind the last record, where it may be a write that a kill cut off."""
     zeros: bool
     """Whether that is nothing but zeros, which a file system may leave after a crash."""
-    checked: bool
-    """Whether the headers have checksums of their own."""
 
     @property
     def sealed(self) -> bool:
@@ -56,14 +54,13 @@ class _Header:
     packed: int
     meta: dict[str, Any]
     digest: bytes
-    checked: bool
 
 
 def scan(path: Path, sequence: int = 0) -> Scan:
     """Find a file's records and all bytes that are none."""
     total = path.stat().st_size
     if not total:
-        return Scan(path, (), (), None, False, False)
+        return Scan(path, (), (), None, False)
     with path.open("rb") as file:
         return _scan(path, _Bytes(file.fileno(), total), sequence)
 
@@ -73,7 +70,7 @@ def _scan(path: Path, data: _Bytes, sequence: int) -> Scan:
     run = int(path.stem.removeprefix("run-"))
     records: list[Record] = []
     flaws: list[Flaw] = []
-    rest, zeros, checked, offset = None, False, False, 0
+    rest, zeros, offset = None, False, 0
     while offset < total:
         header = _header(data, offset)
         if isinstance(header, str):
@@ -98,7 +95,6 @@ def _scan(path: Path, data: _Bytes, sequence: int) -> Scan:
                 header.digest,
             )
         )
-        checked = checked or header.checked
         offset = header.body + header.packed
         seal = header.meta.get(SEAL)
         if (
@@ -108,7 +104,7 @@ def _scan(path: Path, data: _Bytes, sequence: int) -> Scan:
         ):
             reason = f"the run's end tells of {seal[0]} records, and {len(records) - 1} are there"
             flaws.append(Flaw(path, records[-1].start, offset, reason))
-    return Scan(path, tuple(records), tuple(flaws), rest, zeros, checked)
+    return Scan(path, tuple(records), tuple(flaws), rest, zeros)
 
 
 class _Bytes:
@@ -146,34 +142,24 @@ class _Bytes:
 def _header(data: _Bytes, offset: int) -> _Header | str:
     """Return the header at an offset, or why there is none."""
     start = data.at(offset, offset + PREAMBLE.size)
-    if len(start) < OLD_PREAMBLE.size:
+    if not start.startswith(_MAGIC):
+        return _CUT if _MAGIC.startswith(start) else "no record begins here"
+    if len(start) < PREAMBLE.size:
         return _CUT
-    magic, length = OLD_PREAMBLE.unpack_from(start)
-    body = offset + OLD_PREAMBLE.size + length
-    if magic == OLD_MAGIC:
-        if body > data.total:
-            return _CUT
-        head = data.at(offset, body)
-        meta = _meta(head[OLD_PREAMBLE.size :])
-        digest = hashlib.sha256(head).digest()[:DIGEST]
-    elif magic == MAGIC:
-        if len(start) < PREAMBLE.size:
-            return _CUT
-        _, _, packed, crc = PREAMBLE.unpack(start)
-        if zlib.crc32(start[:CHECKED]) != crc:
-            return _BROKEN
-        if body + packed > data.total:
-            return _CUT
-        head, digest = data.at(offset, body - DIGEST), data.at(body - DIGEST, body)
-        sound = hashlib.sha256(head).digest()[:DIGEST] == digest
-        meta = _meta(head[PREAMBLE.size :]) if sound else None
-    else:
-        return "no record begins here"
+    _, length, packed, crc = PREAMBLE.unpack(start)
+    body = offset + FRAME_HEAD + length
+    if zlib.crc32(start[:CHECKED]) != crc:
+        return _BROKEN
+    if body + packed > data.total:
+        return _CUT
+    head, digest = data.at(offset, body - DIGEST), data.at(body - DIGEST, body)
+    sound = hashlib.sha256(head).digest()[:DIGEST] == digest
+    meta = _meta(head[PREAMBLE.size :]) if sound else None
     if meta is None:
         return _BROKEN
     if body + meta["packed"] > data.total:
         return _CUT
-    return _Header(body, meta["packed"], meta, digest, magic == MAGIC)
+    return _Header(body, meta["packed"], meta, digest)
 
 
 def _meta(text: bytes) -> dict[str, Any] | None:
@@ -187,20 +173,18 @@ def _meta(text: bytes) -> dict[str, Any] | None:
 
 def _next(data: _Bytes, offset: int) -> int | None:
     """Return where the next sound record begins."""
-    ending = MAGIC.to_bytes(4, "little")[1:]  # both magics differ in the first byte alone
-    position = data.find(ending, offset + 1)
+    position = data.find(_MAGIC, offset)
     while position != -1:
-        if isinstance(_header(data, position - 1), _Header):
-            return position - 1
-        position = data.find(ending, position + 1)
+        if isinstance(_header(data, position), _Header):
+            return position
+        position = data.find(_MAGIC, position + 1)
     return None
 
 
 def _is_cut(data: _Bytes, offset: int) -> bool:
     """Whether the rest of a file is the beginning of a record, as a kill or a crash leaves it."""
     start = data.at(offset, offset + PREAMBLE.size)
-    magics = [magic.to_bytes(4, "little") for magic in (MAGIC, OLD_MAGIC)]
-    if not any(magic.startswith(start[:4]) for magic in magics):
+    if not _MAGIC.startswith(start[:4]):
         return False
     if len(start) < PREAMBLE.size or not any(data.at(data.total - ZEROS, data.total)):
         return True

@@ -16,8 +16,7 @@ from pathlib import Path
 from types import GenericAlias, NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from goldpan.core.errors import UsageError, cause_of
-from goldpan.core.suggest import question
+from goldpan.core.errors import UsageError, cause_of, question
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

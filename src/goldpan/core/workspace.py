@@ -35,8 +35,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.locks import hold_lock
+from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
+from goldpan.core.remote import lease_for
 
 DEFAULT_RULES = "default"
 """The pairing rules of whoever names none, whatever was paired last."""
@@ -267,3 +267,46 @@ def size_of(paths: Iterable[Path]) -> int:
         files = path.rglob("*") if path.is_dir() else (path,)
         total += sum(file.stat().st_size for file in files if file.is_file())
     return total
+
+
+@contextmanager
+def hold_lock(path: Path, busy: GoldpanError | None = None) -> Iterator[None]:
+    """Hold a lock file meanwhile; where another process holds it, raise `busy` or else wait."""
+    from filelock import FileLock, Timeout  # it takes long to import
+
+    # A soft lock, by the mere presence of a file, would outlive a process that is killed.
+    lock = FileLock(path, blocking=busy is None, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        if busy is None:
+            raise
+        raise busy from None
+    try:
+        with lease_for(path, busy):
+            yield
+    finally:
+        lock.release()
+
+
+_ELSEWHERE: dict[Path, Path] = {}
+
+
+def use_tasks(workspace: Path, directory: Path | None) -> None:
+    """Read a workspace's own tasks from `directory` in this process, None from the workspace.
+
+    Raises `UsageError` where it is no directory.
+    """
+    if directory is None:
+        _ELSEWHERE.pop(workspace.absolute(), None)
+        return
+    if not directory.is_dir():
+        raise UsageError(
+            f"--tasks {directory} is not a directory", "Give one that holds TOML files"
+        )
+    _ELSEWHERE[workspace.absolute()] = directory
+
+
+def tasks_directory(workspace: Path) -> Path:
+    """Return where a workspace keeps tasks of one's own."""
+    return _ELSEWHERE.get(workspace.absolute(), workspace / "tasks")

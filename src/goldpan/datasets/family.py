@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 
+from goldpan.core.errors import choices
 from goldpan.core.schemas import Table
 from goldpan.core.settings_file import read_toml
-from goldpan.core.suggest import choices
 
 REPO = "repo"
 """The column that every family has for the repository of a row."""

@@ -38,8 +38,7 @@ from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.table_reader import published, table_problems
 from goldpan.datasets.task import Task, input_column, target_column, task_family
 from goldpan.datasets.task_data import task_batches
-from goldpan.text.blocks import prepared_rows
-from goldpan.text.preprocessing import ordered_steps
+from goldpan.text.preprocessing import ordered_steps, prepared_rows
 
 SEED = 42
 """The seed of splits, as in SELU."""

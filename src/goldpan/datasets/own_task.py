@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core import sanitize
-from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.errors import GoldpanError, UsageError, suggested
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.settings_file import toml_value
-from goldpan.core.suggest import suggested
 from goldpan.datasets.importing import ImportResult
 from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.task import TaskType

@@ -17,9 +17,8 @@ import orjson
 import pyarrow as pa
 
 from goldpan import __version__
-from goldpan.core.errors import DatasetError, GoldpanError, UsageError
+from goldpan.core.errors import DatasetError, GoldpanError, UsageError, suggested
 from goldpan.core.sealed import file_digest, read_json, sealed_json
-from goldpan.core.suggest import suggested
 from goldpan.core.workspace import DEFAULT_RULES, Workspace
 
 PROVENANCE = "provenance.json"

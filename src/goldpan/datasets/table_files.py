@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError
-from goldpan.core.extras import load
+from goldpan.core.imports import load
 from goldpan.core.parquet import Writer
 from goldpan.core.resources import unwritable
 from goldpan.datasets.json_array import FieldError, read_array

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from goldpan.core.plugins import Kind
+from goldpan.core.plugin_parts import Kind
 from goldpan.datasets.family import Column, Family
 
 TaskType = Literal[

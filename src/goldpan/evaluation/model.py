@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from goldpan.core import extras
+from goldpan.core import imports
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.plugins import Kind
+from goldpan.core.plugin_parts import Kind
 from goldpan.core.progress import Reporter
 from goldpan.core.settings_file import unknown_key
 from goldpan.datasets.task import Task
@@ -28,7 +28,7 @@ from goldpan.llm.budget import Estimate
 
 def load(module: str) -> Any:
     """Return a module of an extra; raises `EvaluationError` that names what to install."""
-    return extras.load(module, "This model", EvaluationError)
+    return imports.load(module, "This model", EvaluationError)
 
 
 Answer = str | float | Sequence[str] | None

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from goldpan.code.edits.edit import EditError
 from goldpan.code.edits.parse import parse_edits
-from goldpan.code.split_patch import split_patch
+from goldpan.code.patch import split_patch
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Block, Line, Result, Table

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.parquet import read_table, write_table
-from goldpan.core.plugins import Kind, digests
+from goldpan.core.plugin_parts import Kind
+from goldpan.core.plugins import digests
 from goldpan.core.registry import unknown_name
 from goldpan.core.resources import write_file
 from goldpan.core.sealed import read_json, sealed_json

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter
 from goldpan.core.resources import named
-from goldpan.core.workspace import Workspace, make_directory
+from goldpan.core.workspace import Workspace, make_directory, tasks_directory
 from goldpan.datasets.leakage import Overlap
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.registry import load_tasks

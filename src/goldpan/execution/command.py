@@ -100,7 +100,7 @@ class IsolationError(GoldpanError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CommandLimits:
     """What one command may use."""
 
     seconds: float = 1_800
@@ -112,7 +112,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SandboxCommand:
     """A command and what it may see."""
 
     arguments: Sequence[str]
@@ -135,7 +135,7 @@ class Finished:
     """The limit at which it was stopped."""
 
 
-def environment_of(command: Command) -> dict[str, str]:
+def environment_of(command: SandboxCommand) -> dict[str, str]:
     """Return the variables that a command sees, none of ours among them."""
     return {
         "HOME": HOME,
@@ -152,7 +152,7 @@ def lacking_here(programs: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in programs if shutil.which(name) is None)
 
 
-def below_limits(command: Command, limits: Limits, *, own_users: bool) -> list[str]:
+def below_limits(command: SandboxCommand, limits: CommandLimits, *, own_users: bool) -> list[str]:
     """Return the command below `prlimit`.
 
     Processes are counted by user, so that limit holds only where the namespace has its own.
@@ -170,8 +170,8 @@ def below_limits(command: Command, limits: Limits, *, own_users: bool) -> list[s
 
 def run_limited(
     arguments: Sequence[str],
-    command: Command,
-    limits: Limits,
+    command: SandboxCommand,
+    limits: CommandLimits,
     log: Path,
     *,
     environment: Mapping[str, str],
@@ -203,7 +203,7 @@ def run_limited(
 
 def _watch(
     process: subprocess.Popen[bytes],
-    limits: Limits,
+    limits: CommandLimits,
     log: Path,
     disk: DiskWatch,
 ) -> Finished:

@@ -15,11 +15,11 @@ from uuid import uuid4
 from goldpan.execution.command import (
     MOST_FILE,
     TESTBED,
-    Command,
+    CommandLimits,
     Exceeded,
     Finished,
     IsolationError,
-    Limits,
+    SandboxCommand,
     environment_of,
     run_limited,
 )
@@ -70,7 +70,9 @@ class Container:
         """Return which of these programs the image does not have."""
         if not programs:
             return ()
-        names = self._output(["/bin/sh", "-c", _LACKING, "sh", *programs], Limits(_ANSWER_SECONDS))
+        names = self._output(
+            ["/bin/sh", "-c", _LACKING, "sh", *programs], CommandLimits(_ANSWER_SECONDS)
+        )
         return tuple(name for name in programs if name in names)
 
     def check(self) -> None:
@@ -78,7 +80,7 @@ class Container:
 
         The engine fetches the image where it has to.
         """
-        limits = Limits(_PULL_SECONDS)
+        limits = CommandLimits(_PULL_SECONDS)
         lines = self._output(["/bin/sh", "-c", _CHECK], limits)
         if "ready" not in lines:
             raise IsolationError(
@@ -97,7 +99,7 @@ class Container:
         """The digest of the image that its name stands for now."""
         return self._ask("image", "inspect", "--format", "{{.Id}}", self.image)
 
-    def run(self, command: Command, limits: Limits, log: Path) -> Finished:
+    def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
         """Run a command in a container that vanishes with it.
 
         Raises `IsolationError` where the engine did not begin it.
@@ -155,14 +157,14 @@ class Container:
             )
         return Finished(finished.code, _EXCEEDED.get(finished.code))
 
-    def _output(self, arguments: Sequence[str], limits: Limits) -> list[str]:
+    def _output(self, arguments: Sequence[str], limits: CommandLimits) -> list[str]:
         """Return the lines that a command of ours prints."""
         with tempfile.TemporaryDirectory(prefix="goldpan-") as folder:
             log = Path(folder, "log")
             testbed = Path(folder, "testbed")
             testbed.mkdir()
             with suppress(IsolationError):
-                self.run(Command(arguments, testbed), limits, log)
+                self.run(SandboxCommand(arguments, testbed), limits, log)
             return log.read_text("utf-8", "replace").splitlines()
 
     def _ask(self, *arguments: str) -> str:

@@ -19,10 +19,10 @@ from typing import Literal, Protocol
 from goldpan.execution.command import (
     HOME,
     TESTBED,
-    Command,
+    CommandLimits,
     Finished,
     IsolationError,
-    Limits,
+    SandboxCommand,
     below_limits,
     environment_of,
     lacking_here,
@@ -76,7 +76,7 @@ class Bubblewrap:
         """Return which of these programs this machine does not have."""
         return lacking_here(programs)
 
-    def run(self, command: Command, limits: Limits, log: Path) -> Finished:
+    def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
         """Run a command in namespaces of its own; limits are those of its processes."""
         shown = [*_SETTINGS, *(_NETWORK if command.network else ())]
         size = ("--size", str(limits.memory)) if _sizes_memory_disks() else ()
@@ -141,7 +141,7 @@ class Isolation(Protocol):
         """Return which of these programs are not installed where commands run."""
         ...
 
-    def run(self, command: Command, limits: Limits, log: Path) -> Finished:
+    def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
         """Run a command to its end, appending what it prints to `log`, 64 MiB at most."""
         ...
 
@@ -209,7 +209,7 @@ class NoIsolation:
         """Return which of these programs this machine does not have."""
         return lacking_here(programs)
 
-    def run(self, command: Command, limits: Limits, log: Path) -> Finished:
+    def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
         """Run a command as any other, bounded in time and memory."""
         return run_limited(
             below_limits(command, limits, own_users=False),

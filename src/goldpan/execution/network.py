@@ -20,7 +20,7 @@ from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from goldpan.core.errors import UsageError
-from goldpan.execution.command import Command, IsolationError
+from goldpan.execution.command import IsolationError, SandboxCommand
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.package_index import (
     PackageIndex,
@@ -29,7 +29,7 @@ from goldpan.execution.package_index import (
     file_places,
     place_of,
 )
-from goldpan.execution.recipe import Recipe
+from goldpan.execution.recipe import RunRecipe
 
 # An HTTP proxy on a Unix socket, through which isolated code reaches a few places and no other.
 #
@@ -285,7 +285,7 @@ class BuildNetwork:
     proxy: Proxy | None
     """None: they have the network of this machine."""
 
-    def through(self, command: Command) -> Command:
+    def through(self, command: SandboxCommand) -> SandboxCommand:
         """Return a command with what it needs to get packages."""
         readable = (*command.readable, *self.readable)
         if self.proxy is None:
@@ -307,7 +307,7 @@ class BuildNetwork:
 
 @contextmanager
 def open_network(
-    name: NetworkName, isolation: Isolation, recipe: Recipe, log: Path
+    name: NetworkName, isolation: Isolation, recipe: RunRecipe, log: Path
 ) -> Iterator[BuildNetwork]:
     """Give what building reaches, for as long as it lasts; each request is noted in `log`.
 

@@ -23,12 +23,12 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from goldpan.core.errors import GoldpanError
-from goldpan.core.extras import install_remedy
-from goldpan.execution.command import Command, Exceeded, Limits
+from goldpan.core.imports import install_remedy
+from goldpan.execution.command import CommandLimits, Exceeded, SandboxCommand
 from goldpan.execution.imports import own_modules
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.network import BuildNetwork
-from goldpan.execution.recipe import Recipe
+from goldpan.execution.recipe import RunRecipe
 
 # Finds the interpreters of Python that are installed on this machine, or in an image.
 
@@ -81,7 +81,9 @@ def _of_image(isolation: Isolation, uv: str) -> dict[str, str]:
         log = Path(folder, "log")
         testbed = Path(folder, "testbed")
         testbed.mkdir()
-        isolation.run(Command(arguments, testbed, (), (Path(uv),)), Limits(_SECONDS), log)
+        isolation.run(
+            SandboxCommand(arguments, testbed, (), (Path(uv),)), CommandLimits(_SECONDS), log
+        )
         lines = log.read_text("utf-8", "replace").splitlines()
     pairs = (line.split(" ", 1) for line in lines if " /" in line)
     return {version: path for version, path in pairs if version in RELEASED}
@@ -139,7 +141,7 @@ def find_uv() -> str:
 
 
 def build_python_env(
-    recipe: Recipe,
+    recipe: RunRecipe,
     isolation: Isolation,
     network: BuildNetwork,
     testbed: Path,
@@ -147,7 +149,7 @@ def build_python_env(
     cache: Path,
     date: str,
     version: str,
-    limits: Limits,
+    limits: CommandLimits,
     log: Path,
 ) -> PythonEnv:
     """Install a project, what its tests declare and the recipe's packages into `directory`.
@@ -182,7 +184,7 @@ def build_python_env(
 
     def run(*arguments: str) -> bool:
         nonlocal exceeded
-        command = Command(arguments, testbed, (directory, cache), readable, settings)
+        command = SandboxCommand(arguments, testbed, (directory, cache), readable, settings)
         finished = isolation.run(network.through(command), limits, log)
         exceeded = finished.exceeded
         return finished.code == 0
@@ -217,7 +219,9 @@ def build_python_env(
     # Not on this side: foreign code may have put another program in the interpreter's place.
     listing = directory.with_name("packages.txt")
     freeze = (uv, "pip", "freeze", "--exclude-editable", "--python", str(python))
-    command = Command(freeze, testbed, (directory, cache), readable, {**settings, "UV_QUIET": "1"})
+    command = SandboxCommand(
+        freeze, testbed, (directory, cache), readable, {**settings, "UV_QUIET": "1"}
+    )
     listed = isolation.run(command, limits, listing).code == 0
     packages = _packages(listing) if listed else ()
     copied = own_modules(directory) if is_copied else frozenset()
@@ -246,7 +250,7 @@ def editable_cutoffs(date: str) -> tuple[str, ...]:
 
 
 def declared(
-    recipe: Recipe, testbed: Path
+    recipe: RunRecipe, testbed: Path
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the extras, dependency groups and requirement files that say what tests need."""
     project = _pyproject(testbed)

@@ -76,7 +76,7 @@ class _Fields(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class RunRecipe:
     """How the tests of one ecosystem are run."""
 
     name: str
@@ -89,7 +89,7 @@ class Recipe:
     is_own: bool = False
     """Whether it is the user's, which is taken before the shipped ones."""
 
-    def in_image(self) -> Recipe:
+    def in_image(self) -> RunRecipe:
         """Return the recipe for an image, which has programs and settings of its own."""
         variables = {
             name: value for name, value in self.fields.variables.items() if value[:2] != "~/"
@@ -201,7 +201,7 @@ class Recipe:
         return part
 
 
-def load_recipes(own: Sequence[Path] = ()) -> tuple[Recipe, ...]:
+def load_recipes(own: Sequence[Path] = ()) -> tuple[RunRecipe, ...]:
     """Return one's own recipes, then the shipped ones.
 
     Raises `UsageError` naming the file and the key that is wrong.
@@ -213,8 +213,8 @@ def load_recipes(own: Sequence[Path] = ()) -> tuple[Recipe, ...]:
 
 
 def choose_recipe(
-    recipes: Iterable[Recipe], names: Collection[str], test_files: Sequence[str]
-) -> Recipe | None:
+    recipes: Iterable[RunRecipe], names: Collection[str], test_files: Sequence[str]
+) -> RunRecipe | None:
     """Return the recipe for a repository with these files at its root, None where none fits.
 
     One's own come first; of the shipped ones, that whose runner takes most of the test files: a
@@ -239,7 +239,7 @@ def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return {**base, **own, "variables": variables}
 
 
-def _read(path: Path) -> Recipe:
+def _read(path: Path) -> RunRecipe:
     source = read_toml(path, "docs/verification.md")
     text, table = source.text, dict(source.values)
     if "extends" in table:
@@ -247,4 +247,4 @@ def _read(path: Path) -> Recipe:
         text = base.text + text
         table = _merged(base.values, table)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return Recipe(path.stem, digest, path.absolute().parent, source.read(_Fields, table))
+    return RunRecipe(path.stem, digest, path.absolute().parent, source.read(_Fields, table))

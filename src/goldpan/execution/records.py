@@ -21,9 +21,8 @@ import orjson
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.locks import hold_lock
 from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
-from goldpan.core.workspace import Workspace, make_directory, write_whole
+from goldpan.core.workspace import Workspace, hold_lock, make_directory, write_whole
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
 from goldpan.execution.outcome import Proof
@@ -37,7 +36,7 @@ _VERSION = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class FixInstance:
     """A fix with the tests that it brings, in SWE-bench's terms."""
 
     id: str
@@ -56,7 +55,7 @@ class Instance:
         return _digest(parts)
 
 
-def instance_of(row: Mapping[str, Any]) -> Instance:
+def instance_of(row: Mapping[str, Any]) -> FixInstance:
     """Return what is run of a row of the family issue-resolution.
 
     Raises `UsageError` for a row that names no repository, commit or path within one: the dataset
@@ -72,7 +71,7 @@ def instance_of(row: Mapping[str, Any]) -> Instance:
                 f"{row['id']} has the {name} {str(row[name])[:100]!r}, which is not one",
                 "Build the dataset again with goldpan build issue-resolution",
             )
-    return Instance(
+    return FixInstance(
         str(row["id"]),
         str(row["repo"]),
         int(row["issue"]),
@@ -110,10 +109,10 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TrialRecord:
     """The outcome of one instance."""
 
-    instance: Instance
+    instance: FixInstance
     proof: Proof
     detail: str
     """What failed, or which log tells; empty where nothing did. Logs hold times and paths of a
@@ -159,12 +158,12 @@ def run_digest(settings: Settings, recipes: Mapping[str, str]) -> str:
 
 def write_record(
     directory: Path,
-    instance: Instance,
+    instance: FixInstance,
     run: str,
     proof: Proof,
     detail: str,
     environment: Mapping[str, Any],
-) -> Record:
+) -> TrialRecord:
     """Write the record of an instance, whole or not at all, and return it."""
     plain = {
         "id": instance.id,
@@ -180,7 +179,7 @@ def write_record(
     }
     sealed = {**plain, FILES: seal_files(directory, RECORD)}
     write_whole(directory / RECORD, sealed_json(sealed))
-    return Record(instance, proof, detail, _digest(plain), environment)
+    return TrialRecord(instance, proof, detail, _digest(plain), environment)
 
 
 def seal_files(directory: Path, record: str) -> dict[str, str]:
@@ -209,7 +208,9 @@ def changed_files(directory: Path, record: str) -> list[tuple[Path, str]]:
     ]
 
 
-def read_record(directory: Path, instance: Instance, run: str | None = None) -> Record | None:
+def read_record(
+    directory: Path, instance: FixInstance, run: str | None = None
+) -> TrialRecord | None:
     """Return the record of an instance, None where there is none of this fix, or of this run.
 
     A damaged record counts as none: running the tests again makes it anew.
@@ -222,7 +223,7 @@ def read_record(directory: Path, instance: Instance, run: str | None = None) -> 
         lists = ("fail_to_pass", "pass_to_pass", "broken", "flaky")
         proof = Proof(plain["verdict"], *(tuple(plain[name]) for name in lists))
         said = {name: value for name, value in plain.items() if name != FILES}
-        return Record(instance, proof, plain["detail"], _digest(said), plain["environment"])
+        return TrialRecord(instance, proof, plain["detail"], _digest(said), plain["environment"])
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 

@@ -25,9 +25,9 @@ from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     FILES,
-    Instance,
-    Record,
+    FixInstance,
     Settings,
+    TrialRecord,
     changed_files,
     hold_verification,
     read_record,
@@ -36,7 +36,7 @@ from goldpan.execution.records import (
     seal_files,
 )
 from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import Job, Trial, apply_or_end, open_trial
+from goldpan.execution.trial import Trial, TrialJob, apply_or_end, open_trial
 
 # The negative control of a patch that is scored: its tests, changed so that none can pass.
 #
@@ -110,7 +110,7 @@ _CONTROL = "python-functions"
 class Resolution:
     """The outcome of one model's patch for one instance."""
 
-    instance: Instance
+    instance: FixInstance
     outcome: Outcome
     failed: tuple[str, ...] = ()
     """Tests that should pass and do not, or whose report is forged."""
@@ -119,11 +119,11 @@ class Resolution:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PatchAnswer:
     """A patch to be scored, for an instance that was proved."""
 
-    job: Job
-    record: Record
+    job: TrialJob
+    record: TrialRecord
     text: str = field(repr=False)
     """SEARCH/REPLACE blocks or a git diff."""
 
@@ -139,7 +139,7 @@ class Answer:
 
 def resolve_all(
     workspace: Workspace,
-    instances: Sequence[Instance],
+    instances: Sequence[FixInstance],
     answers: Mapping[str, str | None],
     settings: Settings,
     reporter: Reporter,
@@ -156,7 +156,7 @@ def resolve_all(
     """
     workspace = _absolute(workspace)
     find_isolation(settings.isolation, settings.image)
-    waiting: list[Answer] = []
+    waiting: list[PatchAnswer] = []
     scored: dict[str, Resolution] = {}
     for instance in instances:
         directory = record_directory(workspace, instance.repo, instance.issue, instance.pull)
@@ -170,8 +170,8 @@ def resolve_all(
         if text is None or not text.strip():
             scored[instance.id] = Resolution(instance, "no-answer", record.proof.fail_to_pass)
         else:
-            job = Job(workspace, instance, settings, tuple(recipes))
-            waiting.append(Answer(job, record, text))
+            job = TrialJob(workspace, instance, settings, tuple(recipes))
+            waiting.append(PatchAnswer(job, record, text))
     with (
         hold_verification(workspace),
         open_packages(workspace, (answer.job.instance.repo for answer in waiting), reporter),
@@ -184,7 +184,7 @@ def resolve_all(
     return tuple(scored[instance.id] for instance in instances)
 
 
-def resolve_answer(answer: Answer) -> Resolution:
+def resolve_answer(answer: PatchAnswer) -> Resolution:
     """Score one answer, or return what came of the same answer before."""
     instance = answer.job.instance
     digest = hashlib.sha256(answer.text.encode("utf-8", "surrogateescape")).hexdigest()
@@ -235,7 +235,7 @@ def resolve_answer(answer: Answer) -> Resolution:
     return resolution
 
 
-def _forged(trial: Trial, answer: Answer, change: Callable[[Path], None]) -> tuple[str, ...]:
+def _forged(trial: Trial, answer: PatchAnswer, change: Callable[[Path], None]) -> tuple[str, ...]:
     """Return the tests that the answer's run reports as passed though they were made to fail.
 
     Tests that pass all the same with the merged fix, such as a documentation string's, cannot be
@@ -272,7 +272,7 @@ def _inside(testbed: Path, path: str) -> str:
     return (testbed / path).resolve().relative_to(testbed.resolve()).as_posix()
 
 
-def _judge(answer: Answer, run: Run, restored: tuple[str, ...]) -> Resolution:
+def _judge(answer: PatchAnswer, run: Run, restored: tuple[str, ...]) -> Resolution:
     proof = answer.record.proof
     tests = (*proof.fail_to_pass, *proof.pass_to_pass)
     failed = tuple(test for test in tests if run.get(test) != "passed")
@@ -280,7 +280,7 @@ def _judge(answer: Answer, run: Run, restored: tuple[str, ...]) -> Resolution:
     return Resolution(answer.job.instance, outcome, failed, restored)
 
 
-def _read(logs: Path, answer: Answer, digest: str) -> Resolution | None:
+def _read(logs: Path, answer: PatchAnswer, digest: str) -> Resolution | None:
     try:
         plain = read_json(logs / ANSWER)
         keys = (plain["record"], plain["answer"], plain["settings"], plain["control"])

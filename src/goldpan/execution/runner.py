@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from goldpan.execution.command import Command, Finished, Limits
+from goldpan.execution.command import CommandLimits, Finished, SandboxCommand
 from goldpan.execution.imports import PROBE, VARIABLE, Imports, import_roots, read_imports
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.outcome import Run, Verdict
 from goldpan.execution.python_env import EnvironmentBuildError
-from goldpan.execution.recipe import Recipe
+from goldpan.execution.recipe import RunRecipe
 from goldpan.execution.reports import ReportError, ReportFormat, read_report, report_content
 
 
@@ -29,7 +29,12 @@ class Runner:
     """Runs a recipe's commands in isolation."""
 
     def __init__(
-        self, recipe: Recipe, isolation: Isolation, limits: Limits, directory: Path, scratch: Path
+        self,
+        recipe: RunRecipe,
+        isolation: Isolation,
+        limits: CommandLimits,
+        directory: Path,
+        scratch: Path,
     ) -> None:
         self._recipe = recipe
         self._isolation = isolation
@@ -77,7 +82,9 @@ class Runner:
     ) -> Finished:
         finished = Finished(0)
         for arguments in commands:
-            command = Command(arguments, testbed, (self._home,), self.readable, self.variables)
+            command = SandboxCommand(
+                arguments, testbed, (self._home,), self.readable, self.variables
+            )
             finished = self._isolation.run(network.through(command), self._limits, log)
             if finished.code != 0:
                 break
@@ -111,7 +118,7 @@ class Runner:
                 path = ":".join((str(PROBE), *first))
                 variables = {**variables, "PYTHONPATH": path, VARIABLE: str(reports)}
             finished = self._isolation.run(
-                Command(command, testbed, writable, readable, variables), self._limits, log
+                SandboxCommand(command, testbed, writable, readable, variables), self._limits, log
             )
             self.imports = read_imports(reports, inner, self.files, self.copied, roots)
             if finished.exceeded:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldpan.code.patch import split_patch
 from goldpan.code.paths import is_test_file
-from goldpan.code.split_patch import split_patch
 from goldpan.core.errors import GitError
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import Workspace, write_whole
@@ -23,25 +23,25 @@ from goldpan.execution.checkout import (
     make_accessible,
     nearest_version,
 )
-from goldpan.execution.command import Limits
+from goldpan.execution.command import CommandLimits
 from goldpan.execution.imports import Imports, python_files
 from goldpan.execution.isolation import Isolation, find_isolation
 from goldpan.execution.network import REQUESTS, open_network
 from goldpan.execution.outcome import Run
 from goldpan.execution.packages import package_cache
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
-from goldpan.execution.recipe import Recipe, choose_recipe, load_recipes
-from goldpan.execution.records import Instance, Settings
+from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
+from goldpan.execution.records import FixInstance, Settings
 from goldpan.execution.runner import EndedError, Runner
 from goldpan.execution.submodules import lay_out_submodules, submodules
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TrialJob:
     """One instance whose tests are run; it travels to other processes and machines."""
 
     workspace: Workspace
-    instance: Instance
+    instance: FixInstance
     settings: Settings
     recipes: tuple[Path, ...] = ()
     """Recipes of one's own, tried before the shipped ones."""
@@ -55,7 +55,7 @@ class Job:
 class Trial:
     """An instance's base commit with its environment, from which each run starts anew."""
 
-    def __init__(self, job: Job, isolation: Isolation, scratch: Path, logs: Path) -> None:
+    def __init__(self, job: TrialJob, isolation: Isolation, scratch: Path, logs: Path) -> None:
         self._instance = job.instance
         self._workspace = job.workspace
         self._clone = job.workspace.clone(job.instance.repo)
@@ -69,7 +69,7 @@ class Trial:
         """Where all happens: what is installed refers to files by their whole path."""
         self._base = scratch / "base"
         """The base commit's files as building left them."""
-        self._recipe: Recipe | None = None
+        self._recipe: RunRecipe | None = None
         self._runner: Runner | None = None
         self.environment: dict[str, Any] = {}
         """What the tests run in."""
@@ -81,7 +81,7 @@ class Trial:
         """
         recipe = self._lay_out()
         settings = self._settings
-        limits = Limits(settings.seconds, settings.memory, settings.processes, settings.disk)
+        limits = CommandLimits(settings.seconds, settings.memory, settings.processes, settings.disk)
         runner = Runner(recipe, self._isolation, limits, self._logs, self._scratch)
         runner.files = python_files(self._testbed)
         date = committed_at(self._clone, self._instance.base_commit)
@@ -106,7 +106,13 @@ class Trial:
         self._runner = runner
 
     def _build(
-        self, recipe: Recipe, runner: Runner, date: str, version: str, limits: Limits, log: Path
+        self,
+        recipe: RunRecipe,
+        runner: Runner,
+        date: str,
+        version: str,
+        limits: CommandLimits,
+        log: Path,
     ) -> bool:
         """Build, and say whether only the recipe's fallback did it."""
         if not recipe.is_python and not recipe.fields.build:
@@ -193,7 +199,7 @@ class Trial:
         except GitError as error:
             raise EndedError("lost-base", error.problem) from None
 
-    def _lay_out(self) -> Recipe:
+    def _lay_out(self) -> RunRecipe:
         """Write the base commit, try the patches on a copy, and return the recipe that fits."""
         self._testbed.mkdir()
         self._check_out()
@@ -222,7 +228,7 @@ class Trial:
 
 
 @contextmanager
-def open_trial(job: Job, logs: Path) -> Iterator[Trial]:
+def open_trial(job: TrialJob, logs: Path) -> Iterator[Trial]:
     """Give a trial in directories of its own; raises `IsolationError` where nothing isolates."""
     isolation = find_isolation(job.settings.isolation, job.settings.image)
     with job.workspace.scratch() as scratch:

@@ -12,8 +12,8 @@ from goldpan.execution.outcome import Proof, Run, prove
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     RECORD,
-    Record,
     Settings,
+    TrialRecord,
     changed_files,
     read_record,
     record_directory,
@@ -21,14 +21,14 @@ from goldpan.execution.records import (
     write_record,
 )
 from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import Job, Trial, apply_or_end, open_trial
+from goldpan.execution.trial import Trial, TrialJob, apply_or_end, open_trial
 
 _MOST_IMPORTED = 1_000
 _ACTUAL = ("isolation", "network")
 """Settings of which the trial tells what they came to."""
 
 
-def verify_instance(job: Job) -> Record:
+def verify_instance(job: TrialJob) -> TrialRecord:
     """Prove one instance, or return the record of an earlier run with the same settings.
 
     Raises `IsolationError` where nothing isolates foreign code, and `GoldpanError` where a tool is
@@ -58,7 +58,7 @@ def verify_instance(job: Job) -> Record:
     return write_record(directory, instance, run, proof, detail, environment)
 
 
-def _prove(trial: Trial, job: Job) -> Proof:
+def _prove(trial: Trial, job: TrialJob) -> Proof:
     first_after = _run(trial, job, "after", 1)
     if not first_after:
         raise EndedError("no-tests-run", "see after-1.log")
@@ -73,7 +73,9 @@ def _prove(trial: Trial, job: Job) -> Proof:
     return prove(before, after)
 
 
-def _run(trial: Trial, job: Job, state: Literal["base", "before", "after"], number: int) -> Run:
+def _run(
+    trial: Trial, job: TrialJob, state: Literal["base", "before", "after"], number: int
+) -> Run:
     """Run the tests on the base commit, with the test patch, or with the fix as well."""
     instance = job.instance
     patches = {

@@ -18,9 +18,9 @@ from goldpan.execution.isolation import find_isolation
 from goldpan.execution.outcome import EXPLAINED, Verdict
 from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
-from goldpan.execution.records import Instance, Record, Settings, hold_verification
+from goldpan.execution.records import FixInstance, Settings, TrialRecord, hold_verification
 from goldpan.execution.submodules import submodules
-from goldpan.execution.trial import Job
+from goldpan.execution.trial import TrialJob
 from goldpan.execution.verify import verify_instance
 from goldpan.git.clone import clone, prefetch, promisor
 from goldpan.git.objects import Objects
@@ -30,7 +30,7 @@ from goldpan.git.objects import Objects
 class Verification(Result):
     """The result of running the tests of a dataset's rows."""
 
-    records: tuple[Record, ...]
+    records: tuple[TrialRecord, ...]
     """One an instance, in the order of rows."""
     isolation: str
     """What kept foreign code apart."""
@@ -88,7 +88,7 @@ class Verification(Result):
 
 def verify_all(
     workspace: Workspace,
-    instances: Iterable[Instance],
+    instances: Iterable[FixInstance],
     settings: Settings,
     reporter: Reporter,
     *,
@@ -109,7 +109,9 @@ def verify_all(
     workspace = replace(workspace, root=workspace.root.absolute())  # commands run elsewhere
     isolation = find_isolation(settings.isolation, settings.image)
     load_recipes(recipes)  # a wrong one is told before anything runs
-    jobs = [Job(workspace, instance, settings, tuple(recipes), again) for instance in all_instances]
+    jobs = [
+        TrialJob(workspace, instance, settings, tuple(recipes), again) for instance in all_instances
+    ]
     records = []
     with hold_verification(workspace):
         for repo in sorted({instance.repo for instance in all_instances}):

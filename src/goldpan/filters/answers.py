@@ -57,7 +57,7 @@ _ALIKE = 40  # characters by which a quoted line is known again
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AskedQuestion:
     """What of an issue tells which reply answers it."""
 
     author: str | None
@@ -68,7 +68,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class IssueReply:
     """A comment on an issue, not by a bot; replies are in order of time."""
 
     comment_id: int
@@ -82,13 +82,13 @@ class Reply:
 class Answer:
     """A reply with its points, and why it has them; none where the rule is to take the first."""
 
-    reply: Reply
+    reply: IssueReply
     points: int | None
     because: tuple[str, ...]
 
 
 def choose(
-    question: Question, replies: Sequence[Reply], choice: Choice, least: int = LEAST
+    question: AskedQuestion, replies: Sequence[IssueReply], choice: Choice, least: int = LEAST
 ) -> tuple[Answer, ...]:
     """Return the replies that are taken as answers, in order of time; none where none is."""
     if choice == "first":
@@ -98,7 +98,7 @@ def choose(
 
 
 def choose_rated(
-    question: Question, answers: Sequence[Answer], choice: Choice, least: int = LEAST
+    question: AskedQuestion, answers: Sequence[Answer], choice: Choice, least: int = LEAST
 ) -> tuple[Answer, ...]:
     """Return those of rated replies that are taken as answers, by any choice but `first`."""
     if choice == "all":
@@ -122,7 +122,7 @@ def named_comment(evidence: str | None) -> int | None:
     return int(named[1]) if named else None
 
 
-def first_answer(question: Question, replies: Sequence[Reply]) -> Reply | None:
+def first_answer(question: AskedQuestion, replies: Sequence[IssueReply]) -> IssueReply | None:
     """Return the earliest reply by who speaks for the repository, else a contributor, else anybody.
 
     A reply that only asks back gives way to the next of the same rank, if there is one.
@@ -135,11 +135,11 @@ def first_answer(question: Question, replies: Sequence[Reply]) -> Reply | None:
     return next(dropwhile(lambda reply: _ASKS_BACK.search(reply.text), ranked), ranked[0])
 
 
-def _rank(reply: Reply) -> int:
+def _rank(reply: IssueReply) -> int:
     return _RANKS.get(reply.role or "", 2)
 
 
-def rated_answers(question: Question, replies: Sequence[Reply]) -> list[Answer]:
+def rated_answers(question: AskedQuestion, replies: Sequence[IssueReply]) -> list[Answer]:
     """Return the replies that are no notes, in order of time, with their points."""
     remarks = [read_remarks(reply.text) for reply in replies]
     title = set(_TERM.findall(question.title.lower()))
@@ -163,7 +163,7 @@ def _quotes(text: str) -> set[str]:
     return {line[:_ALIKE] for line in _QUOTED.findall(text)} if ">" in text else set()
 
 
-def _of_question(question: Question) -> dict[str, int]:
+def _of_question(question: AskedQuestion) -> dict[str, int]:
     """Return the points that every reply has for what the issue asks.
 
     A question has an answer more often than a report, and a wish has opinions.
@@ -189,8 +189,8 @@ def is_note(remarks: Remarks) -> bool:
 
 
 def _earned(
-    question: Question,
-    replies: Sequence[Reply],
+    question: AskedQuestion,
+    replies: Sequence[IssueReply],
     remarks: Sequence[Remarks],
     index: int,
     title: set[str],
@@ -234,7 +234,7 @@ def _earned(
 
 
 def _confirmed(
-    question: Question, replies: Sequence[Reply], remarks: Sequence[Remarks], index: int
+    question: AskedQuestion, replies: Sequence[IssueReply], remarks: Sequence[Remarks], index: int
 ) -> bool:
     """Tell whether the asker, in the replies that follow at once, thanks or says that it helped."""
     if question.author is None or replies[index].author == question.author:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.engine import Engine, EngineName, open_engine
-from goldpan.core.parquet import read_metadata, read_table, writer
+from goldpan.core.parquet import open_file, read_metadata, read_table, writer
 from goldpan.core.progress import Reporter
 from goldpan.core.query import open_tables
 from goldpan.core.resources import named
@@ -22,13 +22,12 @@ from goldpan.core.schemas import DUPLICATES
 from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.duplicates.find import find_duplicates
-from goldpan.filters.duplicates.leaks import Name, Task, mark_siblings
+from goldpan.filters.duplicates.leaks import ComparedIssue, Name, mark_siblings
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.issue_texts import deal_out
 
 _INPUTS_KEY = b"goldpan.inputs"
 _BATCH = 4_096
-_TASKS = """
+_TASK_TEXTS = """
 SELECT epoch_us(created_at), repo, number, coalesce(title, ''), coalesce(body, '')
 FROM entries WHERE (repo, number) IN (SELECT repo, number FROM wanted)
 """
@@ -123,7 +122,7 @@ def _mark(workspace: Workspace, clusters: Clusters) -> pa.Table:
     return mark_siblings(clusters.rows, _tasks(workspace, clusters.rows))
 
 
-def _tasks(workspace: Workspace, duplicates: pa.Table) -> dict[Name, Task]:
+def _tasks(workspace: Workspace, duplicates: pa.Table) -> dict[Name, ComparedIssue]:
     """Return what near duplicates and their representatives say, the earliest first."""
     near = duplicates.filter(pc.equal(duplicates["relation"], "near"))
     wanted = pa.table(
@@ -135,13 +134,15 @@ def _tasks(workspace: Workspace, duplicates: pa.Table) -> dict[Name, Task]:
             for name in ("repo", "number")
         }
     )
-    titles: list[tuple[int | None, str, int, Task]] = []
+    titles: list[tuple[int | None, str, int, ComparedIssue]] = []
     for repo in pc.unique(wanted["repo"]).to_pylist():
         with open_tables(workspace, repo, ["entries"]) as connection:
             connection.register("wanted", wanted)
-            rows = connection.execute(_TASKS)
+            rows = connection.execute(_TASK_TEXTS)
             while batch := rows.fetchmany(_BATCH):
-                titles += [(row[0], row[1], row[2], Task.of(row[3], row[4])) for row in batch]
+                titles += [
+                    (row[0], row[1], row[2], ComparedIssue.of(row[3], row[4])) for row in batch
+                ]
     titles.sort(key=lambda row: (row[0] is None, row[0] or 0, row[1], row[2]))
     return {(repo, number): task for _, repo, number, task in titles}
 
@@ -152,3 +153,69 @@ def _digest(workspace: Workspace, repos: Sequence[str], settings: DuplicateSetti
     for repo in repos:
         whole.update(bytes.fromhex(file_digest(workspace.table(repo, "entries"))))
     return whole.hexdigest().encode()
+
+
+_ENTRIES = 50_000
+"""Entries of a portion, as far as one group of rows allows."""
+_TEXTS = """
+SELECT repo, number, created_at, coalesce(title, '') || chr(10) || coalesce(body, '') AS text
+FROM entries WHERE kind IN ('issue', 'discussion') AND number >= $low AND number < $high
+"""
+_FIRST, _LAST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The entries of a repository from one number on, up to another that is not among them."""
+
+    repo: str
+    low: int = _FIRST
+    high: int = _LAST
+
+
+@dataclass(frozen=True, slots=True)
+class IssueTexts:
+    """Reads the issues of some ranges."""
+
+    workspace: Workspace
+    ranges: tuple[Range, ...]
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        """Yield `repo`, `number`, `created_at` and `text`."""
+        for part in self.ranges:
+            with open_tables(self.workspace, part.repo, ["entries"]) as connection:
+                values = {"low": part.low, "high": part.high}
+                yield from connection.sql(_TEXTS, params=values).to_arrow_reader(_BATCH)
+
+    def __str__(self) -> str:
+        first, last = self.ranges[0].repo, self.ranges[-1].repo
+        return f"issues of {first}" + (f" to {last}" if last != first else "")
+
+
+def deal_out(workspace: Workspace, repos: Sequence[str]) -> list[IssueTexts]:
+    """Return portions of about equal size: small repositories together, large ones in parts."""
+    portions: list[IssueTexts] = []
+    ranges: list[Range] = []
+    size = 0
+    for repo in repos:
+        entries, cuts = _cuts(workspace, repo)
+        if ranges and size + entries > _ENTRIES:
+            portions.append(IssueTexts(workspace, tuple(ranges)))
+            ranges, size = [], 0
+        bounds = [_FIRST, *cuts, _LAST]
+        parts = [Range(repo, *pair) for pair in pairwise(bounds)]
+        portions += [IssueTexts(workspace, (part,)) for part in parts[:-1]]
+        ranges.append(parts[-1])
+        size += entries // len(parts)
+    return [*portions, IssueTexts(workspace, tuple(ranges))] if ranges else portions
+
+
+def _cuts(workspace: Workspace, repo: str) -> tuple[int, list[int]]:
+    """Return how many entries a repository has, and the numbers at which its parts begin."""
+    with open_file(workspace.table(repo, "entries")) as file:
+        metadata = file.metadata
+        column = file.schema_arrow.names.index("number")
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        statistics = [group.column(column).statistics for group in groups]
+    lowest = {values.min for values in statistics if values is not None and values.has_min_max}
+    return metadata.num_rows, sorted(lowest)[1:]

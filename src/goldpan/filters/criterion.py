@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 import pyarrow as pa
 
-from goldpan.core.plugins import Kind
-from goldpan.core.suggest import choices
+from goldpan.core.errors import choices
+from goldpan.core.plugin_parts import Kind
 from goldpan.filters.repo_view import RepoView
 
 S = TypeVar("S")
@@ -71,6 +72,30 @@ class Criterion(Generic[S]):
 
 
 AnyCriterion = Criterion[Any]
+
+_ANSWER = {
+    "keep": pa.bool_(),
+    "reason": pa.string(),
+    "value": pa.float64(),
+    "evidence": pa.string(),
+}
+
+
+def answer_table(rows: Sequence[Mapping[str, object]], *keys: str) -> pa.Table:
+    """Return a judge's answer from its rows, of which `keys` name the subject."""
+    named = {key: pa.string() if key == "pull_repo" else pa.int64() for key in keys}
+    return pa.Table.from_pylist(rows, pa.schema(named | _ANSWER))
+
+
+def query_judge(query: str) -> Callable[[RepoView, Any], pa.Table]:
+    """Return a judge that asks a query, whose ``$name`` parameters are settings, or `repo`."""
+    names = set(re.findall(r"\$([a-z_]+)", query))
+
+    def judge(view: RepoView, settings: Any) -> pa.Table:
+        values = {"repo": view.repo, **asdict(settings)}
+        return view.sql(query, **{name: values[name] for name in names})
+
+    return judge
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ def run_filters(
             workspace, settings, reporter, workers=workers, engine=engine, address=address
         )
         processes = min(workers, len(repos))
-        sizes = {repo: _entries(workspace, repo) for repo in repos}
+        sizes = {repo: _count(workspace, repo, "entries") for repo in repos}
         if engine == "local" and (processes < 2 or sum(sizes.values()) < _WORTH_PROCESSES):
             return [
                 _filter(workspace, repo, profile, duplicates, reporter, workers) for repo in repos
@@ -183,9 +183,9 @@ def run_filters(
         return [results[repo] for repo in repos]
 
 
-def _entries(workspace: Workspace, repo: str) -> int:
-    table = workspace.table(repo, "entries")
-    return count_rows(table) if table.exists() else 0
+def _count(workspace: Workspace, repo: str, table: str) -> int:
+    path = workspace.table(repo, table)
+    return count_rows(path) if path.exists() else 0
 
 
 def _filter_alone(workspace: Workspace, profile: Profile, repo: str) -> FilterResult:
@@ -212,7 +212,7 @@ def _filter(
     with open_material(workspace, repo, bots, duplicates, workers) as view:
         name = view.repo
         tables = list(run.verdicts(view, ("issue", "pair")))
-    if _has_discussions(workspace, repo):
+    if _count(workspace, repo, "discussions"):
         with open_material(workspace, repo, bots, duplicates, workers, "discussion") as view:
             tables += run.verdicts(view, ("discussion",))
     verdicts = VERDICTS.ordered(pa.concat_tables(tables))
@@ -233,11 +233,6 @@ def _filter(
         time.monotonic() - started,
         tuple(setting_texts(profile.changed)),
     )
-
-
-def _has_discussions(workspace: Workspace, repo: str) -> bool:
-    table = workspace.table(repo, "discussions")
-    return table.exists() and count_rows(table) > 0
 
 
 @dataclass(slots=True)

@@ -6,6 +6,8 @@ decide = ["comment-scale", "bots"]   # in this order; the others are judged all 
 
 [comment-scale]                         # the settings that differ from the criterion's own
 minimum = 200
+
+Each module in `issues/` and `pairs/` has one `CRITERION`; plugins register others.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ import hashlib
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Any
 
@@ -28,11 +32,33 @@ from goldpan.core.errors import UsageError
 from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.registry import Registry, files_in
 from goldpan.core.settings_file import Source, read_toml
-from goldpan.filters.catalogue import CRITERIA, criteria
+from goldpan.filters import issues, pairs
 from goldpan.filters.criterion import KEYS, AnyCriterion, StoredCriterion
 
+
+@cache
+def _shipped() -> dict[str, AnyCriterion]:
+    criteria = [
+        import_module(f"{package.__name__}.{module.name}").CRITERION
+        for package in (issues, pairs)
+        for module in iter_modules(package.__path__)
+    ]
+    return {criterion.name: criterion for criterion in criteria}
+
+
+CRITERIA = Registry(
+    "criterion",
+    _shipped,
+    "criterion",
+    order=lambda item: list(KEYS).index(item[1].subject),
+    remedy="Run goldpan filter --list to see all criteria",
+)
+"""Those that judge issues come first."""
+criteria = CRITERIA.entries
+
+
 _PAGE = "docs/filtering.md"
-_KEYS = ("extends", "description", "decide")
+_OWN_KEYS = ("extends", "description", "decide")
 """What a profile's file says beside the settings of criteria."""
 
 
@@ -193,7 +219,7 @@ def _by_criterion(profile: Profile, settings: Mapping[str, Any]) -> dict[str, di
                 "Write CRITERION.KEY=VALUE, such as comment-scale.minimum=50",
             )
         if criterion not in profile.settings:
-            raise CRITERIA.unknown(criterion, [*profile.settings, *_KEYS], f"--set {name}")
+            raise CRITERIA.unknown(criterion, [*profile.settings, *_OWN_KEYS], f"--set {name}")
         plain = list(value) if isinstance(value, tuple) else value
         by_criterion.setdefault(criterion, {})[key] = plain
     return by_criterion
@@ -279,7 +305,7 @@ def _read(
     for name in (*decide, *values):
         if name not in available:
             where = source.place(name if name in values else "decide")
-            raise CRITERIA.unknown(name, [*available, *_KEYS], where)
+            raise CRITERIA.unknown(name, [*available, *_OWN_KEYS], where)
     settings: dict[str, Any] = {
         name: source.read(criterion.settings, values[name], (name,))
         if name in values

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import duckdb
 import pyarrow as pa
@@ -51,6 +51,7 @@ from goldpan.filters.bots import Bots, mark_bots
 from goldpan.git.objects import Objects
 from goldpan.git.refs import verify_clone
 
+_BATCH = 1_024
 _TABLES = ("repositories", "entries", "comments", "references")
 _OPTIONAL = (EVENTS, FILES, PAIRS, CHANGES, REVISIONS, DISCUSSIONS, DISCUSSION_COMMENTS)
 
@@ -102,6 +103,19 @@ class RepoView:
     def sql(self, query: str, **values: object) -> pa.Table:
         """Return the answer to a query; `values` are its ``$name`` parameters."""
         return self.connection.sql(query, params=values or None).to_arrow_table()
+
+    def rows(self, query: str, **values: object) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a query's answer, some of them in memory at a time."""
+        answer = self.connection.sql(query, params=values or None)
+        for batch in answer.to_arrow_reader(_BATCH):
+            yield from batch.to_pylist()
+
+    def sql_over(self, name: str, rows: pa.Table, query: str, **values: object) -> pa.Table:
+        """Return the answer to a query that reads `rows` as the table `name`."""
+        self.connection.register(name, rows)
+        answer = self.sql(query, **values)
+        self.connection.unregister(name)
+        return answer
 
     def keep(self, verdicts: pa.Table, subject: str, required: Sequence[str]) -> int:
         """Make the table `kept` (issue, pull_repo, pull) out of verdicts; return its rows.

@@ -18,13 +18,13 @@ from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.sealed import file_digest, verify_parquet
 from goldpan.core.workspace import DEFAULT_RULES, Workspace
 from goldpan.filters.basis import filtered_by
-from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import StoredCriterion
 from goldpan.filters.profile import (
     PROFILES,
     Profile,
     StoredProfile,
     change_settings,
+    criteria,
     load_profile,
     profile_name,
     shipped_profiles,

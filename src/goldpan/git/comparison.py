@@ -44,7 +44,7 @@ class Depth(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class CommitPair:
     """Two commits to compare."""
 
     before: str
@@ -80,7 +80,7 @@ class _Group:
 
 
 def compare(
-    clone: Path, pairs: Sequence[Pair], depth: Depth
+    clone: Path, pairs: Sequence[CommitPair], depth: Depth
 ) -> Iterator[tuple[Touched, ...] | None]:
     """Yield for each pair, in order, what differs; None where git cannot tell.
 
@@ -89,7 +89,9 @@ def compare(
     return results_in_order(pairs, lambda some: _compare(clone, some, depth))
 
 
-def _compare(clone: Path, pairs: Sequence[Pair], depth: Depth) -> Iterator[tuple[Touched, ...]]:
+def _compare(
+    clone: Path, pairs: Sequence[CommitPair], depth: Depth
+) -> Iterator[tuple[Touched, ...]]:
     """Yield what differs for those pairs, from the first on, that git has surely told whole."""
     lines = (f"{pair.after} {pair.before}\n".encode() for pair in pairs)
     with stream("diff-tree", *_OPTIONS, *depth.value, clone=clone, stdin=lines) as process:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Literal, Self, cast
 
 from goldpan.core.errors import GitError
@@ -198,12 +197,7 @@ class Objects:
         git("rev-parse", "--git-dir", clone=self._clone, subject=str(self._clone))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for name in list(self._readers):
             self._stop(name)
 

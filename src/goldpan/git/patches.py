@@ -28,7 +28,7 @@ _OPTIONS = (
 _COMMIT = re.compile(rb"[0-9a-f]{40}\n")
 
 
-class Change(NamedTuple):
+class PullChange(NamedTuple):
     """A pull request and the commits that it is read between: `merge_base` and `after_sha`."""
 
     number: int
@@ -52,14 +52,14 @@ def patches(clone: Path, changes: Iterable[tuple[int, str, str]]) -> Iterator[Pa
     With `before_sha` of a `base` state a patch would also undo what the base branch gained since
     the head left it, so give `merge_base`.
     """
-    pending = [Change(*change) for change in changes]
+    pending = [PullChange(*change) for change in changes]
     for change, text in zip(
         pending, results_in_order(pending, lambda some: _patches(clone, some)), strict=True
     ):
         yield Patch(change.number, text)
 
 
-def _patches(clone: Path, changes: Sequence[Change]) -> Iterator[str]:
+def _patches(clone: Path, changes: Sequence[PullChange]) -> Iterator[str]:
     lines = (f"{change.after} {change.before}\n".encode() for change in changes)
     with stream("diff-tree", *_OPTIONS, *RENAMES, clone=clone, stdin=lines) as process:
         patch: list[bytes] | None = None

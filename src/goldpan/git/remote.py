@@ -9,7 +9,6 @@ import base64
 import os
 import re
 from dataclasses import dataclass, field, replace
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urljoin, urlsplit
@@ -20,6 +19,7 @@ from goldpan.core.errors import GitError, UsageError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 from goldpan.core.tls import shared_context
+from goldpan.core.tokens import is_loopback
 from goldpan.git.process import Reach
 
 _MOVED = re.compile(r"returned (?:error: )?30[12378]\b")
@@ -165,7 +165,7 @@ def find_remote(
     if not is_address or text.startswith("-") or any(ord(sign) <= 32 for sign in text):
         raise UsageError(f"{text!r} is neither a git address nor an existing file", _NO_SOURCE)
     is_home = origin(text)[1:] == origin(f"{parts.scheme}://{host}")[1:]
-    is_safe = parts.scheme == "https" or (parts.scheme == "http" and _is_this_machine(name))
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(name))
     return Remote(text, "address", token if is_home and is_safe else None)
 
 
@@ -194,10 +194,3 @@ def _local(path: Path) -> Remote:
     if not _BUNDLE.match(head):
         raise GitError(f"{path} is not a git bundle", "Make one with git bundle create FILE --all")
     return Remote(str(path), "bundle")
-
-
-def _is_this_machine(name: str) -> bool:
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost"

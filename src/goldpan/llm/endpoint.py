@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
-from goldpan.core.extras import load
+from goldpan.core.imports import load
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 from goldpan.core.tls import shared_context

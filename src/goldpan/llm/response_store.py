@@ -17,9 +17,8 @@ from typing import Any
 
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.locks import hold_lock
 from goldpan.core.run_file import Seal
-from goldpan.core.workspace import make_directory
+from goldpan.core.workspace import hold_lock, make_directory
 from goldpan.llm.outcome import Outcome, Reply, Usage
 from goldpan.llm.request import Request
 

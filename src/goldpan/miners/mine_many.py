@@ -8,9 +8,8 @@ from typing import Protocol, cast
 
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import GoldpanError
-from goldpan.core.memory import available_memory
 from goldpan.core.progress import Reporter, Task
-from goldpan.core.resources import explain
+from goldpan.core.resources import available_memory, explain
 from goldpan.miners.announced import chosen_path
 from goldpan.miners.estimate import Estimate
 from goldpan.miners.github.client import GitHub

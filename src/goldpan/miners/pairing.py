@@ -28,7 +28,8 @@ import pyarrow as pa
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import write, writer
-from goldpan.core.plugins import Kind, blamed, digests
+from goldpan.core.plugin_parts import Kind
+from goldpan.core.plugins import blamed, digests
 from goldpan.core.query import open_tables
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title

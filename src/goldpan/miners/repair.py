@@ -89,7 +89,7 @@ def repair(directory: Path) -> Repair:
     kept = 0
     for path in dict.fromkeys(flaw.path for flaw in flaws):
         mine = [flaw for flaw in flaws if flaw.path == path]
-        run = scans.get(path) or Scan(path, (), (), None, False, False)
+        run = scans.get(path) or Scan(path, (), (), None, False)
         with _replacing(path, aside) as sink:
             rewriting = _Rewriting(run, mine, newest, counts.get(newest, 0), sink)
             rewriting.write()

@@ -267,7 +267,7 @@ class Annotate(Group):
         from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.annotation.studio.serve import serve
         from goldpan.annotation.studio.shown import Pushed, running_blocks
-        from goldpan.core.show import show
+        from goldpan.core.terminal import show
         from goldpan.operations.repositories import dataset_directory
 
         layout = self.lab.layout
@@ -292,7 +292,7 @@ class Annotate(Group):
         return choose_server(self.lab.layout, url, os.environ)
 
     def _task(self, name: str | None, suspects: int | None) -> Task | None:
-        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.core.workspace import tasks_directory
         from goldpan.datasets.registry import find_task
 
         if name is None:

@@ -8,10 +8,9 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, get_args
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, choices, suggested
 from goldpan.core.plugins import names_of
 from goldpan.core.registry import unknown_name
-from goldpan.core.suggest import choices, suggested
 from goldpan.operations.added import AddedToBuild
 from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories

@@ -19,7 +19,7 @@ from goldpan.core.log import is_json
 from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.show import show
+from goldpan.core.terminal import show
 from goldpan.operations.group import owner_of
 from goldpan.operations.help import JSON_HELP, OPEN, opening_parameters, returns_result
 from goldpan.operations.messages import complain

@@ -57,7 +57,7 @@ def compare(
         markdown: A Markdown file for the report's tables.
         latex: A LaTeX file for the tables of a paper.
     """
-    from goldpan.core.own_tasks import tasks_directory
+    from goldpan.core.workspace import tasks_directory
     from goldpan.datasets.registry import load_tasks
     from goldpan.evaluation.comparison.question import ComparisonQuestion
     from goldpan.evaluation.comparison.stored_runs import compare_stored

@@ -220,7 +220,7 @@ class Dataset(Result):
                 NAME-FORM)
             unverified: With swe-bench: also rows that no test run proved.
         """
-        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.core.workspace import tasks_directory
         from goldpan.datasets.export.export import export_dataset
 
         if to not in get_args(ExportName):

@@ -116,7 +116,7 @@ class Evaluate(Group):
                 (default: WORKSPACE/datasets)
             by (COLUMN): Score by a column, such as document; may be given several times.
         """
-        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.core.workspace import tasks_directory
         from goldpan.datasets.registry import find_task
         from goldpan.datasets.task_data import task_directory
         from goldpan.evaluation.run import RunResult
@@ -150,7 +150,7 @@ class Evaluate(Group):
             dataset (DATASET): The rows: a dataset by its name or directory.
                 (default: WORKSPACE/datasets)
         """
-        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.core.workspace import tasks_directory
         from goldpan.datasets.registry import find_task
         from goldpan.evaluation.runs import read_runs
         from goldpan.evaluation.slices import LengthScores, score_by_length
@@ -271,7 +271,7 @@ class Evaluate(Group):
 
     def _members(self, suite: str) -> list[str]:
         """Return the tasks of a suite whose rows are in the workspace."""
-        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.core.workspace import tasks_directory
         from goldpan.datasets.registry import load_tasks
         from goldpan.datasets.task_data import task_directory
 

@@ -49,8 +49,8 @@ def filter(
         execution: Where repositories are judged, one a processor.
 
     """
+    from goldpan.filters.funnel import write_rejects
     from goldpan.filters.pipeline import CriterionList, FilterResults, run_filters
-    from goldpan.filters.rejects import write_rejects
     from goldpan.filters.stored import find_profile
 
     if list:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from goldpan.core.commands import PANELS
-from goldpan.core.plugins import Kind as PartKind
+from goldpan.core.plugin_parts import Kind as PartKind
 from goldpan.core.plugins import names_of
 from goldpan.operations.signature import (
     Kind,

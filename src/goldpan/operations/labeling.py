@@ -63,7 +63,7 @@ def label_errors(
         limit: At most this many rows are listed.
         output: Write all rows, the most suspect first, to this .parquet, .jsonl or .csv file.
     """
-    from goldpan.core.own_tasks import tasks_directory
+    from goldpan.core.workspace import tasks_directory
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.table_files import check_form
     from goldpan.datasets.task_data import task_directory

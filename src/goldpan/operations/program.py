@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan import __version__
-from goldpan.core.errors import UnknownNameError, UsageError
+from goldpan.core.errors import UnknownNameError, UsageError, choices, question, suggested
 from goldpan.core.log import LogFormat, start_log
 from goldpan.core.plugins import removed, use
-from goldpan.core.suggest import choices, question, suggested
 from goldpan.operations.help import command_help, named_workspace, program_help
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import (

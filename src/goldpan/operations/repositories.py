@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.core.config import repository_name
-from goldpan.core.errors import UsageError, WorkspaceError, cause_of
-from goldpan.core.suggest import question
+from goldpan.core.errors import UsageError, WorkspaceError, cause_of, question
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.core.workspace import existing
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.result import Block, Line, Result, Results
+from goldpan.core.workspace import tasks_directory
 from goldpan.datasets.registry import find_task, load_tasks, tasks_of_family
 from goldpan.datasets.task_data import TaskData, task_directory
 from goldpan.evaluation.held_out import held_out_column

@@ -159,7 +159,7 @@ class Tasks(Group):
     @property
     def _own(self) -> Path:
         """The directory of tasks of one's own."""
-        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.core.workspace import tasks_directory
 
         return tasks_directory(self.lab.path)
 
@@ -184,7 +184,7 @@ def import_(
 
     """
     from goldpan.annotation.studio.gold import projects_by_task, read_corrections
-    from goldpan.core.own_tasks import tasks_directory
+    from goldpan.core.workspace import tasks_directory
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import load_tasks
     from goldpan.datasets.source_import import SourceImport, files_by_task, tasks_of_source

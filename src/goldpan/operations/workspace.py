@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from goldpan.core.config import Included, Settings, Via, load_settings
-from goldpan.core.own_tasks import use_tasks
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
+from goldpan.core.workspace import use_tasks
 from goldpan.operations import (
     auditing,
     checking,

@@ -18,11 +18,9 @@ from pathlib import Path
 from typing import Self
 
 from goldpan import __version__
-from goldpan.core.engine import open_engine
-from goldpan.core.engine_units import AHEAD, EngineError
+from goldpan.core.engine import AHEAD, EngineError, LostError, RayCluster, Submitted, open_engine
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.progress import Reporter
-from goldpan.core.ray_cluster import LostError, RayCluster, Submitted
 from goldpan.core.workspace import make_directory
 from goldpan.operations.values import Execution
 from goldpan.operations.workspace import Workspace

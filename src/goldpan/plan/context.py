@@ -75,7 +75,7 @@ class Context:
 
     def task(self, name: str) -> Task:
         """Return a task of the registry, or of the workspace."""
-        from goldpan.core.own_tasks import tasks_directory
+        from goldpan.core.workspace import tasks_directory
         from goldpan.datasets.registry import find_task
 
         return find_task(name, tasks_directory(self.lab.path))

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.commands import find_builder
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, question
 from goldpan.core.remote import is_address
 from goldpan.core.settings_file import read_toml
-from goldpan.core.suggest import question
 from goldpan.plan.section import StageSection, is_path
 from goldpan.plan.sections import DatasetPlan, Plan, dataset_section, plan_section
 

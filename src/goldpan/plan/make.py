@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import UsageError
-from goldpan.core.own_tasks import tasks_directory
+from goldpan.core.workspace import tasks_directory
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.check import check_plan
 from goldpan.plan.context import Context

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import groupby
 
+from goldpan.core.engine import RayCluster
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.locks import hold_lock
 from goldpan.core.progress import Reporter
-from goldpan.core.ray_cluster import RayCluster
-from goldpan.core.workspace import make_directory
+from goldpan.core.workspace import hold_lock, make_directory
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.assess import Assessment, RunSelection, assess, assess_all, priced
 from goldpan.plan.cluster import PlanCluster

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from goldpan.core import plugins
 from goldpan.core.commands import Builder, Command
-from goldpan.core.plugins import Files, Part, Registrable
+from goldpan.core.plugin_parts import Files, Part, Registrable, no_part
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.forms import Form
@@ -99,7 +99,7 @@ def register(*things: Registrable) -> None:
     module = sys._getframe(1).f_globals
     for thing in things:
         if not hasattr(thing, "parts"):
-            raise plugins.no_part(thing)
+            raise no_part(thing)
         plugins.register(module, thing)
 
 

@@ -1,1 +1,1 @@
-from goldpan.builders.row_origins import mined_source as mined_source
+from goldpan.builders.repository_rows import mined_source as mined_source

@@ -1,7 +1,7 @@
 from goldpan.core.config import repository_name as repository_name
 from goldpan.core.engine import Engine as Engine
+from goldpan.core.engine import EngineError as EngineError
 from goldpan.core.engine import open_engine as open_engine
-from goldpan.core.engine_units import EngineError as EngineError
 from goldpan.core.errors import (
     DatasetError as DatasetError,
 )
@@ -17,8 +17,7 @@ from goldpan.core.errors import (
 from goldpan.core.errors import (
     WorkspaceError as WorkspaceError,
 )
-from goldpan.core.extras import load as load
-from goldpan.core.locks import hold_lock as hold_lock
+from goldpan.core.imports import load as load
 from goldpan.core.parquet import (
     Writer as Writer,
 )
@@ -87,6 +86,7 @@ from goldpan.core.workspace import (
 from goldpan.core.workspace import (
     Workspace as Workspace,
 )
+from goldpan.core.workspace import hold_lock as hold_lock
 from goldpan.core.workspace import (
     make_directory as make_directory,
 )

@@ -1,5 +1,5 @@
 """What plugins may use of `goldpan.datasets`; the stub beside this file lists it."""
 
-from goldpan.core.lazy import lazily
+from goldpan.core.imports import lazily
 
 __getattr__ = lazily(globals())

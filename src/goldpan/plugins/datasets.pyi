@@ -1,5 +1,5 @@
-from goldpan.core.own_tasks import tasks_directory as tasks_directory
 from goldpan.core.sealed import file_digest as file_digest
+from goldpan.core.workspace import tasks_directory as tasks_directory
 from goldpan.datasets.corrections import (
     corrected_batches as corrected_batches,
 )

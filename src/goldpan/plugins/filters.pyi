@@ -1,7 +1,6 @@
 from goldpan.filters.duplicates.leaks import find_leaks_of_batches as find_leaks_of_batches
 from goldpan.filters.duplicates.near import link as link
 from goldpan.filters.duplicates.settings import DuplicateSettings as DuplicateSettings
-from goldpan.filters.duplicates.shingles import Portions as Portions
 from goldpan.filters.duplicates.sketches import (
     NO_TEXT as NO_TEXT,
 )
@@ -20,4 +19,5 @@ from goldpan.filters.duplicates.sketches import (
 from goldpan.filters.duplicates.sketches import (
     sketches as sketches,
 )
+from goldpan.filters.duplicates.texts import Portions as Portions
 from goldpan.filters.duplicates.texts import number_texts as number_texts

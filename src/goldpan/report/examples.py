@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from goldpan.code.split_patch import split_patch
+from goldpan.code.patch import split_patch
 from goldpan.code.unified_diff import Sides, blocks_as_diff, side_by_side
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sanitize import line

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
-from goldpan.core.extras import load
+from goldpan.core.imports import load
 from goldpan.core.resources import unwritable
 from goldpan.filters.funnel import PLURAL, Funnel
 from goldpan.report.distributions import Level, levels

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.extras import load
+from goldpan.core.imports import load
 from goldpan.core.sanitize import line
 from goldpan.evaluation.statistics.scores import StatisticsError
 

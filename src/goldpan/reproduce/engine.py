@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldpan.core.errors import GoldpanError, StoppedError
-from goldpan.core.plugins import Kind, blamed, digests
+from goldpan.core.plugin_parts import Kind
+from goldpan.core.plugins import blamed, digests
 from goldpan.core.registry import Registry
 from goldpan.evaluation.record import Environment, read_environment
 from goldpan.reproduce.cells import Compute, Context, Effort, Outcome, TableResult, fill_table

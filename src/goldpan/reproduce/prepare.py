@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from goldpan import __version__
 from goldpan.core.errors import DatasetError
-from goldpan.core.locks import hold_lock
 from goldpan.core.resources import write_file
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
-from goldpan.core.workspace import Workspace, make_directory
+from goldpan.core.workspace import Workspace, hold_lock, make_directory
 from goldpan.datasets.importing import find_reader, import_files
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import draw_number

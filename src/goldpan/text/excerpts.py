@@ -11,7 +11,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ExcerptBlock:
     """A part of a text: prose, or what stands between fences."""
 
     text: str
@@ -24,8 +24,8 @@ class Block:
 class Excerpt:
     """A text in two parts: what is seen at once, what opens, and how much is left out."""
 
-    shown: tuple[Block, ...]
-    more: tuple[Block, ...]
+    shown: tuple[ExcerptBlock, ...]
+    more: tuple[ExcerptBlock, ...]
     left_out: int
     """Characters in neither part."""
 
@@ -37,8 +37,8 @@ def excerpt(text: str | None, shown: int = 1200, most: int = 8000) -> Excerpt:
     # Written out, one character takes eight: hostile texts may not grow that much.
     text_read = visible_text[: 2 * most]
     left_out = max(0, len(whole) - most) + len(visible_text) - len(text_read)
-    front: list[Block] = []
-    back: list[Block] = []
+    front: list[ExcerptBlock] = []
+    back: list[ExcerptBlock] = []
     room = shown if len(text_read) > shown * 5 // 4 else len(text_read)
     for block in _blocks(text_read):
         if back or room <= 0:
@@ -62,23 +62,23 @@ def _break(text: str, near: int) -> int:
     return near
 
 
-def _blocks(text: str) -> list[Block]:
-    blocks: list[Block] = []
+def _blocks(text: str) -> list[ExcerptBlock]:
+    blocks: list[ExcerptBlock] = []
     lines: list[str] = []
     fence = info = ""
     for row in text.split("\n"):
         mark = _FENCE.match(row)
         fence_info = row[mark.end() :].strip() if mark else ""
         if fence and mark and mark[1].startswith(fence) and not fence_info:
-            blocks.append(Block("\n".join(lines), code=True, info=info))
+            blocks.append(ExcerptBlock("\n".join(lines), code=True, info=info))
             lines, fence = [], ""
         elif not fence and mark and "`" not in fence_info:
-            blocks.append(Block("\n".join(lines).strip("\n"), code=False))
+            blocks.append(ExcerptBlock("\n".join(lines).strip("\n"), code=False))
             lines, fence, info = [], mark[1], fence_info
         else:
             lines.append(row)
     if fence:
-        blocks.append(Block("\n".join(lines), code=True, info=info))
+        blocks.append(ExcerptBlock("\n".join(lines), code=True, info=info))
     else:
-        blocks.append(Block("\n".join(lines).strip("\n"), code=False))
+        blocks.append(ExcerptBlock("\n".join(lines).strip("\n"), code=False))
     return [block for block in blocks if block.text.strip() or block.info]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from goldpan.text.markdown import Block, blocks, paragraphs
+from goldpan.text.markdown import MarkdownBlock, blocks, paragraphs
 
 # Mentions of issues and pull requests in a text: the candidates of Algorithm 1.
 #
@@ -230,7 +230,9 @@ def _holds_stem(text: str) -> bool:
     return any(stem in lower for stem in _STEMS)
 
 
-def closing_keywords(block: Block, hosts: tuple[str, ...] = GITHUB) -> Iterator[ClosingKeyword]:
+def closing_keywords(
+    block: MarkdownBlock, hosts: tuple[str, ...] = GITHUB
+) -> Iterator[ClosingKeyword]:
     """Yield the closing keywords of one block in reading order."""
     words = list(_KEYWORD.finditer(block.text))
     if not words:
@@ -261,7 +263,11 @@ def closing_keywords(block: Block, hosts: tuple[str, ...] = GITHUB) -> Iterator[
 
 
 def _target(
-    block: Block, keyword: int, offset: int, mentions: dict[int, Mention], hosts: tuple[str, ...]
+    block: MarkdownBlock,
+    keyword: int,
+    offset: int,
+    mentions: dict[int, Mention],
+    hosts: tuple[str, ...],
 ) -> Mention | None:
     """Return what the reference at `offset` leads to; a link's address outranks its text."""
     node = block.node_at(offset)
@@ -274,7 +280,7 @@ def _target(
     return address if address and address.pattern == "url" else None
 
 
-def _end_of_target(block: Block, offset: int, mentions: dict[int, Mention]) -> int:
+def _end_of_target(block: MarkdownBlock, offset: int, mentions: dict[int, Mention]) -> int:
     """Return where the reference at `offset` ends, be it a link or plain."""
     node, mention = block.node_at(offset), mentions.get(offset)
     return node.end if node.href is not None or mention is None else mention.end

@@ -25,8 +25,8 @@ from markdown_it.common.html_blocks import block_names
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from goldpan.text.masks import CODE, URL
-
+CODE, URL = "CODE", "URL"
+"""What stands for inline code and for an address."""
 LIMIT = 65_536
 """Code points of a text that are read: GitHub's own maximum for a body."""
 
@@ -60,7 +60,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MarkdownBlock:
     """The visible text of one leaf block, the source line it begins on, and its text nodes."""
 
     text: str
@@ -72,7 +72,7 @@ class Block:
         return self.nodes[bisect_right(self.nodes, offset, key=lambda node: node.start) - 1]
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text: str) -> Iterator[MarkdownBlock]:
     """Yield the visible leaf blocks of a Markdown text, at most its first `LIMIT` code points."""
     page = _Page()
     quotes = 0
@@ -92,14 +92,14 @@ def blocks(text: str) -> Iterator[Block]:
             page.done.clear()
 
 
-def paragraphs(text: str) -> Iterator[Block]:
+def paragraphs(text: str) -> Iterator[MarkdownBlock]:
     """Yield the paragraphs of a plain text, such as a title or a commit message."""
     numbered = enumerate(text.split("\n"), 1)
     for blank, group in groupby(numbered, key=lambda line: not line[1].strip()):
         if not blank:
             lines = list(group)
             content = "\n".join(line for _, line in lines)
-            yield Block(content, lines[0][0], (Node(0, len(content), None),))
+            yield MarkdownBlock(content, lines[0][0], (Node(0, len(content), None),))
 
 
 def markdown_to_text(text: str) -> str:
@@ -165,7 +165,7 @@ class _Page:
 
     def __init__(self) -> None:
         self.line = 1
-        self.done: list[Block] = []
+        self.done: list[MarkdownBlock] = []
         self._hidden: Counter[str] = Counter()
         self._begin()
 
@@ -179,7 +179,7 @@ class _Page:
 
     def end_block(self) -> None:
         if self._parts:
-            self.done.append(Block("".join(self._parts), self._line, tuple(self._nodes)))
+            self.done.append(MarkdownBlock("".join(self._parts), self._line, tuple(self._nodes)))
         self._begin()
 
     def add_inline(self, tokens: list[Token]) -> None:

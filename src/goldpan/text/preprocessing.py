@@ -1,4 +1,4 @@
-"""The preprocessing steps by name, and the order in which they run.
+"""The preprocessing steps by name, the order in which they run, and many rows at once.
 
 A task's file lists its steps in our order. Papers and plugins bring other orders, in which the same
 steps run: one that collapses white space first leaves Markdown no blocks, so that headings, lists
@@ -8,11 +8,70 @@ and code run into the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, islice
+from typing import Any
 
+from goldpan.core.engine import open_engine
 from goldpan.core.registry import Registry, unknown_name
-from goldpan.text.markdown import markdown_to_text
-from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
+from goldpan.text.markdown import CODE, URL, markdown_to_text
+
+HASH, USER = "HASH", "USER"
+"""What stands for hashes and names that were masked."""
+
+_MASKED = re.compile(r"`{3,}+|^[ \t]*+~{3,}+|<pre\b|</pre\s*+>", re.M | re.I)
+_HASHES = re.compile(r"\b[0-9a-fA-F]{40}\b")
+_URLS = re.compile(r"(?<![A-Za-z0-9])(?:(?:https?|ftp)://|www\.)[^\s<>\"'`\[\]{}|\\^]++")
+_AFTER_URLS = ".,;:!?*_)"
+_MENTIONS = re.compile(r"(?<![\w@/.`-])@[A-Za-z0-9][A-Za-z0-9_-]{0,99}+")
+
+
+def mask_code(text: str) -> str:
+    """Mask fenced code, and HTML between ``<pre>`` tags.
+
+    A fence at the start of a line that nothing closes reaches to the end, as in Markdown.
+    """
+    parts: list[str] = []
+    end = 0
+    opened: re.Match[str] | None = None
+    for mark in _MASKED.finditer(text):
+        if opened is None:
+            opened = None if mark[0].startswith("</") else mark
+        elif _closes_mask(mark, opened):
+            parts += [text[end : opened.start()], CODE]
+            end = mark.end()
+            opened = None
+    if opened is not None and not text[: opened.start()].rpartition("\n")[2].strip():
+        parts += [text[end : opened.start()], CODE]
+        end = len(text)
+    return "".join([*parts, text[end:]])
+
+
+def _closes_mask(mark: re.Match[str], opened: re.Match[str]) -> bool:
+    if opened[0].startswith("<"):
+        return mark[0].startswith("</")
+    return mark[0].strip()[0] == opened[0].strip()[0]
+
+
+def mask_hashes(text: str) -> str:
+    """Mask hashes of 40 hexadecimal digits, such as those of commits."""
+    return _HASHES.sub(HASH, text)
+
+
+def mask_urls(text: str) -> str:
+    """Mask web addresses; the punctuation after one stays."""
+
+    def masked(match: re.Match[str]) -> str:
+        return URL + match[0][len(match[0].rstrip(_AFTER_URLS)) :]
+
+    return _URLS.sub(masked, text)
+
+
+def mask_mentions(text: str) -> str:
+    """Mask mentions of users, such as ``@octocat``, but not what follows an @ in an address."""
+    return _MENTIONS.sub(USER, text)
+
 
 # Turns the markup of Jira into Markdown, line by line.
 #
@@ -20,7 +79,7 @@ from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
 # links, users, images and bold text. The rest stays as it is. The time grows with the length of
 # the text alone: no expression reaches over the end of a line, and what repeats is possessive.
 
-_BLOCKS = re.compile(r"\{(code|noformat|quote)(?::[^{}\n]*+)?\}")
+_MACROS = re.compile(r"\{(code|noformat|quote)(?::[^{}\n]*+)?\}")
 _HEADING = re.compile(r"[ \t]*+h([1-6])\.[ \t]++")
 _QUOTE = re.compile(r"[ \t]*+bq\.[ \t]++")
 _ITEM = re.compile(r"[ \t]*+([*#-]{1,6})[ \t]++")
@@ -45,7 +104,7 @@ def jira_to_markdown(text: str) -> str:
 def _pieces(text: str) -> Iterator[str]:
     end = 0
     opened: re.Match[str] | None = None
-    for mark in _BLOCKS.finditer(text):
+    for mark in _MACROS.finditer(text):
         if opened is None:
             opened = mark
         elif mark[1] == opened[1]:
@@ -144,3 +203,37 @@ def prepared(text: str, names: Sequence[str]) -> str:
     for name in names:
         text = STEPS[name](text)
     return text
+
+
+_ROWS = 2_048
+"""Rows in memory at once; fewer are not worth other processes."""
+_UNIT = 128
+"""Rows that a process is given at once."""
+
+
+def prepared_rows(
+    rows: Iterable[dict[str, Any]], steps: Sequence[str], processes: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows in order, their column `text` after these steps."""
+    left = iter(rows)
+    first = list(islice(left, _ROWS))
+    if not steps or processes == 1 or len(first) < _ROWS:
+        for row in chain(first, left):
+            yield {**row, "text": prepared(row["text"], steps)}
+        return
+    with open_engine("local", processes) as engine:
+        block = first
+        while block:
+            texts = [row["text"] for row in block]
+            units = [texts[start : start + _UNIT] for start in range(0, len(texts), _UNIT)]
+            unit_texts = engine.map(partial(prepared_texts, tuple(steps)), units)
+            for row, text in zip(
+                block, (text for unit in unit_texts for text in unit), strict=True
+            ):
+                yield {**row, "text": text}
+            block = list(islice(left, _ROWS))
+
+
+def prepared_texts(steps: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return texts after these steps."""
+    return [prepared(text, steps) for text in texts]

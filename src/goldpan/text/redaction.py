@@ -163,7 +163,7 @@ SECRETS_ONLY = PrivateRules(emails=False, ip_addresses=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PrivateFinding:
     """Something private: its kind (`email`, `ip-address`, `secret:...`) and code point offsets."""
 
     kind: str
@@ -179,31 +179,34 @@ class Redacted:
     counts: dict[str, int]
 
 
-def find_private(text: str, rules: PrivateRules | None = None) -> tuple[Finding, ...]:
+def find_private(text: str, rules: PrivateRules | None = None) -> tuple[PrivateFinding, ...]:
     """Find what is private, in reading order, none overlapping."""
     rules = rules or PrivateRules()
-    findings: list[Finding] = []
+    findings: list[PrivateFinding] = []
     if rules.secrets:
         findings += [
-            Finding(f"{SECRET}:{kind}", start, end) for kind, start, end in find_secrets(text)
+            PrivateFinding(f"{SECRET}:{kind}", start, end)
+            for kind, start, end in find_secrets(text)
         ]
     if rules.emails:
-        findings += [Finding(EMAIL, *span) for span in find_emails(text, rules.allowed_emails)]
+        findings += [
+            PrivateFinding(EMAIL, *span) for span in find_emails(text, rules.allowed_emails)
+        ]
     if rules.ip_addresses:
-        findings += [Finding(IP_ADDRESS, *span) for span in find_ip_addresses(text)]
+        findings += [PrivateFinding(IP_ADDRESS, *span) for span in find_ip_addresses(text)]
     return tuple(_merge(findings))
 
 
-def _merge(findings: Iterable[Finding]) -> list[Finding]:
+def _merge(findings: Iterable[PrivateFinding]) -> list[PrivateFinding]:
     """Join findings that overlap under the kind that says most: of a format, or the first."""
-    merged: list[Finding] = []
+    merged: list[PrivateFinding] = []
     for finding in sorted(
         findings, key=lambda finding_: (finding_.start, -finding_.end, finding_.kind)
     ):
         if merged and finding.start < merged[-1].end:
             last = merged.pop()
             kind = finding.kind if last.kind == _ASSIGNED else last.kind
-            finding = Finding(kind, last.start, max(last.end, finding.end))
+            finding = PrivateFinding(kind, last.start, max(last.end, finding.end))
         merged.append(finding)
     return merged
 
@@ -220,13 +223,13 @@ def redact(text: str, rules: PrivateRules | None = None) -> Redacted:
     while findings := find_private(text, rules):
         rounds += 1
         if rounds > _MOST_ROUNDS:
-            findings = (Finding(findings[0].kind, 0, len(text)),)
+            findings = (PrivateFinding(findings[0].kind, 0, len(text)),)
         counts.update(finding.kind for finding in findings)
         text = _replaced(text, findings)
     return Redacted(text, dict(sorted(counts.items())))
 
 
-def _replaced(text: str, findings: Iterable[Finding]) -> str:
+def _replaced(text: str, findings: Iterable[PrivateFinding]) -> str:
     parts: list[str] = []
     at = 0
     for finding in findings:

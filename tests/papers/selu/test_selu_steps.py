@@ -10,8 +10,17 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError
 from goldpan.text.markdown import markdown_to_text
-from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.text.preprocessing import STEPS, jira_to_markdown, ordered_steps, prepared, white_space
+from goldpan.text.preprocessing import (
+    STEPS,
+    jira_to_markdown,
+    mask_code,
+    mask_hashes,
+    mask_mentions,
+    mask_urls,
+    ordered_steps,
+    prepared,
+    white_space,
+)
 
 HASH = "0123456789abcdef0123456789ABCDEF01234567"
 

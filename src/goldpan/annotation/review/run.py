@@ -27,11 +27,10 @@ from goldpan.annotation.review.stored import verdict_row, write_answers, write_r
 from goldpan.annotation.review.subjects import KINDS, ReviewItem, SubjectKind
 from goldpan.annotation.review.votes import ReviewEstimate, ReviewPlanner
 from goldpan.core.errors import UsageError
-from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.parquet import replace_tables
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import Table
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import Workspace, tasks_directory
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import CLASSIFICATION, Task, target_column

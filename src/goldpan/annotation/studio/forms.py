@@ -28,7 +28,7 @@ from goldpan.annotation.studio.panels import (
 from goldpan.annotation.studio.project import Project
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.parquet import reading
-from goldpan.core.plugins import Kind
+from goldpan.core.plugin_parts import Kind
 from goldpan.core.registry import Registry
 from goldpan.datasets.provenance import shard_paths
 from goldpan.datasets.task import CLASSIFICATION, Label, Task

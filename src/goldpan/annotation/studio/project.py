@@ -32,9 +32,8 @@ from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration, parse
 from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.locks import hold_lock
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import Workspace, existing, make_directory, write_whole
+from goldpan.core.workspace import Workspace, existing, hold_lock, make_directory, write_whole
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 

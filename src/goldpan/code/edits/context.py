@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.code.edits.diff import Hunk
+from goldpan.code.edits.diff import LineHunk
 from goldpan.code.edits.edit import as_characters, number_lines, split_lines
 
 # How far the lines from a place on stand elsewhere too: a suffix array over both versions.
@@ -119,10 +119,10 @@ _WORK_BEFORE_REPEATS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class EditBlock:
     """A hunk in its context: lines `start` to `end` of the version before."""
 
-    hunk: Hunk
+    hunk: LineHunk
     start: int
     end: int
 
@@ -140,7 +140,7 @@ class Version:
         return self.text[self.starts[start] : self.starts[end]]
 
 
-class Change:
+class TwoVersions:
     """Two versions of a file, in which places for hunks are looked up."""
 
     def __init__(self, before: str, after: str) -> None:
@@ -157,7 +157,7 @@ class Change:
         self._work = 0.0
         self._repeats: Repeats | None = None
 
-    def surround(self, hunk: Hunk) -> Block:
+    def surround(self, hunk: LineHunk) -> EditBlock:
         """Return the hunk with the fewest lines around it that stand at one place only.
 
         One place of the version before, and of the text in which all hunks above are applied.
@@ -172,9 +172,9 @@ class Change:
         # Where n lines on either side do, no better choice has more than 2 n on one.
         enough = 2 * _least(lambda lines: is_unique(lines, lines), 0, max(most_above, most_below))
         above, below = _fewest(is_unique, min(enough, most_above), min(enough, most_below))
-        return Block(hunk, hunk.start - above, hunk.end + below)
+        return EditBlock(hunk, hunk.start - above, hunk.end + below)
 
-    def is_unique(self, hunk: Hunk, start: int, end: int) -> bool:
+    def is_unique(self, hunk: LineHunk, start: int, end: int) -> bool:
         """Tell whether lines `start` to `end` stand at one place, when it is the hunk's turn."""
         before, after = self.before, self.after
         last = len(before.lines)
@@ -197,7 +197,7 @@ class Change:
         edited = after.cut(0, hunk.new_start) + before.cut(hunk.start, last)
         return self._stand_once(search, before.text, edited, work=_WORK_PER_CHARACTER)
 
-    def _lines_stand_once(self, hunk: Hunk, start: int, end: int) -> bool:
+    def _lines_stand_once(self, hunk: LineHunk, start: int, end: int) -> bool:
         """Tell whether lines stand once before, and once where all hunks above are applied."""
         before, after = self.before.lines, self.after.lines
         size = end - start

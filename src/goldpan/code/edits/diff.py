@@ -22,7 +22,7 @@ _RUN = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Hunk:
+class LineHunk:
     """Lines `start` to `end` of the version before, which `new_start` to `new_end` replace."""
 
     start: int
@@ -31,7 +31,7 @@ class Hunk:
     new_end: int
 
 
-def diff_lines(before: str, after: str) -> list[Hunk]:
+def diff_lines(before: str, after: str) -> list[LineHunk]:
     """Return what differs, in order, no two hunks touching.
 
     Both versions come with one character a line (`as_characters`).
@@ -43,7 +43,7 @@ def diff_lines(before: str, after: str) -> list[Hunk]:
     matches = [(head + i, head + j) for i, j in _matches(*middle)]
     ends = (len(before) - tail, len(after) - tail)
     return [
-        Hunk(i + 1, next_i, j + 1, next_j)
+        LineHunk(i + 1, next_i, j + 1, next_j)
         for (i, j), (next_i, next_j) in pairwise([(head - 1, head - 1), *matches, ends])
         if (i + 1, j + 1) != (next_i, next_j)
     ]

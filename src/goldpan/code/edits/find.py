@@ -39,11 +39,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
-from goldpan.code.edits.context import Block, Change
-from goldpan.code.edits.diff import Hunk, diff_lines
+from goldpan.code.edits.context import EditBlock, TwoVersions
+from goldpan.code.edits.diff import LineHunk, diff_lines
 from goldpan.code.edits.edit import MOST_CHARACTERS, Edit, FileEdits, MalformedError
-from goldpan.code.edits.markers import NO_NEWLINE, SHORTEST, read_marker
-from goldpan.code.edits.parse import write_path
+from goldpan.code.edits.parse import NO_NEWLINE, SHORTEST, read_marker, write_path
 
 
 def format_edits(path: str | None, edits: Sequence[Edit], *, removes: bool = False) -> str:
@@ -87,7 +86,7 @@ def find_edits(before: str, after: str) -> tuple[Edit, ...]:
         return ()
     if not before:
         return (Edit(before, after),)
-    change = Change(before, after)
+    change = TwoVersions(before, after)
     if change.different_lines > MOST_CHARACTERS:
         return (Edit(before, after),)
     hunks = diff_lines(change.before.lines, change.after.lines)
@@ -109,21 +108,21 @@ def find_file_edits(path: str, before: str | None, after: str | None) -> FileEdi
     return FileEdits(path, find_edits(before, after))
 
 
-def _join_touching(blocks: list[Block]) -> list[Hunk]:
+def _join_touching(blocks: list[EditBlock]) -> list[LineHunk]:
     """Return the hunks of the blocks, those whose contexts overlap or touch as one."""
-    hunks: list[Hunk] = []
+    hunks: list[LineHunk] = []
     reached = -1
     for block in blocks:
         hunk = block.hunk
         if block.start <= reached:
             above = hunks.pop()
-            hunk = Hunk(above.start, hunk.end, above.new_start, hunk.new_end)
+            hunk = LineHunk(above.start, hunk.end, above.new_start, hunk.new_end)
         hunks.append(hunk)
         reached = max(reached, block.end)
     return hunks
 
 
-def _edit(change: Change, block: Block) -> Edit:
+def _edit(change: TwoVersions, block: EditBlock) -> Edit:
     """Return the block's lines before and after, context included.
 
     Where lines repeat, a change can be seen a line further up or down and need less context:

@@ -15,7 +15,7 @@ from goldpan.code.edits.edit import (
     line_end,
     split_lines,
 )
-from goldpan.git.unified import FileDiff, Hunk, parse_diff
+from goldpan.code.patch import FileDiff, Hunk, parse_diff
 
 _FILES = re.compile(r"^(?:diff --git |--- [^\n]*\n\+\+\+ [^\n]*\n@@ -)", re.M)
 _HUNK = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")

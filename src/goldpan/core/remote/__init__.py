@@ -52,8 +52,7 @@ def open_address(text: str | Path) -> Path:
             f"The workspace {shown} is not at an address that several machines can write to safely",
             f"Write {forms}, or the path of a folder",
         )
-    from goldpan.core.remote.mirror import Mirror
-    from goldpan.core.remote.mirror_state import mirror_directory
+    from goldpan.core.remote.mirror import Mirror, mirror_directory
 
     root = mirror_directory(address) / FILES
     if root not in _opened:
@@ -72,8 +71,7 @@ def push_opened() -> None:
 def mirror_at(root: Path) -> Mirror | None:
     """Return the mirror whose files lie in a folder, opened by whomever; None where it is none."""
     if root not in _opened and root.name == FILES and (root.parent / STATE).is_file():
-        from goldpan.core.remote.mirror import Mirror
-        from goldpan.core.remote.mirror_state import address_of
+        from goldpan.core.remote.mirror import Mirror, address_of
 
         _opened[root] = Mirror(address_of(root.parent), root.parent)
     return _opened.get(root)

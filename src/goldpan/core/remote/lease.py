@@ -21,7 +21,7 @@ import orjson
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.log import LOG
-from goldpan.core.remote.store import Object, ObjectStore
+from goldpan.core.remote.store import ObjectStore, RemoteObject
 
 SECONDS = 120.0
 """How long a lock outlives the last sign of its holder."""
@@ -122,7 +122,7 @@ class _Held:
         return False
 
 
-def _read(lock: Object) -> _Held:
+def _read(lock: RemoteObject) -> _Held:
     try:
         said = orjson.loads(lock.body)
         owner = None if said["owner"] is None else str(said["owner"])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.extras import load
+from goldpan.core.imports import load
 
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _UNKNOWN_BUCKET = ("NoSuchBucket", "NoSuchContainer", "ContainerNotFound")
@@ -28,7 +28,7 @@ _CREDENTIALS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Object:
+class RemoteObject:
     """What lies under a key."""
 
     body: bytes
@@ -63,13 +63,13 @@ class ObjectStore:
             raise WorkspaceError(problem, f"Set {_CREDENTIALS[_scheme(address)]}") from None
         self._proved = False
 
-    def read(self, key: str, unless: str | None = None) -> Object | None:
+    def read(self, key: str, unless: str | None = None) -> RemoteObject | None:
         """Return an object, None where there is none; raises `UnchangedError` for `unless`."""
         options = {} if unless is None else {"options": {"if_none_match": unless}}
         try:
             reply = self._api.get(self._store, key, **options)
             meta = reply.meta
-            return Object(bytes(reply.bytes()), meta["e_tag"], meta["last_modified"])
+            return RemoteObject(bytes(reply.bytes()), meta["e_tag"], meta["last_modified"])
         except self._api.exceptions.NotModifiedError:
             raise UnchangedError from None
         except FileNotFoundError as error:

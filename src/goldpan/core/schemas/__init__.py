@@ -22,12 +22,10 @@ from goldpan.core.schemas.mined import (
     REPOSITORIES,
     UNKNOWN,
 )
-from goldpan.core.schemas.people import (
-    ANNOTATIONS,
-    DECISIONS,
-)
 from goldpan.core.schemas.stages import (
+    ANNOTATIONS,
     CHANGES,
+    DECISIONS,
     DUPLICATES,
     FINDINGS,
     PAIRS,

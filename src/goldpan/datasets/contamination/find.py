@@ -16,8 +16,7 @@ from goldpan.datasets.contamination.items import ComparedSource, Item, open_sour
 from goldpan.datasets.contamination.ngrams import GramIndex
 from goldpan.datasets.table_files import check_form, write_rows
 from goldpan.filters.duplicates.leaks import find_leaks_of_batches
-from goldpan.filters.duplicates.normalize import fold, words
-from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.filters.duplicates.settings import DuplicateSettings, fold, words
 
 # What a search for contamination says.
 

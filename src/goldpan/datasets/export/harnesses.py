@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from goldpan.code.split_patch import split_patch
+from goldpan.code.patch import split_patch
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.export.samples import LABEL, LABELS, ExportSample, sample_of
 from goldpan.execution.python_env import editable_cutoffs

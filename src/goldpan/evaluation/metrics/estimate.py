@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from goldpan.core.errors import PluginError
-from goldpan.core.plugins import Kind, blamed
+from goldpan.core.plugin_parts import Kind
+from goldpan.core.plugins import blamed
 from goldpan.core.registry import Registry
 from goldpan.datasets.task import Task, TaskType
 

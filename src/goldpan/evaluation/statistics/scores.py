@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldpan.core.errors import GoldpanError
-from goldpan.core.extras import load
+from goldpan.core.imports import load
 
 
 class StatisticsError(GoldpanError):

@@ -12,14 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.engine import Engine, open_engine
-from goldpan.core.engine_units import EngineError
+from goldpan.core.engine import Engine, EngineError, open_engine
 from goldpan.core.schemas import DUPLICATES
 from goldpan.filters.duplicates.near import Links, link
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.shingles import Portions
 from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, sketch_file, sketches
-from goldpan.filters.duplicates.texts import Names, names_of, number_texts, read_names, write_names
+from goldpan.filters.duplicates.texts import (
+    Names,
+    Portions,
+    names_of,
+    number_texts,
+    read_names,
+    write_names,
+)
 
 Source = Callable[[], Iterable[pa.Table | pa.RecordBatch]]
 """Reads some of the texts: batches with the columns `repo`, `number`, `text` and, if wanted,

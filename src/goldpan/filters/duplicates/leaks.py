@@ -21,11 +21,9 @@ import pyarrow.compute as pc
 
 from goldpan.core.engine import open_engine
 from goldpan.filters.duplicates.near import Best, bring_together, search_band
-from goldpan.filters.duplicates.normalize import fold
-from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.shingles import Portions
+from goldpan.filters.duplicates.settings import DuplicateSettings, fold
 from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, sketch_file, sketches
-from goldpan.filters.duplicates.texts import number_texts
+from goldpan.filters.duplicates.texts import Portions, number_texts
 
 SIBLING = "sibling"
 """The relation of a text that shares no more than a template with those before it."""
@@ -43,19 +41,19 @@ _WINDOW = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ComparedIssue:
     """An issue as it is compared: the words of its title, and its text, folded."""
 
     title: frozenset[str]
     body: str
 
     @classmethod
-    def of(cls, title: str, body: str) -> Task:
+    def of(cls, title: str, body: str) -> ComparedIssue:
         """Read an issue."""
         return cls(frozenset(_TOKEN.findall(fold(title))), fold(body))
 
 
-def are_told_apart(task: Task, other: Task) -> bool:
+def are_told_apart(task: ComparedIssue, other: ComparedIssue) -> bool:
     """Say whether the titles of two near duplicates name different things.
 
     They do where they share their words but for numbers, identifiers or platforms, or where
@@ -69,7 +67,7 @@ def are_told_apart(task: Task, other: Task) -> bool:
     return _stands_alone(mine, task, other) and _stands_alone(theirs, other, task)
 
 
-def mark_siblings(duplicates: pa.Table, tasks: Mapping[Name, Task]) -> pa.Table:
+def mark_siblings(duplicates: pa.Table, tasks: Mapping[Name, ComparedIssue]) -> pa.Table:
     """Return `DUPLICATES` with the relation `sibling` where a near one is told apart from others.
 
     `tasks` has every near one and its representative, in the order in which they came.
@@ -98,7 +96,7 @@ def mark_siblings(duplicates: pa.Table, tasks: Mapping[Name, Task]) -> pa.Table:
 def _siblings(
     first: Name,
     members: Iterable[Name],
-    tasks: Mapping[Name, Task],
+    tasks: Mapping[Name, ComparedIssue],
     nearest: Mapping[Name, Name],
 ) -> set[Name]:
     """Return the members of a cluster that are told apart from all before them that stay."""
@@ -122,7 +120,7 @@ def _is_name(word: str) -> bool:
     return _PLATFORMS.fullmatch(word) is not None or _NAME.search(word) is not None
 
 
-def _stands_alone(words: Iterable[str], mine: Task, other: Task) -> bool:
+def _stands_alone(words: Iterable[str], mine: ComparedIssue, other: ComparedIssue) -> bool:
     return any(
         len(word) >= _SHORTEST and word in mine.body and word not in other.body for word in words
     )

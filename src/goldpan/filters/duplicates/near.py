@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from goldpan.core.engine import Engine
 from goldpan.core.resources import named
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.shingles import Portions, Shingles
 from goldpan.filters.duplicates.sketches import ENTRY, NO_TEXT, SLICES, Ids, SketchFile, replacing
-from goldpan.filters.duplicates.texts import Numbering
+from goldpan.filters.duplicates.texts import Numbering, Portions, Shingles
 
 
 def join(parents: Ids, left: Ids, right: Ids) -> Ids:
@@ -177,7 +176,7 @@ class NearPairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class BandSearch:
     """How one band is searched."""
 
     portions: Portions
@@ -208,12 +207,12 @@ def search_band(
     path = parts[0].path.with_name(f"groups-{parts[0].band}.npy")
     with named(path):
         np.save(path, groups)
-    search = Search(portions, path, settings.threshold, settings.window, joins)
+    search = BandSearch(portions, path, settings.threshold, settings.window, joins)
     yield from engine.map(partial(near_pairs, search), parts)
     path.unlink()
 
 
-def near_pairs(search: Search, part: Bucketed) -> NearPairs:
+def near_pairs(search: BandSearch, part: Bucketed) -> NearPairs:
     """Return the pairs of a part that reach the threshold."""
     members = part.read()
     number = members["number"].astype(np.int64)

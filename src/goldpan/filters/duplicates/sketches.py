@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 from uuid import uuid4
 
@@ -25,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldpan.core.resources import named
-from goldpan.filters.duplicates.normalize import fold, words
-from goldpan.filters.duplicates.settings import DuplicateSettings, signatures
+from goldpan.filters.duplicates.settings import DuplicateSettings, fold, signatures, words
 
 Hashes = NDArray[np.uint64]
 MAX_TEXTS = 2**16 - 1
@@ -236,12 +234,7 @@ class SketchFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
 
     @property

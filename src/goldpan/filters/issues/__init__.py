@@ -1,1 +1,1 @@
-"""Criteria that judge issues (FAUN-Eval, section 3.3.1, and beyond)."""
+"""Criteria that judge issues and discussions (FAUN-Eval, section 3.3.1, and beyond)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -13,20 +12,20 @@ import pyarrow as pa
 from goldpan.filters.answers import (
     LEAST,
     Answer,
+    AskedQuestion,
     Choice,
-    Question,
-    Reply,
+    IssueReply,
     choose,
     choose_rated,
     of_comment,
     rated_answers,
 )
-from goldpan.filters.criterion import Criterion
+from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AnswerSettings:
     """Which reply is the answer."""
 
     choice: Choice = "best"
@@ -44,39 +43,24 @@ LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robo
                   AND length(trim(t.text)) > 0
 ORDER BY i.number, t.created_at, t.comment_id
 """
-_BATCH = 1_024
-_SCHEMA = pa.schema(
-    [
-        ("issue", pa.int64()),
-        ("keep", pa.bool_()),
-        ("reason", pa.string()),
-        ("value", pa.float64()),
-        ("evidence", pa.string()),
-    ]
-)
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: AnswerSettings) -> pa.Table:
     verdicts = [
         _verdict(*discussion_of(list(group)), settings)
-        for _, group in groupby(_rows(view), itemgetter("number"))
+        for _, group in groupby(view.rows(_DISCUSSIONS), itemgetter("number"))
     ]
-    return pa.Table.from_pylist(verdicts, _SCHEMA)
+    return answer_table(verdicts, "issue")
 
 
-def _rows(view: RepoView) -> Iterator[dict[str, Any]]:
-    for batch in view.connection.sql(_DISCUSSIONS).to_arrow_reader(_BATCH):
-        yield from batch.to_pylist()
-
-
-def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, Question, list[Reply]]:
+def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, AskedQuestion, list[IssueReply]]:
     """Return an issue's number, what it asks and its replies from rows of a query.
 
     A row is a reply, or an issue without one: number, asker, title, body, closed_at, closed_by and
     comment_id, author, role, said_at, text.
     """
     issue = rows[0]
-    question = Question(
+    question = AskedQuestion(
         issue["asker"],
         issue["title"] or "",
         issue["closed_at"],
@@ -84,7 +68,7 @@ def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, Question, list[Reply
         issue["body"] or "",
     )
     replies = [
-        Reply(row["comment_id"], row["author"], row["role"], row["said_at"], row["text"])
+        IssueReply(row["comment_id"], row["author"], row["role"], row["said_at"], row["text"])
         for row in rows
         if row["comment_id"] is not None and row["text"].strip()
     ]
@@ -92,7 +76,7 @@ def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, Question, list[Reply
 
 
 def _verdict(
-    number: int, question: Question, replies: list[Reply], settings: Settings
+    number: int, question: AskedQuestion, replies: list[IssueReply], settings: AnswerSettings
 ) -> dict[str, Any]:
     rated: list[Answer] = []
     if settings.choice == "first":
@@ -113,11 +97,11 @@ def _points(answer: Answer) -> int:
 
 
 def _row(number: int, keep: bool, reason: str | None, answer: Answer | None) -> dict[str, Any]:
-    points = None if answer is None else answer.points
-    evidence = None
-    if answer is not None:
-        evidence = of_comment(answer.reply.comment_id, ", ".join(answer.because))
-    return dict(zip(_SCHEMA.names, (number, keep, reason, points, evidence), strict=True))
+    row = {"issue": number, "keep": keep, "reason": reason}
+    if answer is None:
+        return row
+    evidence = of_comment(answer.reply.comment_id, ", ".join(answer.because))
+    return {**row, "value": answer.points, "evidence": evidence}
 
 
 CRITERION = Criterion(
@@ -125,7 +109,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues with a reply that answers, by rules that say why.",
     source="Goldpan: of the first replies a quarter only mention, triage, thank or close",
-    settings=Settings,
+    settings=AnswerSettings,
     judge=_judge,
     uses=("bots",),
     version=2,

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AnsweredSettings:
     """What an answer needs."""
 
     closed: bool = True
@@ -32,16 +29,12 @@ FROM issues i JOIN (
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    return view.sql(_QUERY, closed=settings.closed)
-
-
 CRITERION = Criterion(
     name="answered",
     subject="issue",
     definition="Keeps closed issues with a reply by a person other than the asker.",
     source="Goldpan: a question without a reply has no reference answer",
-    settings=Settings,
-    judge=_judge,
+    settings=AnsweredSettings,
+    judge=query_judge(_QUERY),
     uses=("bots",),
 )

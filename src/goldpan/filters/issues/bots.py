@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from goldpan.filters.bots import Bots
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, query_judge
 
 _QUERY = """
 SELECT i.number AS issue, NOT i.robot AS keep,
@@ -23,16 +20,12 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(view: RepoView, settings: Bots) -> pa.Table:
-    return view.sql(_QUERY)
-
-
 CRITERION = Criterion(
     name="bots",
     subject="issue",
     definition="Keeps issues opened by people, and ignores what bots wrote in them.",
     source="FAUN-Eval, section 3.3.1, Robot Detection",
     settings=Bots,
-    judge=_judge,
+    judge=query_judge(_QUERY),
     discussions=True,
 )

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CommentScaleSettings:
     """Bounds in characters (code points)."""
 
     minimum: int = 200
@@ -37,22 +34,12 @@ FROM issues i JOIN (
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    return view.sql(
-        _QUERY,
-        minimum=settings.minimum,
-        maximum=settings.maximum,
-        title=settings.title,
-        bots=settings.bots,
-    )
-
-
 CRITERION = Criterion(
     name="comment-scale",
     subject="issue",
     definition="Keeps issues whose discussion has at least 200 and at most 10 million characters.",
     source="FAUN-Eval, section 3.3.1, Comment Scale",
-    settings=Settings,
-    judge=_judge,
+    settings=CommentScaleSettings,
+    judge=query_judge(_QUERY),
     uses=("bots",),
 )

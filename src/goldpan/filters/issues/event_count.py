@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EventCountSettings:
     """What counts as an event, and how many are allowed."""
 
     maximum: int = 10
@@ -32,7 +29,8 @@ SELECT issue, n <= $maximum AS keep,
        CASE WHEN n > $maximum THEN comments || ' comments among them' END AS evidence
 FROM (
   SELECT i.number AS issue, comments,
-         CASE WHEN $timeline THEN i.timeline_items - CASE WHEN $bots THEN 0 ELSE by_robots END
+         CASE WHEN $count = 'timeline'
+              THEN i.timeline_items - CASE WHEN $bots THEN 0 ELSE by_robots END
               ELSE (i.closed_at IS NOT NULL)::INT + CASE WHEN $bots THEN 1 + comments
                    ELSE (NOT i.robot)::INT + comments - by_robots END
          END AS n
@@ -45,21 +43,12 @@ FROM (
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    return view.sql(
-        _QUERY,
-        maximum=settings.maximum,
-        timeline=settings.count == "timeline",
-        bots=settings.bots,
-    )
-
-
 CRITERION = Criterion(
     name="event-count",
     subject="issue",
     definition="Keeps issues with at most ten events.",
     source="FAUN-Eval, section 3.3.1, Event Count",
-    settings=Settings,
-    judge=_judge,
+    settings=EventCountSettings,
+    judge=query_judge(_QUERY),
     uses=("bots",),
 )

@@ -13,7 +13,7 @@ from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ExternalCheckSettings:
     """Which links count, and which hosts are GitHub's."""
 
     hosts: tuple[str, ...] = ("github.com", "githubusercontent.com", "githubassets.com")
@@ -88,7 +88,7 @@ FROM issues i LEFT JOIN counts USING (number), LATERAL (
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: ExternalCheckSettings) -> pa.Table:
     return view.sql(
         _QUERY,
         comment=_COMMENT,
@@ -117,7 +117,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues whose links all lead to GitHub's own hosts.",
     source="FAUN-Eval, section 3.3.1, External Check",
-    settings=Settings,
+    settings=ExternalCheckSettings,
     judge=_judge,
     uses=("bots",),
 )

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from goldpan.filters.criterion import Criterion
+from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 from goldpan.text.language import Detected, LanguageRules, detect_languages
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LanguageSettings:
     """Which languages are wanted, and how sure one must be."""
 
     languages: tuple[str, ...] = ("en",)
@@ -30,35 +30,27 @@ FROM issues ORDER BY number
 _BATCH = 1_000
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: LanguageSettings) -> pa.Table:
     rules = LanguageRules(least_characters=settings.least_characters)
-    batches = []
+    rows = []
     for batch in view.connection.sql(_QUERY).to_arrow_reader(_BATCH):
         languages = detect_languages(batch["text"].to_pylist(), rules=rules)
-        batches.append(_answer(batch["issue"], languages, settings))
-    return pa.concat_tables(batches) if batches else _answer(pa.array([], pa.int64()), [], settings)
+        for issue, detected in zip(batch["issue"].to_pylist(), languages, strict=True):
+            rows.append({"issue": issue, **_verdict(detected, settings)})
+    return answer_table(rows, "issue")
 
 
-def _answer(issues: pa.Array, languages: list[Detected], settings: Settings) -> pa.Table:
-    reasons = [_reason(detected, settings) for detected in languages]
-    return pa.table(
-        {
-            "issue": issues,
-            "keep": pa.array([reason is None for reason in reasons], pa.bool_()),
-            "reason": pa.array(reasons, pa.string()),
-            "value": pa.array([detected.score for detected in languages], pa.float64()),
-            "evidence": pa.array(
-                [
-                    f"{detected.language or detected.doubt}, {detected.characters} letters"
-                    for detected in languages
-                ],
-                pa.string(),
-            ),
-        }
-    )
+def _verdict(detected: Detected, settings: LanguageSettings) -> dict[str, object]:
+    reason = _reason(detected, settings)
+    return {
+        "keep": reason is None,
+        "reason": reason,
+        "value": detected.score,
+        "evidence": f"{detected.language or detected.doubt}, {detected.characters} letters",
+    }
 
 
-def _reason(detected: Detected, settings: Settings) -> str | None:
+def _reason(detected: Detected, settings: LanguageSettings) -> str | None:
     if detected.language is not None:
         return None if detected.language in settings.languages else "other-language"
     if detected.doubt == "mixed":
@@ -71,7 +63,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues whose title and body are in a wanted language, which is English.",
     source="Goldpan: models and people are compared on one language",
-    settings=Settings,
+    settings=LanguageSettings,
     judge=_judge,
     discussions=True,
     version=2,

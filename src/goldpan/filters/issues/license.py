@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LicenseSettings:
     """Which licenses are allowed."""
 
     allowed: tuple[str, ...] = (
@@ -69,16 +66,12 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    return view.sql(_QUERY, allowed=list(settings.allowed))
-
-
 CRITERION = Criterion(
     name="license",
     subject="issue",
     definition="Keeps issues of repositories under a permissive or weak copyleft license.",
     source="Goldpan: a published dataset quotes the repository's code",
-    settings=Settings,
-    judge=_judge,
+    settings=LicenseSettings,
+    judge=query_judge(_QUERY),
     discussions=True,
 )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion
+from goldpan.filters.criterion import Criterion, query_judge
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.repo_view import RepoView
 
 # GitHub makes discussions of issues, which stay behind as copies: of a cluster whose first text is
 # of the other kind, the first of this kind is kept.
@@ -29,17 +26,13 @@ FROM issues i LEFT JOIN copies USING (number)
 """
 
 
-def _judge(view: RepoView, settings: DuplicateSettings) -> pa.Table:
-    return view.sql(_QUERY, repo=view.repo)
-
-
 CRITERION = Criterion(
     name="near-duplicates",
     subject="issue",
     definition="Keeps the earliest of issues that say nearly the same, and tasks of one template.",
     source="Goldpan: copies weigh double and leak from training into test data",
     settings=DuplicateSettings,
-    judge=_judge,
+    judge=query_judge(_QUERY),
     discussions=True,
     version=2,
     reusable=False,

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ParticipantsSettings:
     """How many people there must be, and who is one."""
 
     minimum: int = 2
@@ -32,16 +29,12 @@ FROM (
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    return view.sql(_QUERY, minimum=settings.minimum, deleted=settings.deleted)
-
-
 CRITERION = Criterion(
     name="participants",
     subject="issue",
     definition="Keeps issues with texts by at least two people, not counting bots.",
     source="FAUN-Eval, section 3.3.1, Participant Count",
-    settings=Settings,
-    judge=_judge,
+    settings=ParticipantsSettings,
+    judge=query_judge(_QUERY),
     uses=("bots",),
 )

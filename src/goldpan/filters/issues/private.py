@@ -24,7 +24,7 @@ _KINDS = (SECRET, EMAIL, IP_ADDRESS)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PrivateSettings:
     """What is too private."""
 
     drop: tuple[str, ...] = (SECRET,)
@@ -54,7 +54,7 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: PrivateSettings) -> pa.Table:
     rules = PrivateRules(
         emails=EMAIL in settings.drop,
         ip_addresses=IP_ADDRESS in settings.drop,
@@ -76,10 +76,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
             "n": pa.array(counts.values(), pa.int64()),
         }
     )
-    view.connection.register("private_findings", findings)
-    answer = view.sql(_ANSWER)
-    view.connection.unregister("private_findings")
-    return answer
+    return view.sql_over("private_findings", findings, _ANSWER)
 
 
 CRITERION = Criterion(
@@ -87,7 +84,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues that hold no passwords, keys or tokens.",
     source="Goldpan: a secret that was published once must not be published again",
-    settings=Settings,
+    settings=PrivateSettings,
     judge=_judge,
     discussions=True,
 )

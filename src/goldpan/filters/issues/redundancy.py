@@ -1,19 +1,159 @@
-"""Drops issues that people called duplicates of others."""
+"""Drops issues that people called duplicates of others.
+
+GitHub marks an issue when a comment says ``Duplicate of #12``. Older issues, and those that
+nobody with the right to do so marked, only say it in other words. Quotes and code do not count.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.duplicate_claims import CANDIDATE, Claim, find_claims
+from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
+from goldpan.text.keywords import Mention, find_mentions, leading_mention
+from goldpan.text.markdown import OBJECT, MarkdownBlock, blocks, paragraphs
+
+CANDIDATE = (
+    r"(?is)\b(?:dup(?:e|licate)?[sd]?\b|(?:same|identical) (?:[a-z]+ )?(?:as|to)\b"
+    r"|already (?:been )?(?:reported|tracked|filed|covered|raised|answered|explained|asked)\b"
+    r"|\b(?:superseded|subsumed|tracked|continued) (?:by|in|under|at)\b|\bin favou?r of\b)"
+    r".{0,100}(?:#[1-9]|/(?:issues|pulls?)/[1-9]|gh-[1-9])"
+    r"|\b(?:clos|mark)(?:ed?|ing)\b.{0,60}\bas (?:an? )?(?:exact )?dup|^\s*[\[(]\s*dup"
+)
+"""What a text must hold to be read, in RE2's syntax: reading is a hundred times slower."""
+
+# "duplicated by #12" says the reverse: no reference follows the word.
+_KEYWORD = re.compile(
+    r"\b(?:dup(?:e|licate)?[sd]?(?: of| to)?"
+    r"|(?:same|identical) (?:(?:issue|bug|problem|thing|error|report) )?(?:as|to)"
+    r"|already (?:been )?(?:reported|tracked|filed|covered|raised)(?: (?:in|by|as|at|under))?)\b",
+    re.I,
+)
+# Each says so of another issue only: what supersedes or covers it may be a pull request that fixes.
+_MOVED = re.compile(
+    r"(?:(?:\A|(?<=[.!?] )|\b(?:this|it|that|which|issue|bug|thread)"
+    r"(?: (?:is|was|has|been|being|will|be|now|already|also))* )"
+    r"(?:superseded|subsumed|tracked|continued) (?:by|in|under|at)"
+    r"|\balready (?:been )?(?:answered|explained|asked)(?: (?:in|by|under|at|here))?"
+    r"|\bclos(?:e|ed|ing)(?: [a-z]+){0,3} in favou?r of)\b",
+    re.I,
+)
+_BETWEEN = re.compile(r"(?:[\s:(\[\"'*_]|\b(?:the|issue|bug|ticket|pr|pull|request)\b)*", re.I)
+_CLOSED_AS = re.compile(
+    r"\b(?:clos|mark)(?:ed?|ing)\b[^.!?\n]{0,40}\bas (?:an? )?(?:exact )?dup\w*+(?! (?:of|to)\b)",
+    re.I,
+)
+_TITLE = re.compile(r"\s*[\[(]\s*dup(?:e|licate)?\s*[\])]", re.I)
+
+_CLAUSE_END = re.compile(r"[.!?;\n](?=\s|\Z)|\b(?:but|because|since|so)\b|\bno[,:]", re.I)
+_NEGATION = re.compile(r"\b(?:not|no|never|nor|neither|without|isnt|wasnt)\b|n['’]t\b", re.I)
+_GUESS = re.compile(
+    r"\b(?:may(?:be)?|might|could|would|can|possibl[ey]|perhaps|probab(?:ly|le)|potential(?:ly)?"
+    r"|likely|seems?|looks?|appears?|suspect|guess|if|whether|similar|almost|nearly"
+    r"|partial(?:ly)?|unsure|unclear)\b",
+    re.I,
+)
+# What stands between another issue and the word where that issue is the subject:
+# "#15 is a duplicate of #12", "closing #15 as a duplicate of #12".
+_LINKS_SUBJECT = re.compile(
+    r"(?:\s*(?:is|was|are|were|as|being|which|also|just|clearly|an?|the|exact|[,()'’\"]))*\s*", re.I
+)
+_NEAR = 160
+_BEFORE = 40
+_EXCERPT = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Claim:
+    """One sentence; `marker` where a paragraph begins with ``Duplicate of #12``."""
+
+    marker: bool
+    guess: bool
+    excerpt: str
+    if_issue: int | None = None
+    """The number in the same repository that must be an issue's for the claim to hold."""
+
+
+def find_claims(text: str, repo: str, number: int, *, title: bool = False) -> Iterator[Claim]:
+    """Yield the claims in a text that issue `number` of `repo` is a duplicate."""
+    if title and _TITLE.match(text):
+        yield Claim(False, False, _excerpt(text, 0))
+    for block in paragraphs(text) if title else blocks(text):
+        yield from _claims(block, repo, number)
+
+
+def _claims(block: MarkdownBlock, repo: str, number: int) -> Iterator[Claim]:
+    text = block.text
+    mentions = find_mentions(text)
+    starts = [mention.start for mention in mentions]
+
+    def others(start: int, end: int) -> list[Mention]:
+        """Return the other issues that are named between two offsets."""
+        near = mentions[bisect_left(starts, start) : bisect_left(starts, end)]
+        return [mention for mention in near if not _is_own(mention, repo, number)]
+
+    for word in (*_KEYWORD.finditer(text), *_MOVED.finditer(text)):
+        target = _target(block, _end_of_filler(text, word.end()), others)
+        if target is None or _is_own(target, repo, number):
+            continue
+        clause = _clause_before(text, word.start())
+        subjects = others(word.start() - _NEAR, word.start())
+        if _NEGATION.search(clause) or any(
+            _LINKS_SUBJECT.fullmatch(text, subject.end, word.start()) for subject in subjects
+        ):
+            continue
+        is_question = text[target.end : target.end + 1] == "?"
+        marker = word.start() == 0 and word[0].lower() == "duplicate of"
+        guess = is_question or _GUESS.search(clause) is not None
+        at_home = (target.repo or repo).lower() == repo.lower()
+        if_issue = target.number if word.re is _MOVED and at_home else None
+        yield Claim(marker, guess, _excerpt(text, word.start()), if_issue)
+    for word in _CLOSED_AS.finditer(text):
+        clause = _clause_before(text, word.start())
+        if not others(*word.span()) and not _NEGATION.search(clause):
+            yield Claim(False, _GUESS.search(clause) is not None, _excerpt(text, word.start()))
+
+
+def _end_of_filler(text: str, start: int) -> int:
+    filler = _BETWEEN.match(text, start)
+    return filler.end() if filler else start
+
+
+def _target(
+    block: MarkdownBlock, offset: int, others: Callable[[int, int], list[Mention]]
+) -> Mention | None:
+    """Return what stands at an offset: a reference to another issue, or a link to one."""
+    for mention in others(offset, offset + 1):
+        return mention
+    node = block.node_at(min(offset, len(block.text) - 1))
+    address = leading_mention(node.href) if node.href and offset < node.end else None
+    if address is None:
+        return None
+    return Mention(address.repo, address.number, "url", node.start, node.end)
+
+
+def _is_own(mention: Mention, repo: str, number: int) -> bool:
+    return mention.number == number and (mention.repo or repo).lower() == repo.lower()
+
+
+def _clause_before(text: str, start: int) -> str:
+    return _CLAUSE_END.split(text[max(0, start - _NEAR) : start])[-1]
+
+
+def _excerpt(text: str, start: int) -> str:
+    """Return the words around an offset; pictures and code stand in it as dots."""
+    before, space, word = text[max(0, start - _BEFORE) : start].rpartition("\n")[2].partition(" ")
+    lead = before + space + word if start <= _BEFORE else word
+    return " ".join((lead + text[start : start + _EXCERPT]).replace(OBJECT, "...").split())
+
+
+@dataclass(frozen=True, slots=True)
+class RedundancySettings:
     """Which signs of a duplicate count."""
 
     events: bool = True
@@ -76,7 +216,7 @@ _GROUP = re.compile(r"^.*[:/|]")
 _EDGES = re.compile(r"^[^a-z]+|(?<![^a-z])[^a-z]++$")
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: RedundancySettings) -> pa.Table:
     signs = view.sql(
         _SIGNS,
         repo=view.repo,
@@ -84,9 +224,9 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         literal_pattern=_LITERAL,
         bots=settings.bots,
     )
-    claims = _claims(view, settings)
+    claims = _counted_claims(view, settings)
     labels = {label.lower() for label in settings.labels}
-    columns: dict[str, list[object]] = {"issue": [], "keep": [], "reason": [], "evidence": []}
+    rows = []
     for sign in signs.to_pylist():
         claim = claims.get(sign["issue"])
         claim_evidence = (
@@ -104,18 +244,18 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
             claim_evidence,
         )
         reason, evidence = next((candidate for candidate in judged if candidate[1]), (None, None))
-        for name, value in zip(
-            columns, (sign["issue"], reason is None, reason, evidence), strict=True
-        ):
-            columns[name].append(value)
-    kinds = (pa.int64(), pa.bool_(), pa.string(), pa.string())
-    return pa.table(
-        [pa.array(values, kind) for values, kind in zip(columns.values(), kinds, strict=True)],
-        names=list(columns),
-    )
+        rows.append(
+            {
+                "issue": sign["issue"],
+                "keep": reason is None,
+                "reason": reason,
+                "evidence": evidence,
+            }
+        )
+    return answer_table(rows, "issue")
 
 
-def _claims(view: RepoView, settings: Settings) -> dict[int, Claim]:
+def _counted_claims(view: RepoView, settings: RedundancySettings) -> dict[int, Claim]:
     """Return the first sentence about each issue that counts."""
     texts = view.sql(_CANDIDATES, bots=settings.bots, body=settings.body, candidate=CANDIDATE)
     pulls = set(view.sql("SELECT number FROM pulls")["number"].to_pylist())
@@ -143,7 +283,7 @@ CRITERION = Criterion(
     subject="issue",
     definition="Keeps issues that nobody marked or described as a duplicate.",
     source="FAUN-Eval, section 3.3.1, Redundancy",
-    settings=Settings,
+    settings=RedundancySettings,
     judge=_judge,
     uses=("bots",),
 )

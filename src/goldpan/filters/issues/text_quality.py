@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import pyarrow as pa
 
-from goldpan.filters.criterion import Criterion
+from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
-from goldpan.text.lines import template_lines
-from goldpan.text.quality import Fault, QualityRules, describe, find_fault, has_prose, is_worded
+from goldpan.text.lines import Kind, Line, classify, is_choice, read_lines, template_lines
+from goldpan.text.prose import letters, opening_letters, prose_of
+
+Fault = Literal["empty", "trace", "template"]
+
+_ATTACHMENT = re.compile(r"!\[|<img\b|<video\b|https?://")
+_WORD = re.compile(r"[^\W_]")
+_TITLE_WORDS, _WORD_LETTERS = 2, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TextQualitySettings:
     """How little a text may say for itself."""
 
     least_prose: int = 20
@@ -28,58 +37,123 @@ class Settings:
     common templates alone."""
 
 
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What a text consists of; characters are counted without white space."""
+
+    characters: int
+    prose_characters: int  # letters of prose, quotes included
+    code_characters: int
+    trace_share: float  # of the characters: logs and stack traces, marked as code or not
+    template_share: float  # of the characters: template headings, instructions, empty answers
+    has_attachment: bool  # a link, an image or a video
+    has_words: bool  # a letter or digit of its writer's, be it in a name or a number
+
+
+def describe(text: str, template: frozenset[str] = frozenset()) -> Quality:
+    """Measure a text; `template` has the repository's own template lines (`template_lines`)."""
+    lines = classify(text, template)
+    sizes: Counter[Kind] = Counter()
+    for kind, line in lines:
+        sizes[kind] += len(line) - line.count(" ") - line.count("\t")
+    total = sum(sizes.values())
+    written = prose_of(lines, quotes=True)
+    own = [line for kind, line in lines if kind is Kind.PROSE or kind is Kind.QUOTE]
+    return Quality(
+        characters=total,
+        prose_characters=letters(written),
+        code_characters=sizes[Kind.CODE],
+        trace_share=_share(sizes[Kind.TRACE], total),
+        template_share=_share(sizes[Kind.TEMPLATE] + sizes[Kind.COMMENT], total),
+        has_attachment=any(map(_ATTACHMENT.search, own)),
+        has_words=bool(written) or any(map(_WORD.search, own)),
+    )
+
+
+def _share(part: int, total: int) -> float:
+    return round(part / total, 4) if total else 0.0
+
+
+def find_fault(quality: Quality, settings: TextQualitySettings) -> Fault | None:
+    """Say why a text is of no use, if it is.
+
+    `template`: there is a template, and beside it less than a sentence, no code, trace or link.
+    `trace`: most of the rest is logs or stack traces, with less than a sentence of prose.
+    `empty`: nothing at all, not even a word.
+    """
+    if quality.prose_characters >= settings.least_prose:
+        return None
+    rest = 1 - quality.template_share
+    if quality.trace_share and quality.trace_share >= settings.trace_share * rest:
+        return "trace"
+    if quality.code_characters or quality.trace_share or quality.has_attachment:
+        return None
+    if quality.template_share:
+        return "template"
+    return None if quality.has_words else "empty"
+
+
+def is_worded(title: str, least: int) -> bool:
+    """Say whether a title has `least` letters in several words, those between backticks included.
+
+    What a person writes over a trace is mostly its message, often marked as code.
+    """
+    written = prose_of([Line(Kind.PROSE, title.replace("`", " "))])
+    words = [word for word in written.split() if letters(word) >= _WORD_LETTERS]
+    return len(words) >= _TITLE_WORDS and letters(written) >= least
+
+
+def has_prose(text: str, least: int, template: frozenset[str] = frozenset()) -> bool:
+    """Say whether a text surely has `least` letters of prose; it is not read beyond them."""
+    letter_count = 0
+    for kind, line in read_lines(text, template):
+        if kind is not Kind.PROSE or not line or is_choice(line):
+            continue
+        if letter_count + opening_letters(line) >= least:
+            return True
+        letter_count += letters(prose_of((Line(kind, line),)))
+        if letter_count >= least:
+            return True
+    return False
+
+
 _QUERY = """
 SELECT number AS issue, coalesce(title, '') AS title, coalesce(body, '') AS text
 FROM issues ORDER BY number
 """
-_BATCH = 4_096
 
 _ANSWER = """
 SELECT i.number AS issue, f.issue IS NULL AS keep, f.reason, f.value, f.evidence
 FROM issues i LEFT JOIN text_faults f ON f.issue = i.number
 """
 
-_FAULTS = pa.schema(
-    [
-        ("issue", pa.int64()),
-        ("reason", pa.string()),
-        ("value", pa.float64()),
-        ("evidence", pa.string()),
-    ]
-)
+
+def _judge(view: RepoView, settings: TextQualitySettings) -> pa.Table:
+    faults = answer_table(list(_faults(view, settings)), "issue")
+    return view.sql_over("text_faults", faults, _ANSWER)
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    faults = pa.Table.from_pylist(list(_faults(view, settings)), _FAULTS)
-    view.connection.register("text_faults", faults)
-    answer = view.sql(_ANSWER)
-    view.connection.unregister("text_faults")
-    return answer
-
-
-def _faults(view: RepoView, settings: Settings) -> Iterator[dict[str, object]]:
-    rules = QualityRules(settings.least_prose, settings.trace_share)
+def _faults(view: RepoView, settings: TextQualitySettings) -> Iterator[dict[str, object]]:
     template: frozenset[str] = frozenset()
     if settings.template_share > 0:
-        bodies = (text for batch in _bodies(view) for text in batch["text"].to_pylist())
+        bodies = (row["text"] for row in view.rows(_QUERY))
         template = template_lines(bodies, settings.template_share)
-    for batch in _bodies(view):
-        for row in batch.to_pylist():
-            if has_prose(row["text"], rules.least_prose, template):
-                continue
-            quality = describe(row["text"], template)
-            fault = find_fault(quality, rules)
-            if fault and not _says_it(row["title"], fault, settings):
-                yield {
-                    "issue": row["issue"],
-                    "reason": fault if fault == "empty" else f"only-{fault}",
-                    "value": quality.prose_characters,
-                    "evidence": f"{quality.prose_characters} letters of prose, "
-                    f"{quality.trace_share:.0%} trace, {quality.template_share:.0%} template",
-                }
+    for row in view.rows(_QUERY):
+        if has_prose(row["text"], settings.least_prose, template):
+            continue
+        quality = describe(row["text"], template)
+        fault = find_fault(quality, settings)
+        if fault and not _says_it(row["title"], fault, settings):
+            yield {
+                "issue": row["issue"],
+                "reason": fault if fault == "empty" else f"only-{fault}",
+                "value": quality.prose_characters,
+                "evidence": f"{quality.prose_characters} letters of prose, "
+                f"{quality.trace_share:.0%} trace, {quality.template_share:.0%} template",
+            }
 
 
-def _says_it(title: str, fault: Fault, settings: Settings) -> bool:
+def _says_it(title: str, fault: Fault, settings: TextQualitySettings) -> bool:
     """Say whether a title is the report that the text below it is not.
 
     Whoever leaves a template as it is was asked for more than a title.
@@ -89,16 +163,12 @@ def _says_it(title: str, fault: Fault, settings: Settings) -> bool:
     return is_worded(title, settings.least_title if fault == "trace" else settings.least_prose)
 
 
-def _bodies(view: RepoView) -> Iterator[pa.RecordBatch]:
-    yield from view.connection.sql(_QUERY).to_arrow_reader(_BATCH)
-
-
 CRITERION = Criterion(
     name="text-quality",
     subject="issue",
     definition="Keeps issues whose title and text are more than a trace or an unfilled template.",
     source="Goldpan: a text that nobody wrote for a reader is not a problem statement",
-    settings=Settings,
+    settings=TextQualitySettings,
     judge=_judge,
     discussions=True,
     version=2,

@@ -12,7 +12,7 @@ from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class DocumentationSettings:
     """Words that tell of documentation; a word that ends in `*` may go on."""
 
     exact: tuple[str, ...] = ("DOC", "DOCS")
@@ -43,11 +43,11 @@ LATERAL (
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: DocumentationSettings) -> pa.Table:
     return view.sql(_QUERY, pattern=_pattern(settings))
 
 
-def _pattern(settings: Settings) -> str:
+def _pattern(settings: DocumentationSettings) -> str:
     """Return an expression, in RE2's syntax, for a title that has one of the words."""
     parts = [
         *(rf"(?:^|[^A-Za-z0-9_]){_word(word)}" for word in settings.exact),
@@ -67,6 +67,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs without a word for documentation in either title.",
     source="FAUN-Eval, section 3.3.2, Doc Change Detection",
-    settings=Settings,
+    settings=DocumentationSettings,
     judge=_judge,
 )

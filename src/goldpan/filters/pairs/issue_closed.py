@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class IssueClosedSettings:
     """What a closed issue says against the fix."""
 
     state_reasons: bool = True
@@ -52,21 +49,11 @@ FROM judged
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    return view.sql(
-        _QUERY,
-        repo=view.repo,
-        state_reasons=settings.state_reasons,
-        others=settings.others,
-        before=settings.before,
-    )
-
-
 CRITERION = Criterion(
     name="issue-closed",
     subject="pair",
     definition="Keeps pairs whose issue is closed as completed, and by no other pull request.",
     source="Goldpan: an issue that stays open after the merge is not fixed by it",
-    settings=Settings,
-    judge=_judge,
+    settings=IssueClosedSettings,
+    judge=query_judge(_QUERY),
 )

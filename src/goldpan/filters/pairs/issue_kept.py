@@ -12,7 +12,7 @@ from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class IssueKeptSettings:
     """Which criteria the issue must pass."""
 
     criteria: tuple[str, ...] = (
@@ -45,7 +45,7 @@ FROM pairs p LEFT JOIN (
 _KNOWN = "SELECT DISTINCT criterion FROM issue_verdicts"
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: IssueKeptSettings) -> pa.Table:
     criteria = view.sql(_KNOWN)["criterion"].to_pylist()
     if criteria and (strange := sorted(set(settings.criteria) - set(criteria))):
         raise UsageError(
@@ -60,7 +60,7 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs whose issue passes the criteria for issues that the profile names.",
     source="Goldpan: an issue unfit for reading is unfit as a problem statement",
-    settings=Settings,
+    settings=IssueKeptSettings,
     judge=_judge,
     reusable=False,
 )

@@ -12,7 +12,7 @@ from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class OneToOneSettings:
     """Which pairs count as others."""
 
     merged: bool = True
@@ -52,8 +52,8 @@ FROM named LEFT JOIN fixes a USING (issue, place, pull) LEFT JOIN fixed b USING 
 """  # noqa: S608 - both parts are our own
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    claims = asdict(says_fixes.Settings())
+def _judge(view: RepoView, settings: OneToOneSettings) -> pa.Table:
+    claims = asdict(says_fixes.SaysFixesSettings())
     return view.sql(_QUERY, merged=settings.merged, doubted=settings.doubted, **claims)
 
 
@@ -62,6 +62,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs whose issue has no other fix and whose pull fixes no other issue.",
     source="FAUN-Eval, section 3.3.2, One-to-One Fix Check",
-    settings=Settings,
+    settings=OneToOneSettings,
     judge=_judge,
 )

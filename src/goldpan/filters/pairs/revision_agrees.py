@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RevisionAgreesSettings:
     """How sure the change must be."""
 
     agrees: bool = True
@@ -31,15 +28,11 @@ FROM pairs p LEFT JOIN revisions r ON r.number = p.pull AND lower(p.pull_repo) =
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    return view.sql(_QUERY, agrees=settings.agrees)
-
-
 CRITERION = Criterion(
     name="revision-agrees",
     subject="pair",
     definition="Keeps pairs whose files and line counts in git match those that GitHub announced.",
     source="Goldpan: files and patches come from git, which can have lost what was merged",
-    settings=Settings,
-    judge=_judge,
+    settings=RevisionAgreesSettings,
+    judge=query_judge(_QUERY),
 )

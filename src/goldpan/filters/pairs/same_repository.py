@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion, NoSettings
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, NoSettings, query_judge
 
 _QUERY = """
 SELECT issue, pull_repo, pull, lower(pull_repo) = lower(repo) AS keep,
@@ -15,15 +12,11 @@ FROM pairs
 """
 
 
-def _judge(view: RepoView, settings: NoSettings) -> pa.Table:
-    return view.sql(_QUERY)
-
-
 CRITERION = Criterion(
     name="same-repository",
     subject="pair",
     definition="Keeps pairs whose pull request is in the repository of the issue.",
     source="FAUN-Eval, section 3.2.2: pairs are those of one repository",
     settings=NoSettings,
-    judge=_judge,
+    judge=query_judge(_QUERY),
 )

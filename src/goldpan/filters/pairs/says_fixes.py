@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SaysFixesSettings:
     """What counts as saying so."""
 
     hedged: bool = False
@@ -63,17 +60,11 @@ FROM judged
 """  # noqa: S608 - both parts are our own
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    return view.sql(
-        _QUERY, hedged=settings.hedged, comments=settings.comments, minutes=settings.minutes
-    )
-
-
 CRITERION = Criterion(
     name="says-fixes",
     subject="pair",
     definition="Keeps pairs whose pull request says plainly that it fixes the whole issue.",
     source='Goldpan: "does not fix #1" and "might fix #1" hold a closing keyword too',
-    settings=Settings,
-    judge=_judge,
+    settings=SaysFixesSettings,
+    judge=query_judge(_QUERY),
 )

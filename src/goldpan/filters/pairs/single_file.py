@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, query_judge
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SingleFileSettings:
     """How many files there may be."""
 
     maximum: int = 1
@@ -38,15 +35,11 @@ FROM pairs p LEFT JOIN counts n ON n.number = p.pull AND lower(p.pull_repo) = lo
 """
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    return view.sql(_QUERY, maximum=settings.maximum)
-
-
 CRITERION = Criterion(
     name="single-file",
     subject="pair",
     definition="Keeps pairs whose pull request changes exactly one file.",
     source="FAUN-Eval, section 3.3.2, File-Changed Count",
-    settings=Settings,
-    judge=_judge,
+    settings=SingleFileSettings,
+    judge=query_judge(_QUERY),
 )

@@ -10,15 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.code.substance import Pair, Substance
-from goldpan.code.workers import compare_all
-from goldpan.filters.criterion import Criterion
+from goldpan.code.substance import FilePair, Substance, compare_all
+from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 from goldpan.git.objects import Object, Objects
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SubstanceSettings:
     """How much is looked at."""
 
     most_files: int = 20
@@ -55,16 +54,6 @@ LEFT JOIN substance_found f ON f.number = r.number AND r.state <> 'none'
 LEFT JOIN (SELECT number, count(*) AS files FROM changes GROUP BY number) c ON c.number = r.number
 """
 
-_FOUND = pa.schema(
-    [
-        ("number", pa.int64()),
-        ("keep", pa.bool_()),
-        ("reason", pa.string()),
-        ("value", pa.float64()),
-        ("evidence", pa.string()),
-    ]
-)
-
 Row = dict[str, Any]
 
 
@@ -79,25 +68,21 @@ class _Judged:
     evidence: str = ""
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: SubstanceSettings) -> pa.Table:
     verdicts: list[Row] = []
     with view.objects() as objects:
         if objects:
-            rows = _rows(view, settings)
+            rows = view.rows(_CHANGES, most_files=settings.most_files)
             judged = _compare(rows, objects, view.workers, settings.timeout)
             for number, files in groupby(judged, key=lambda compared: compared.row["number"]):
                 verdicts.append({"number": number, **_sum_up(list(files))})
-    view.connection.register("substance_found", pa.Table.from_pylist(verdicts, _FOUND))
-    cloned = objects is not None
-    answer = view.sql(_ANSWER, most_files=settings.most_files, cloned=cloned)
-    view.connection.unregister("substance_found")
-    return answer
-
-
-def _rows(view: RepoView, settings: Settings) -> Iterator[Row]:
-    query = view.connection.sql(_CHANGES, params={"most_files": settings.most_files})
-    for batch in query.to_arrow_reader(1_024):
-        yield from batch.to_pylist()
+    return view.sql_over(
+        "substance_found",
+        answer_table(verdicts, "number"),
+        _ANSWER,
+        most_files=settings.most_files,
+        cloned=objects is not None,
+    )
 
 
 def _compare(
@@ -106,13 +91,13 @@ def _compare(
     """Judge changed files in order; what cannot be read goes past the workers."""
     waiting: deque[tuple[Row, str | None]] = deque()
 
-    def pairs() -> Iterator[Pair]:
+    def pairs() -> Iterator[FilePair]:
         for row, before, after in _read(rows, objects):
             obstacle = _obstacle(row, before, after)
             waiting.append((row, obstacle))
             if obstacle is None:
                 old, new = before.data if before else None, after.data if after else None
-                yield Pair(old, new, row["path"], row["previous_path"])
+                yield FilePair(old, new, row["path"], row["previous_path"])
 
     def unread() -> Iterator[_Judged]:
         while waiting and waiting[0][1]:
@@ -176,6 +161,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs whose change touches more than comments, docstrings and strings.",
     source="FAUN-Eval, section 3.3.2, Substance Check",
-    settings=Settings,
+    settings=SubstanceSettings,
     judge=_judge,
 )

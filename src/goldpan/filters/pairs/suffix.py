@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from goldpan.code.languages import CODE_SUFFIXES
-from goldpan.filters.criterion import Criterion
+from goldpan.filters.criterion import KEYS, Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 
 # "Test" as a word in camel case, or "test" at the start of a word in lower or upper case, so that
@@ -26,7 +26,7 @@ _SPEC_FILE = re.compile(r"_spec\.rb$|[._-]spec\.[cm]?[jt]sx?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SuffixSettings:
     """Which suffixes are code, and what tells a test."""
 
     more: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ _TESTS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: SuffixSettings) -> pa.Table:
     suffixes = (CODE_SUFFIXES | set(settings.more)) - set(settings.fewer)
     is_test = _TESTS[settings.tests]
 
@@ -84,28 +84,20 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
             return "test"
         return None if PurePosixPath(path).suffix.lower() in suffixes else "no-code"
 
-    pairs = view.sql(_QUERY)
-    keeps, reasons, values, evidence = [], [], [], []
-    for mined, paths in zip(pairs["mined"].to_pylist(), pairs["paths"].to_pylist(), strict=True):
-        bad = [(path, problem) for path in paths or () if (problem := fault(path))]
-        reason: str | None
-        if not paths:
-            keep, reason = None, "no-files" if mined else "pull-not-mined"
-        else:
-            keep, reason = not bad, bad[0][1] if bad else None
-        keeps.append(keep)
-        reasons.append(reason)
-        values.append(len(bad) if paths else None)
-        evidence.append(bad[0][0][:200] if bad else None)
-    return pa.table(
-        {
-            **{name: pairs[name] for name in ("issue", "pull_repo", "pull")},
-            "keep": pa.array(keeps, pa.bool_()),
-            "reason": pa.array(reasons, pa.string()),
-            "value": pa.array(values, pa.float64()),
-            "evidence": pa.array(evidence, pa.string()),
-        }
+    return answer_table(
+        [_verdict(pair, fault) for pair in view.sql(_QUERY).to_pylist()], *KEYS["pair"]
     )
+
+
+def _verdict(pair: dict[str, Any], fault: Callable[[str], str | None]) -> dict[str, object]:
+    """Return the verdict on a pair, of whose changed paths `fault` tells what is wrong."""
+    key = {name: pair[name] for name in KEYS["pair"]}
+    if not pair["paths"]:
+        return {**key, "reason": "no-files" if pair["mined"] else "pull-not-mined"}
+    bad = [(path, problem) for path in pair["paths"] if (problem := fault(path))]
+    path, reason = bad[0] if bad else (None, None)
+    evidence = path[:200] if path else None
+    return {**key, "keep": not bad, "reason": reason, "value": len(bad), "evidence": evidence}
 
 
 CRITERION = Criterion(
@@ -113,6 +105,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs that change only files with a code suffix, none of them a test.",
     source="FAUN-Eval, section 3.3.2, Suffix Detection",
-    settings=Settings,
+    settings=SuffixSettings,
     judge=_judge,
 )

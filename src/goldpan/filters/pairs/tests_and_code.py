@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePosixPath
@@ -12,13 +11,13 @@ import pyarrow as pa
 
 from goldpan.code.languages import CODE_SUFFIXES
 from goldpan.code.paths import is_test_file
-from goldpan.filters.criterion import Criterion
+from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 from goldpan.git.objects import Objects
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TestsAndCodeSettings:
     """How large a change may be."""
 
     most_files: int = 50
@@ -40,36 +39,19 @@ FROM pairs p
 LEFT JOIN revisions r ON r.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
 LEFT JOIN tests_and_code c ON c.number = r.number AND r.state <> 'none'
 """
-_JUDGED = pa.schema(
-    [
-        ("number", pa.int64()),
-        ("keep", pa.bool_()),
-        ("reason", pa.string()),
-        ("value", pa.float64()),
-        ("evidence", pa.string()),
-    ]
-)
 
 
-def _judge(view: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: TestsAndCodeSettings) -> pa.Table:
     judged: list[dict[str, Any]] = []
     with view.objects() as objects:
         if objects:
-            for number, files in groupby(_files(view), key=lambda row: row["number"]):
+            for number, files in groupby(view.rows(_CHANGES), key=lambda row: row["number"]):
                 judged.append({"number": number, **_sum_up(list(files), objects, settings)})
-    view.connection.register("tests_and_code", pa.Table.from_pylist(judged, _JUDGED))
-    answer = view.sql(_ANSWER)
-    view.connection.unregister("tests_and_code")
-    return answer
-
-
-def _files(view: RepoView) -> Iterator[dict[str, Any]]:
-    for batch in view.connection.sql(_CHANGES).to_arrow_reader(1_024):
-        yield from batch.to_pylist()
+    return view.sql_over("tests_and_code", answer_table(judged, "number"), _ANSWER)
 
 
 def _sum_up(
-    files: list[dict[str, Any]], objects: Objects, settings: Settings
+    files: list[dict[str, Any]], objects: Objects, settings: TestsAndCodeSettings
 ) -> dict[str, bool | str | float | None]:
     """Return the verdict on one pull request's files."""
     if len(files) > settings.most_files:
@@ -105,6 +87,6 @@ CRITERION = Criterion(
     subject="pair",
     definition="Keeps pairs whose pull request changes tests and code, all of it text.",
     source="Goldpan: a fix is proved by tests that fail before it and pass after it (SWE-bench)",
-    settings=Settings,
+    settings=TestsAndCodeSettings,
     judge=_judge,
 )

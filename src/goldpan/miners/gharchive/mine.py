@@ -24,7 +24,6 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace, publish
-from goldpan.miners.gharchive.fetch import GH_ARCHIVE
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.report import (
     READER,
@@ -34,7 +33,7 @@ from goldpan.miners.gharchive.report import (
     read_hours,
     write_hours,
 )
-from goldpan.miners.gharchive.sources import Downloads, is_address, units_of_folder
+from goldpan.miners.gharchive.sources import GH_ARCHIVE, Downloads, is_address, units_of_folder
 from goldpan.miners.gharchive.store import ArchiveStore, file_name
 from goldpan.miners.github.limits import Pace
 

@@ -17,8 +17,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.locks import hold_lock
-from goldpan.core.workspace import Workspace, make_directory
+from goldpan.core.workspace import Workspace, hold_lock, make_directory
 
 # The hours of GH Archive: how they are named, and which lie between two days.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from goldpan.core.config import Settings, tokens_of_command
+from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter
+from goldpan.core.tokens import tokens_of_command
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import Pace, TokenPool
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from goldpan.code.patch import FileDiff, apply, parse_diff
 from goldpan.core.archive import Record
 from goldpan.core.errors import GitError
 from goldpan.git.ancestry import Ancestry
@@ -15,10 +16,9 @@ from goldpan.git.comparison import Touched
 from goldpan.git.objects import Objects
 from goldpan.git.process import git
 from goldpan.git.trees import SUBMODULE
-from goldpan.git.unified import FileDiff, apply, parse_diff
-from goldpan.miners.history.commit_pairs import Reading
+from goldpan.miners.history.candidates import StateName, about_paths, count, find_state
+from goldpan.miners.history.commit_pairs import CommitReading
 from goldpan.miners.history.pulls import Pull
-from goldpan.miners.history.states import StateName, about_paths, count, find_state
 
 # Makes what a pull request changed anew, from GitHub's diff and the files before it.
 
@@ -162,7 +162,7 @@ class Settler:
     objects: Objects
     diffs: Mapping[int, Record]
 
-    def settle(self, reading: Reading) -> tuple[Revision, Sequence[Touched]]:
+    def settle(self, reading: CommitReading) -> tuple[Revision, Sequence[Touched]]:
         """Return a pull request's row and the files that it changes."""
         candidate, compared = reading.candidate, reading.compared
         if candidate is None or compared is None:
@@ -186,7 +186,7 @@ class Settler:
         )
         return revision, touched
 
-    def _settle_lost(self, reading: Reading) -> tuple[Revision, Sequence[Touched]]:
+    def _settle_lost(self, reading: CommitReading) -> tuple[Revision, Sequence[Touched]]:
         pull = reading.pull
         named = (("base_sha_missing", pull.base_sha), ("head_missing", pull.head_sha))
         notes = [note for note, sha in named if self.ancestry.find(sha) is None]

@@ -9,12 +9,11 @@ from pathlib import Path
 from goldpan.core.progress import Reporter
 from goldpan.git.ancestry import Ancestry
 from goldpan.git.clone import prefetch, promisor
-from goldpan.git.comparison import Depth, Pair, Touched, compare
+from goldpan.git.comparison import CommitPair, Depth, Touched, compare
 from goldpan.git.objects import Objects
 from goldpan.git.trees import SUBMODULE
-from goldpan.miners.history.candidates import Candidate, Refs, find_candidates
+from goldpan.miners.history.candidates import Candidate, Refs, count, find_candidates
 from goldpan.miners.history.pulls import Counts, Pull
-from goldpan.miners.history.states import count
 
 UNREADABLE = "git cannot compare its commits: objects are missing or damaged, or it has no end"
 NOWHERE = "the clone holds no commits with the change that GitHub announced"
@@ -29,7 +28,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CommitReading:
     """A pull request and where it is read; no candidate where there is none, with the reason."""
 
     pull: Pull
@@ -57,34 +56,34 @@ class Reader:
     network: bool
     fetched: int = 0
 
-    def read(self, pulls: Sequence[Pull]) -> list[Reading]:
+    def read(self, pulls: Sequence[Pull]) -> list[CommitReading]:
         """Return where each pull request is read, in order.
 
         All first candidates are compared in one go, then the second ones of those whose first
         was not as large as announced, and so on.
         """
-        settled: dict[int, Reading] = {}
-        spare: dict[int, Reading] = {}
-        broken: dict[int, Reading] = {}
+        settled: dict[int, CommitReading] = {}
+        spare: dict[int, CommitReading] = {}
+        broken: dict[int, CommitReading] = {}
         waiting = [(pull, iter(find_candidates(pull, self.refs, self.ancestry))) for pull in pulls]
         while waiting:
             tried = [(pull, rest, choice) for pull, rest in waiting for choice in _first(rest)]
             results = self._compare([choice.pair for _, _, choice in tried])
             waiting = []
             for (pull, rest, candidate), compared in zip(tried, results, strict=True):
-                reading = Reading(pull, candidate, compared, None)
+                reading = CommitReading(pull, candidate, compared, None)
                 if reading.agrees:
                     settled[pull.number] = reading
                     continue
                 if compared is None:
-                    broken[pull.number] = Reading(pull, None, None, UNREADABLE)
+                    broken[pull.number] = CommitReading(pull, None, None, UNREADABLE)
                 elif candidate.certain:
                     spare.setdefault(pull.number, reading)
                 waiting.append((pull, rest))
-        lost = {pull.number: Reading(pull, None, None, NOWHERE) for pull in pulls}
+        lost = {pull.number: CommitReading(pull, None, None, NOWHERE) for pull in pulls}
         return list({**lost, **broken, **spare, **settled}.values())
 
-    def _compare(self, pairs: Sequence[Pair]) -> Iterator[Compared | None]:
+    def _compare(self, pairs: Sequence[CommitPair]) -> Iterator[Compared | None]:
         """Compare commits that have an end, and fetch first what a partial clone lacks for that."""
         commits = {commit for pair in pairs for commit in (pair.before, pair.after)}
         self.objects.read_roots(commits)
@@ -94,7 +93,7 @@ class Reader:
         for pair in pairs:
             yield None if endless & {pair.before, pair.after} else next(compareds)
 
-    def _compare_fit(self, pairs: Sequence[Pair]) -> Iterator[Compared | None]:
+    def _compare_fit(self, pairs: Sequence[CommitPair]) -> Iterator[Compared | None]:
         if self.network and promisor(self.clone) is not None:
             self._bring_files(pairs)
         compared = list(compare(self.clone, pairs, Depth.FILES))
@@ -108,7 +107,7 @@ class Reader:
                 nothing = Counts(None, None, None)
                 yield None if folders is None else Compared(folders, nothing)
 
-    def _bring_files(self, pairs: Sequence[Pair]) -> None:
+    def _bring_files(self, pairs: Sequence[CommitPair]) -> None:
         """Fetch all files that differ in one go; folders tell which these are."""
         blob_ids = {
             blob

@@ -23,9 +23,8 @@ from goldpan.git.refs import read_refs, verify_clone
 from goldpan.git.trees import path_text
 from goldpan.miners.history.base_resolution import Revision, Settler
 from goldpan.miners.history.candidates import Refs
-from goldpan.miners.history.changes import Change, describe
+from goldpan.miners.history.changes import Change, Connect, describe, read_diffs
 from goldpan.miners.history.commit_pairs import Reader
-from goldpan.miners.history.diffs import Connect, read_diffs
 from goldpan.miners.history.pulls import Tables, open_pulls
 
 _AT_ONCE = 2_048  # pull requests; fixes the row groups, so never derive it

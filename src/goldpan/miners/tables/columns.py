@@ -26,7 +26,7 @@ Told = Callable[[Row, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableValue:
     """A value of another kind than GitHub documents, and what of it can be kept."""
 
     value: object
@@ -66,7 +66,7 @@ def inner(value: Any, key: str) -> Any:
     """Return a member of an object that may be null."""
     if value is None:
         return None
-    return value.get(key) if isinstance(value, dict) else Unreadable(value)
+    return value.get(key) if isinstance(value, dict) else UnreadableValue(value)
 
 
 def lower(value: Any) -> Any:
@@ -77,7 +77,7 @@ def lower(value: Any) -> Any:
 def integer(value: Any) -> Any:
     """Return a number that GitHub may write as a text."""
     if isinstance(value, str):
-        return int(value) if value.isascii() and value.isdigit() else Unreadable(value)
+        return int(value) if value.isascii() and value.isdigit() else UnreadableValue(value)
     return value
 
 
@@ -92,15 +92,15 @@ def names(values: Any, key: str) -> Any:
     if values is None:
         return []
     if not isinstance(values, list):
-        return Unreadable(values, [])
+        return UnreadableValue(values, [])
     members = [value.get(key) if isinstance(value, dict) else None for value in values]
     readable = sorted(name for name in members if isinstance(name, str))
-    return readable if len(readable) == len(members) else Unreadable(values, readable)
+    return readable if len(readable) == len(members) else UnreadableValue(values, readable)
 
 
 def excerpt(value: object) -> str:
     """Return a value as a message may hold it."""
-    text = repr(value.value if isinstance(value, Unreadable) else value)
+    text = repr(value.value if isinstance(value, UnreadableValue) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -116,7 +116,7 @@ def _column(
         try:
             _array((value,), field.type)
         except UNFIT:
-            fitting[index] = value.kept if isinstance(value, Unreadable) else None
+            fitting[index] = value.kept if isinstance(value, UnreadableValue) else None
             on_loss(rows[index], f"{field.name} cannot be read: {excerpt(value)}")
     return _array(tuple(fitting), field.type)
 

@@ -21,22 +21,28 @@ import pyarrow.compute as pc
 
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.imports import do_without_pandas
 from goldpan.core.lineage import write_lineage
-from goldpan.core.memory import frugal
 from goldpan.core.parquet import count_rows, write, writer
 from goldpan.core.progress import Reporter
+from goldpan.core.resources import frugal
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import COMMENTS, ENTRIES, LEDGER, MINED, REPOSITORIES, UNKNOWN, Table
 from goldpan.core.workers import WorkerEndedError, WorkerPool
 from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.facts import Facts, read_facts
-from goldpan.miners.tables.chunks import PARSED, Chunk, do_without_pandas, parse_chunk
+from goldpan.miners.tables.chunks import (
+    PARSED,
+    Chunk,
+    count_ranges,
+    parse_chunk,
+    range_of,
+    read_ranges,
+)
 from goldpan.miners.tables.current_records import Live, Open, find_live
 from goldpan.miners.tables.ledger import list_ledger
-from goldpan.miners.tables.parts import count_ranges, range_of, read_ranges
-from goldpan.miners.tables.range_tables import RangeTables
+from goldpan.miners.tables.range_tables import RangeTables, Undocumented
 from goldpan.miners.tables.rows import FACETS
-from goldpan.miners.tables.unknown import Unknown
 
 # Merges parsed facets into tables, one range of entry numbers after the other.
 
@@ -48,7 +54,7 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
     paths = {table.name: scratch / f"{table.name}.parquet" for table in MINED}
     writers = {table.name: writer(paths[table.name], table) for table in MINED}
     deleted = np.array(sorted(live.deleted), dtype=np.int64)
-    unknown, sums, of_lists = Unknown(), _Sums(), dict[tuple[int | None, str], Open]()
+    unknown, sums, of_lists = Undocumented(), _Sums(), dict[tuple[int | None, str], Open]()
     waiting = _by_range(live)
     with (
         reporter.task("Merging tables", count_ranges(scratch)) as task,

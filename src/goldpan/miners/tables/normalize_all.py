@@ -1,4 +1,4 @@
-"""Makes tables anew, with a license that the user states: `goldpan normalize`."""
+"""Makes tables of many repositories, dealt out by size so that none is waited for at the end."""
 
 from __future__ import annotations
 
@@ -7,16 +7,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from goldpan.core.archive import Archive, run_files
-from goldpan.core.dealing import deal
+from goldpan.core.archive import Archive, lost_replies, run_files
 from goldpan.core.engine import EngineName, open_engine
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.imports import do_without_pandas
+from goldpan.core.lineage import read_lineage
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Result, Table
 from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import Journal
-from goldpan.miners.tables.chunks import do_without_pandas
-from goldpan.miners.tables.inputs import check_replies
 from goldpan.miners.tables.normalize import normalize
+
+
+def deal(sizes: Mapping[str, int], processes: int, worth: int) -> list[str]:
+    """Return the units that go to processes of their own, the largest first.
+
+    Left out are those larger than the even share of a process: all processes had better work on
+    each of them together. None goes where they sum up to less than what is `worth` the start of
+    processes, or are fewer than two.
+    """
+    most = sum(sizes.values()) / max(processes, 1)
+    dealt = sorted((unit for unit in sizes if sizes[unit] <= most), key=lambda unit: -sizes[unit])
+    worthwhile = sum(sizes[unit] for unit in dealt) >= worth
+    return dealt if processes > 1 and len(dealt) > 1 and worthwhile else []
+
 
 _WORTH_PROCESSES = 8 << 20  # bytes of replies; starting processes takes as long as reading them
 
@@ -113,3 +127,18 @@ def normalize_again(
                 archive.begin(resume=True)
                 journal.mark("license", [], license=license)
         return normalize(workspace, repo, reporter, workers=workers)
+
+
+def check_replies(workspace: Workspace, repo: str) -> None:
+    """Raise `WorkspaceError` where the replies that tables were made of are not all there.
+
+    The end of the newest run may be cut off as if by a kill: only the tables tell. What a repair
+    could not save is told by `goldpan status`.
+    """
+    inputs = read_lineage(workspace.tables(repo), "normalize")["inputs"]
+    if lost := lost_replies(workspace.raw(repo), inputs):
+        path, count = lost
+        raise WorkspaceError(
+            f"{path} no longer holds the {count:,} replies that the tables were made of",
+            f"Restore it, or run goldpan mine --repo {repo}",
+        )

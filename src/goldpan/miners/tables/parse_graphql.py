@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldpan.miners.github.graphql_lists import PART_OF
-from goldpan.miners.tables.columns import Unreadable, inner, integer, lower, names
+from goldpan.miners.tables.columns import UnreadableValue, inner, integer, lower, names
 from goldpan.miners.tables.columns import nodes as nodes_of
 from goldpan.miners.tables.parse_discussions import parse_discussion, parse_said
 from goldpan.miners.tables.parse_timeline import (
@@ -128,7 +128,7 @@ def _assignees(node: dict[str, Any]) -> Any:
         return people
     logins = [login_of(person) for person in people]
     readable = sorted(login for login in logins if isinstance(login, str))
-    return readable if len(readable) == len(people) else Unreadable(people, readable)
+    return readable if len(readable) == len(people) else UnreadableValue(people, readable)
 
 
 def _pull(rows: Rows, number: int, node: dict[str, Any]) -> None:

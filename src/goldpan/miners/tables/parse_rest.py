@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from goldpan.miners.tables.columns import Unreadable, inner, lower, names
+from goldpan.miners.tables.columns import UnreadableValue, inner, lower, names
 from goldpan.miners.tables.parse_timeline import (
     EVENTS,
     SUBJECTS,
@@ -304,10 +304,10 @@ def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
 
 def _logins(values: Any) -> Any:
     if not isinstance(values, list):
-        return [] if values is None else Unreadable(values, [])
+        return [] if values is None else UnreadableValue(values, [])
     logins = [user(value).login for value in values]
     readable = sorted(login for login in logins if isinstance(login, str))
-    return readable if len(readable) == len(logins) else Unreadable(values, readable)
+    return readable if len(readable) == len(logins) else UnreadableValue(values, readable)
 
 
 def _address(url: Any) -> End:
@@ -315,4 +315,4 @@ def _address(url: Any) -> End:
     if url is None:
         return End(None)
     match = _ADDRESS.search(url) if isinstance(url, str) else None
-    return End(match[1], int(match[2])) if match else End(Unreadable(url))
+    return End(match[1], int(match[2])) if match else End(UnreadableValue(url))

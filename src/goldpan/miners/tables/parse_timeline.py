@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from goldpan.miners.tables.columns import Unreadable, inner
+from goldpan.miners.tables.columns import UnreadableValue, inner
 from goldpan.miners.tables.rows import Rows, actor
 from goldpan.miners.tables.texts import add_commit
 
@@ -158,7 +158,7 @@ def add_relation(rows: Rows, number: int, part: str, other: End) -> None:
 def subject_of(data: Any) -> End:
     """Return the entry that GraphQL names, or an end without one."""
     if not isinstance(data, dict):
-        return End(None if data is None else Unreadable(data))
+        return End(None if data is None else UnreadableValue(data))
     if "number" not in data:
         return End(None)
     return End(inner(data.get("repository"), "nameWithOwner"), data["number"])

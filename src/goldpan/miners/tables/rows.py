@@ -25,7 +25,7 @@ from goldpan.core.schemas import (
     FILES,
     REFERENCES,
 )
-from goldpan.miners.tables.columns import Needs, Unreadable, make_table
+from goldpan.miners.tables.columns import Needs, UnreadableValue, make_table
 from goldpan.text.keywords import LARGEST_NUMBER
 
 # Who wrote something, told alike whichever API told it.
@@ -65,10 +65,10 @@ def _person(data: Any, kind_key: str, id_key: str) -> Person:
     if not data:
         return _GHOST
     if not isinstance(data, dict):
-        return Person(Unreadable(data), None, None)
+        return Person(UnreadableValue(data), None, None)
     login, kind, number = data.get("login"), data.get(kind_key) or "User", data.get(id_key)
     if not isinstance(login, str) or not isinstance(kind, str):
-        return Person(Unreadable(login), number, Unreadable(kind))
+        return Person(UnreadableValue(login), number, UnreadableValue(kind))
     return (
         _account(login, kind, number)
         if isinstance(number, int)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import DatasetError
-from goldpan.core.plugins import Kind
+from goldpan.core.plugin_parts import Kind
 from goldpan.core.registry import Registry
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE

@@ -1,11 +1,12 @@
-"""Reads a unified diff as git and GitHub write it, and applies it exactly."""
+"""Unified diffs as git and GitHub write them: read and applied exactly, and parted by file."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from goldpan.code.paths import unquote_path
 from goldpan.git.trees import unquoted
 
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
@@ -148,3 +149,75 @@ def _name(text: bytes) -> bytes:
     """Return a path without its ``a/`` or ``b/``; git ends a name with spaces with a tab."""
     name = unquoted(text.removesuffix(b"\t"))
     return name[2:] if name[:2] in (b"a/", b"b/") else name
+
+
+_FILE = re.compile(r"^diff --git ", re.M)
+_NEW_NAME = re.compile(r'^(?:\+\+\+ ("?b/[^\n\t]*)|rename to ([^\n]*)|copy to ([^\n]*))', re.M)
+_OLD = re.compile(r'^--- ("?a/[^\n\t]*)', re.M)
+_MOVED = re.compile(r"^rename from ([^\n]*)", re.M)
+_HEAD = re.compile(r"diff --git a/(.*) b/\1\n")
+_QUOTED_HEAD = re.compile(r'diff --git "a/(.*)" "b/\1"\n')
+_BINARY = re.compile(r"^(?:Binary files .* differ|GIT binary patch)$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class FilePatch:
+    """What a diff says of one file."""
+
+    path: str
+    """Its name after the change; of a deleted file, its last."""
+    text: str
+    """The part of the diff, with its header."""
+    is_binary: bool
+    moved_from: str = ""
+    """Its name before the change, of a file that was renamed."""
+
+
+def split_patch(diff: str) -> tuple[FilePatch, ...]:
+    """Return the parts of a git diff in order; joined, their texts are the diff again.
+
+    Raises `ValueError` where a part does not tell its file, so it is no diff of git.
+    """
+    if not diff:
+        return ()
+    starts = [match.start() for match in _FILE.finditer(diff)]
+    if not starts or starts[0] != 0:
+        raise ValueError("the text does not begin with 'diff --git'")
+    parts = (diff[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True))
+    return tuple(
+        FilePatch(
+            _path_of_part(part), part, bool(_BINARY.search(_head_of_part(part))), _moved_from(part)
+        )
+        for part in parts
+    )
+
+
+def part_patch(diff: str, choose: Callable[[str], bool]) -> tuple[str, str]:
+    """Return the parts of the files that are chosen by path, and the others."""
+    files = split_patch(diff)
+    chosen = "".join(file.text for file in files if choose(file.path))
+    return chosen, "".join(file.text for file in files if not choose(file.path))
+
+
+def _head_of_part(part: str) -> str:
+    """Return what stands before the first hunk, whose lines may look like anything."""
+    return part.partition("\n@@ ")[0]
+
+
+def _moved_from(part: str) -> str:
+    moved = _MOVED.search(_head_of_part(part) + "\n")
+    return unquote_path(moved[1]) if moved else ""
+
+
+def _path_of_part(part: str) -> str:
+    header = _head_of_part(part) + "\n"
+    if new := _NEW_NAME.search(header):
+        name = unquote_path(new[1] or new[2] or new[3])
+        return name.removeprefix("b/") if new[1] else name
+    if old := _OLD.search(header):
+        return unquote_path(old[1]).removeprefix("a/")
+    if same := _HEAD.match(header):
+        return same[1]
+    if same := _QUOTED_HEAD.match(header):
+        return unquote_path(f'"{same[1]}"')
+    raise ValueError(f"{header.splitlines()[0][:200]!r} names no file")

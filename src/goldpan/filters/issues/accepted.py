@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
-from goldpan.filters.criterion import Criterion, NoSettings
-from goldpan.filters.repo_view import RepoView
+from goldpan.filters.criterion import Criterion, NoSettings, query_judge
 
 _QUERY = """
 SELECT issue, reason IS NULL AS keep, reason,
@@ -38,16 +35,12 @@ FROM (
 """
 
 
-def _judge(view: RepoView, settings: NoSettings) -> pa.Table:
-    return view.sql(_QUERY)
-
-
 CRITERION = Criterion(
     name="accepted",
     subject="discussion",
     definition="Keeps discussions whose accepted answer is there, open to readers and a person's.",
     source="Goldpan: who asks or maintains says which reply answers, at no cost of reading",
     settings=NoSettings,
-    judge=_judge,
+    judge=query_judge(_QUERY),
     uses=("bots",),
 )

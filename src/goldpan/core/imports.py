@@ -1,0 +1,140 @@
+"""Imports that are put off: names when they are first used, packages of extras, pandas."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from goldpan.core.errors import GoldpanError, UsageError
+
+
+def lazily(module: dict[str, Any]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a module, given its `globals()`.
+
+    Its names are those that the stub beside it, the same file as ``.pyi``, imports; type checkers
+    read the same stub.
+    """
+    stub = Path(module["__file__"]).with_suffix(".pyi")
+    places = {
+        alias.asname or alias.name: (str(node.module), alias.name)
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    def get(name: str) -> object:
+        if name not in places:
+            raise AttributeError(f"module {module['__name__']!r} has no attribute {name!r}")
+        place, there = places[name]
+        module[name] = getattr(import_module(place), there)
+        return module[name]
+
+    module["__all__"] = sorted(places)
+    return get
+
+
+DISTRIBUTION = "goldpan-mining"
+"""What package indexes call Goldpan; `goldpan` is somebody else's package there."""
+EXTRAS = {
+    "deepspeed": "training",
+    "matplotlib": "plots",
+    "obstore": "remote",
+    "openai": "review",
+    "openpyxl": "xlsx",
+    "peft": "training",
+    "ray": "ray",
+    "scipy": "statistics",
+    "sklearn": "evaluation",
+    "spacy": "nlp",
+    "torch": "training",
+    "transformers": "training",
+    "tree_sitter_julia": "languages",
+    "tree_sitter_kotlin": "languages",
+    "tree_sitter_lua": "languages",
+    "tree_sitter_scala": "languages",
+    "tree_sitter_swift": "languages",
+    "uv": "verify",
+    "xgboost": "evaluation",
+    "xlrd": "xlsx",
+}
+"""The extra that installs a package, by the name under which it is imported."""
+
+
+def install_remedy(package: str) -> str:
+    """Return what to do where a package of an extra is missing."""
+    return f'Run pip install "{DISTRIBUTION}[{EXTRAS[package]}]"'
+
+
+def load(module: str, user: str, error: type[GoldpanError] = UsageError) -> Any:
+    """Return a module of an extra; raises `error`, which names who needs it and what to install.
+
+    Most of these packages have no types that a strict check accepts, hence `Any`.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise error(
+            f"{user} needs {package}, which is not installed", install_remedy(package)
+        ) from None
+
+
+class _Absent:
+    """Takes pandas for a package that is not installed."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
+class _Arrow:
+    """Loads pyarrow, and has it look for pandas while that is absent; it looks again for frames."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != "pyarrow":
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(name)
+        if spec is None or spec.loader is None or "pandas" in sys.modules:
+            return spec
+        load = spec.loader.exec_module
+
+        def load_without_pandas(module: ModuleType) -> None:
+            load(module)
+            absent = _Absent()
+            sys.meta_path.insert(0, absent)
+            try:
+                module.array([])
+            finally:
+                sys.meta_path.remove(absent)
+
+        spec.loader.exec_module = load_without_pandas  # type: ignore[method-assign]
+        return spec
+
+
+def do_without_pandas() -> None:
+    """Spare a process 50 MB and 0.3 s: pyarrow asks pandas about every list that it is given."""
+    if not any(isinstance(finder, _Absent) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Absent())
+
+
+def spare_pandas() -> None:
+    """Spare this process the import of pandas, which takes longer than most commands.
+
+    pyarrow imports it with the first list that it is given, to see whether that is a Series.
+    """
+    if "pyarrow" not in sys.modules:
+        sys.meta_path.insert(0, _Arrow())

@@ -1,0 +1,146 @@
+"""What a plugin is made of: parts of a kind, files of a folder, and how its failures are told."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal, Protocol
+
+from goldpan.core.errors import PluginError, UsageError
+from goldpan.core.sanitize import line
+
+Kind = Literal[
+    "annotation form",
+    "builder",
+    "command",
+    "computation",
+    "criterion",
+    "dataset",
+    "fine-tuning recipe",
+    "importer",
+    "metric",
+    "model",
+    "profile",
+    "prompt rule",
+    "protocol",
+    "recipe",
+    "report section",
+    "review prompt",
+    "rules",
+    "signal",
+    "step order",
+    "task",
+]
+
+
+_MOST = 400
+"""Characters of what a plugin's failure says."""
+
+
+_COMPILED = "__pycache__"
+
+
+class Registrable(Protocol):
+    """What a plugin registers: it says under which kind and name each of its parts is found."""
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return kind, name and value of each part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a plugin by its kind: its value, or `module:name` to import when it is used."""
+
+    kind: Kind
+    name: str
+    value: object
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself."""
+        return [(self.kind, self.name, self.value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A folder whose files are parts of one kind, each by its name without the ending."""
+
+    kind: Kind
+    folder: Path
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return a part for each file that is not hidden; raises `UsageError` without a folder."""
+        if not self.folder.is_dir():
+            raise UsageError(
+                f"There is no folder {self.folder} of files of the kind {self.kind}",
+                "Name it from the plugin's file on: Path(__file__).parent",
+            )
+        paths = sorted(path for path in self.folder.iterdir() if path.name[0] not in "._")
+        return [(self.kind, path.name.partition(".")[0], path) for path in paths]
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A file or a folder that registered something."""
+
+    name: str
+    """The name of the file, of the folder, or of the module in a package and its version."""
+    path: str
+    sha256: str
+    """Of the file, or of all files of the folder; empty for what was typed into an interpreter."""
+    ships: bool = False
+    """Whether it is one of Goldpan's own papers."""
+    folder: str = ""
+    """Where all its files lie; empty for a single file."""
+
+    def has(self, file: str) -> bool:
+        """Tell whether a file is one of its own."""
+        return file == self.path or bool(self.folder and Path(file).is_relative_to(self.folder))
+
+
+def no_part(thing: object) -> UsageError:
+    """Return the error for what no plugin is made of."""
+    return UsageError(
+        f"A plugin registers an object of type {type(thing).__name__}, which Goldpan does not know",
+        "Register what goldpan.plugins offers, such as a Criterion, Model, Recipe or Part",
+    )
+
+
+def plugin_failure(what: str, plugin: Plugin, error: Exception) -> PluginError:
+    """Return a failure as that of a plugin, with the file and line to fix."""
+    file, number = place_in(error, plugin)
+    where = f" at line {number}" if number else ""
+    return PluginError(
+        f"{what} failed{where}: {reason_of(error)}", f"Fix {file or plugin.path or plugin.name}"
+    )
+
+
+def folder_digest(folder: Path) -> str:
+    """Return the SHA-256 of the paths and digests of all files below a folder."""
+    whole = sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        if _COMPILED not in path.parts:
+            digest = sha256(path.read_bytes()).hexdigest()
+            whole.update(f"{digest}  {path.relative_to(folder).as_posix()}\n".encode())
+    return whole.hexdigest()
+
+
+def reason_of(error: Exception) -> str:
+    """Return a failure in one line, without the mark that DuckDB puts below a query."""
+    text = re.sub(r"\n *\^+\s*$", "", str(error))
+    return f"{type(error).__name__}: {line(text, _MOST)}"
+
+
+def place_in(error: Exception, plugin: Plugin) -> tuple[str, int]:
+    """Return the plugin's file and the line at which a failure came up; nothing elsewhere."""
+    if isinstance(error, SyntaxError) and error.filename and plugin.has(error.filename):
+        return error.filename, error.lineno or 0
+    places = [
+        (at.filename, at.lineno or 0)
+        for at in traceback.extract_tb(error.__traceback__)
+        if plugin.has(at.filename)
+    ]
+    return places[-1] if places else ("", 0)

@@ -1,1 +1,0 @@
-"""The criteria that judge discussions alone."""
