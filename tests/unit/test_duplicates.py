@@ -22,8 +22,8 @@ from goldpan.filters.duplicates import near as link_module
 from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates import settings as settings_module
 from goldpan.filters.duplicates import texts as texts_module
-from goldpan.filters.duplicates.find import Source, find_duplicates, group_ids
-from goldpan.filters.duplicates.leaks import Leak, find_leaks
+from goldpan.filters.duplicates.find import Source, find_duplicates
+from goldpan.filters.duplicates.leaks import Leak, find_leaks_of_batches
 from goldpan.filters.duplicates.settings import DuplicateSettings, fold, signatures, words
 from tests.drawing import examples
 
@@ -253,13 +253,6 @@ def test_a_text_that_comes_twice_is_refused() -> None:
         judged([("o/r", 4, "one"), ("o/q", 4, "two"), ("o/r", 4, "three")])
 
 
-def test_group_ids() -> None:
-    rows = [("a/a", 1, CRASH), ("b/b", 2, CRASH), ("b/b", 3, "something else")]
-    answer = find_duplicates([texts_of(table(rows))], DuplicateSettings())
-    subjects = [("b/b", 3), ("b/b", 2), ("a/a", 1), ("c/c", 9), ("b/b", 1)]
-    assert group_ids(answer, subjects) == ["b/b#3", "a/a#1", "a/a#1", "c/c#9", "b/b#1"]
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -346,7 +339,7 @@ def test_leaks() -> None:
         "Unrelated",
         other,
     ]
-    leaks = find_leaks(corpus, queries, DuplicateSettings())
+    leaks = find_leaks_of_batches(corpus, [queries], DuplicateSettings())
     assert leaks == [
         Leak(1, 2, "exact", 1.0),
         Leak(4, 2, "near", jaccard(CRASH, f"{CRASH} today")),
@@ -357,15 +350,18 @@ def test_leaks() -> None:
 
 def test_leaks_are_sought_in_the_corpus_alone() -> None:
     edited = CRASH.replace("empty", "overlong")
-    assert find_leaks([["something else"]], [CRASH, edited, CRASH], DuplicateSettings()) == []
-    assert find_leaks([], [CRASH, edited], DuplicateSettings()) == []
-    assert find_leaks([[CRASH, edited]], [], DuplicateSettings()) == []
+    assert (
+        find_leaks_of_batches([["something else"]], [[CRASH, edited, CRASH]], DuplicateSettings())
+        == []
+    )
+    assert find_leaks_of_batches([], [[CRASH, edited]], DuplicateSettings()) == []
+    assert find_leaks_of_batches([[CRASH, edited]], [[]], DuplicateSettings()) == []
 
 
 @examples(40)
 @given(TEXTS, TEXTS)
 def test_leaks_name_the_most_similar_text(corpus: list[str], queries: list[str]) -> None:
-    leaks = {leak.query: leak for leak in find_leaks([corpus], queries, SURE)}
+    leaks = {leak.query: leak for leak in find_leaks_of_batches([corpus], [queries], SURE)}
     for at, text in enumerate(queries):
         likes = [
             (1.0 if text == other else jaccard(text, other), -index)

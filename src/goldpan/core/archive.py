@@ -22,13 +22,14 @@ from goldpan.core.run_file import (
     SEAL,
     Flaw,
     Record,
+    Scan,
     Seal,
     damaged,
     encode,
     is_torn,
+    scan,
     seal_of,
 )
-from goldpan.core.run_scan import Scan, scan
 from goldpan.core.secrets import mask_record
 from goldpan.core.workspace import make_directory
 

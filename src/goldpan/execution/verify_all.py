@@ -97,7 +97,6 @@ def verify_all(
     engine: EngineName = "local",
     address: str = "",
     again: bool = False,
-    token: str | None = None,
 ) -> Verification:
     """Prove instances whose repositories were cloned into the workspace.
 
@@ -116,7 +115,7 @@ def verify_all(
     with hold_verification(workspace):
         for repo in sorted({instance.repo for instance in all_instances}):
             bases = {instance.base_commit for instance in all_instances if instance.repo == repo}
-            _fetch_base_history(workspace, repo, bases, reporter, token)
+            _fetch_base_history(workspace, repo, bases, reporter)
         with (
             open_packages(workspace, (instance.repo for instance in all_instances), reporter),
             open_engine(engine, workers, address) as running,
@@ -130,7 +129,7 @@ def verify_all(
 
 
 def _fetch_base_history(
-    workspace: Workspace, repo: str, bases: Iterable[str], reporter: Reporter, token: str | None
+    workspace: Workspace, repo: str, bases: Iterable[str], reporter: Reporter
 ) -> None:
     """Fetch what partial clones lack of base commits, and clone their submodules."""
     path = workspace.clone(repo)
@@ -138,12 +137,12 @@ def _fetch_base_history(
         raise UsageError(
             f"The history of {repo} is not in {workspace.root}", f"Run goldpan clone --repo {repo}"
         )
-    _bring_files(path, bases, reporter, token)
+    _bring_files(path, bases, reporter)
     for other, commits in _of_submodules(path, repo, bases).items():
         try:
             if not workspace.clone(other).exists():
                 clone(workspace, other, reporter)
-            _bring_files(workspace.clone(other), commits, reporter, None)
+            _bring_files(workspace.clone(other), commits, reporter)
         except GitError as error:  # their rows run without it, and say so
             reporter.note(f"The submodule {other} of {repo} is left out: {error.problem}")
 
@@ -159,7 +158,7 @@ def _of_submodules(path: Path, repo: str, commits: Iterable[str]) -> dict[str, s
     return commits_of
 
 
-def _bring_files(path: Path, commits: Iterable[str], reporter: Reporter, token: str | None) -> None:
+def _bring_files(path: Path, commits: Iterable[str], reporter: Reporter) -> None:
     """Fetch the files of commits that a partial clone lacks."""
     if promisor(path) is None:
         return
@@ -168,4 +167,4 @@ def _bring_files(path: Path, commits: Iterable[str], reporter: Reporter, token: 
         for commit in sorted(commits):
             with suppress(GitError):  # a lost commit is that row's verdict, and no other's
                 files |= {file.id for file in objects.files(commit) if file.kind != "submodule"}
-    prefetch(path, files, reporter, token=token)
+    prefetch(path, files, reporter)

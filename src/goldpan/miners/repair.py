@@ -19,8 +19,17 @@ from typing import Any, BinaryIO
 from goldpan.core.archive import find_flaws, scan_runs
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.run_file import DIGEST, END, SEAL, Flaw, Record, broken_bodies, encode, seal_of
-from goldpan.core.run_scan import Scan
+from goldpan.core.run_file import (
+    DIGEST,
+    END,
+    SEAL,
+    Flaw,
+    Record,
+    Scan,
+    broken_bodies,
+    encode,
+    seal_of,
+)
 from goldpan.core.workspace import make_directory
 
 LOST, REPAIRED = "lost", "repaired"

@@ -65,16 +65,6 @@ def find_duplicates(
             return _find(sources, settings, folder, alone, on_source)
 
 
-def group_ids(duplicates: pa.Table, subjects: Iterable[tuple[str, int]]) -> list[str]:
-    """Return each subject's cluster, or its own name where it has no duplicate.
-
-    Subjects are (repo, number). Rows of one group must not be split apart.
-    """
-    columns = (duplicates[name].to_pylist() for name in ("repo", "number", "cluster"))
-    clusters = {(repo, number): cluster for repo, number, cluster in zip(*columns, strict=True)}
-    return [clusters.get((repo, number)) or f"{repo}#{number}" for repo, number in subjects]
-
-
 def _find(
     sources: Sequence[Source],
     settings: DuplicateSettings,

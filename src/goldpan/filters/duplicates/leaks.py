@@ -140,21 +140,6 @@ class Leak:
     similarity: float
 
 
-def find_leaks(
-    corpus: Iterable[Sequence[str]],
-    asked: Sequence[str],
-    settings: DuplicateSettings,
-    *,
-    scratch: Path | None = None,
-) -> list[Leak]:
-    """Return a leak for each text of `asked` that has a duplicate in `corpus`, in order.
-
-    `corpus` comes in batches and is not kept; `found` counts through them all. Among equally
-    similar texts the first is named.
-    """
-    return find_leaks_of_batches(corpus, [asked], settings, scratch=scratch)
-
-
 def find_leaks_of_batches(
     corpus: Iterable[Sequence[str]],
     asked: Iterable[Sequence[str]],
@@ -162,9 +147,10 @@ def find_leaks_of_batches(
     *,
     scratch: Path | None = None,
 ) -> list[Leak]:
-    """Return leaks as `find_leaks` does, of texts that come in batches and are not kept either.
+    """Return a leak for each text of `asked` that has a duplicate in `corpus`, in order.
 
-    `corpus` is read to its end before `asked` is.
+    Both come in batches and are not kept; `corpus` is read to its end before `asked` is. Numbers
+    count through all batches. Among equally similar texts the first is named.
     """
     with tempfile.TemporaryDirectory(dir=scratch) as name, open_engine("local", 1) as engine:
         folder = Path(name)
