@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.audit.demands import find_demands
 from goldpan.audit.finding import NAMES, VERDICTS, Finding, FindingName, Verdict
 from goldpan.audit.fixes import Fix, Fixes
 from goldpan.audit.place import find_place
@@ -39,6 +40,11 @@ _UNEDITED = (
     "Edits of texts were not mined, so it cannot be told whether a text was edited after its fix "
     "was begun"
 )
+_LACKING: Mapping[FindingName, str] = {
+    "solution-in-issue": "neither a fix nor an answer",
+    "place-in-issue": "no fix",
+    "demanding-tests": "no test patch",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +133,7 @@ class _Survey:
     rows: int
     keys: frozenset[str]
     has_fix: bool
+    has_tests: bool
     has_answer: bool
 
 
@@ -159,7 +166,7 @@ def audit_dataset(
     names = [name for name in NAMES if name in finders and (not findings or name in findings)]
     if lacking := [name for name in findings if name not in finders]:
         raise UsageError(
-            f"The rows of {dataset} have neither a fix nor an answer, which {lacking[0]} needs",
+            f"The rows of {dataset} have {_LACKING[lacking[0]]}, which {lacking[0]} needs",
             f"Choose {', '.join(finders)}",
         )
     found: list[_Found] = []
@@ -178,15 +185,16 @@ def audit_dataset(
 def _survey(dataset: Path) -> _Survey:
     """Read a dataset through without keeping it: a row may hold whole files."""
     keys: set[str] = set()
-    rows, has_fix, has_answer = 0, False, False
+    rows, has_fix, has_tests, has_answer = 0, False, False, False
     for row in read_rows(dataset):
         rows += 1
         keys.add(row.key)
         has_fix = has_fix or row.has_fix
+        has_tests = has_tests or bool(row.column("test_patch"))
         has_answer = has_answer or bool(row.column("answer"))
     if not rows:
         raise DatasetError(f"{dataset} holds no rows", "Give a file or a dataset that has some")
-    return _Survey(rows, frozenset(keys), has_fix, has_answer)
+    return _Survey(rows, frozenset(keys), has_fix, has_tests, has_answer)
 
 
 def _finders(
@@ -198,6 +206,8 @@ def _finders(
         finders["solution-in-issue"] = find_solution
     if survey.has_fix:
         finders["place-in-issue"] = find_place
+    if survey.has_tests:
+        finders["demanding-tests"] = find_demands
     finders["measures-nothing"] = lambda row, _: find_measure(row, outcomes)
     return finders
 
