@@ -194,7 +194,8 @@ def test_what_cannot_be_told(tmp_path: Path) -> None:
 
 def test_how_names_are_used() -> None:
     lines = ["def pour(self, weight=1, *, unit):", "    self.total = other.sum(count=3)"]
-    uses = {use.name: use for use in read_uses(lines)}
+    wanted = ("pour", "weight", "unit", "self", "total", "other", "sum", "count")
+    uses = {use.name: use for use in read_uses(lines, wanted)}
     assert {name for name, use in uses.items() if use.defines} == {
         "pour",
         "weight",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from goldpan.audit.names_used import Use, read_arguments, read_uses
@@ -21,19 +21,40 @@ _NUMBER = re.compile(r"(?<![\w.])\d(?:\w|\.(?=\d))*")
 
 
 @dataclass(frozen=True, slots=True)
+class AddedLine:
+    """A line of a diff after the change."""
+
+    mark: str
+    text: str
+    start: int
+    """Of the text, in the diff."""
+
+    def place(self, part: str) -> tuple[int, int]:
+        """Return where a part of the line stands in the diff."""
+        found = re.search(rf"(?<!\w){re.escape(part)}(?!\w)", self.text)
+        start = self.start + (found.start() if found else 0)
+        return start, start + len(part)
+
+
+@dataclass(frozen=True, slots=True)
 class PlacedUse:
-    """A name of an added line, at its offset in the diff."""
+    """A name of an added line."""
 
     use: Use
-    start: int
+    line: AddedLine
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it stands in the diff."""
+        return self.line.place(self.use.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function where it is called or defined, at its offset in the diff."""
+    """A function where it is called or defined."""
 
     name: str
-    start: int
+    line: AddedLine
     arguments: tuple[str, ...]
     is_definition: bool
 
@@ -45,11 +66,11 @@ class AddedCode:
     paths: tuple[str, ...]
     """The files, named as before where they were renamed."""
     uses: tuple[PlacedUse, ...]
-    numbers: dict[str, int]
-    """Literals by where each first stands."""
+    numbers: dict[str, AddedLine]
+    """Literals, each with the first line that has it."""
     strings: dict[str, tuple[int, int]]
     """Without their quotes; with them, where the first line of each stands."""
-    new_files: dict[str, int]
+    new_files: dict[str, tuple[int, int]]
     """The base names, without suffix, of files that were not there."""
     calls: tuple[Call, ...]
     """Calls and definitions of functions."""
@@ -57,15 +78,16 @@ class AddedCode:
     """The lines that it removes or leaves, with which it shows what was there."""
 
 
-def read_added(diff: str) -> AddedCode:
+def read_added(diff: str, wanted: Collection[str]) -> AddedCode:
     """Return what a git diff with line feeds adds to files whose language Goldpan reads.
 
-    Raises `ValueError` for what is no git diff, and `UsageError` where a grammar is not installed.
+    Of names only those that are `wanted`, and functions that are defined. Raises `ValueError` for
+    what is no git diff, and `UsageError` where a grammar is not installed.
     """
     paths: list[str] = []
-    new_files: dict[str, int] = {}
+    new_files: dict[str, tuple[int, int]] = {}
     kept: list[str] = []
-    lines = _Lines()
+    lines = _Lines(wanted)
     offset = 0
     for part in split_patch(diff):
         language = language_of(part.path)
@@ -73,7 +95,8 @@ def read_added(diff: str) -> AddedCode:
             paths.append(part.moved_from or part.path)
             if _NEW.search(part.text.partition("\n@@ ")[0]):
                 stem = part.path.rpartition("/")[2].partition(".")[0]
-                new_files.setdefault(stem, offset + max(0, part.text.find(stem)))
+                start = offset + max(0, part.text.find(stem))
+                new_files.setdefault(stem, (start, start + len(stem)))
             for hunk in _hunks(part.text, offset):
                 kept += [line.text for line in hunk if line.mark != "+"]
                 lines.read([line for line in hunk if line.mark != "-"], language)
@@ -89,28 +112,15 @@ def read_added(diff: str) -> AddedCode:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    mark: str
-    text: str
-    start: int
-    """Of the text, in the diff."""
-
-    def place(self, part: str) -> int:
-        """Return where a part of the line stands in the diff."""
-        found = re.search(rf"(?<!\w){re.escape(part)}(?!\w)", self.text)
-        return self.start + (found.start() if found else 0)
-
-
-def _hunks(part: str, offset: int) -> Iterator[list[_Line]]:
-    lines: list[_Line] = []
+def _hunks(part: str, offset: int) -> Iterator[list[AddedLine]]:
+    lines: list[AddedLine] = []
     is_hunk = False
     for line in part.split("\n"):
         if _HUNK.match(line):
             yield lines
             lines, is_hunk = [], True
         elif is_hunk and (mark := line[:1] or " ") in "+- ":
-            lines.append(_Line(mark, line[1:], offset + 1))
+            lines.append(AddedLine(mark, line[1:], offset + 1))
         offset += len(line) + 1
     yield lines
 
@@ -119,32 +129,33 @@ def _hunks(part: str, offset: int) -> Iterator[list[_Line]]:
 class _Lines:
     """What was read of added lines."""
 
+    wanted: Collection[str]
     uses: list[PlacedUse] = field(default_factory=list)
-    numbers: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, AddedLine] = field(default_factory=dict)
     strings: dict[str, tuple[int, int]] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
 
-    def read(self, lines: Sequence[_Line], language: Language) -> None:
+    def read(self, lines: Sequence[AddedLine], language: Language) -> None:
         """Read the lines after a change."""
         if not any(line.mark == "+" for line in lines):
             return
         stripped = _strip("\n".join(line.text for line in lines), language)
         code = stripped.code.decode("utf-8", "replace").split("\n")[: len(lines)]
         functions: set[tuple[str, int]] = set()
-        for use in read_uses(code):
+        for use in read_uses(code, self.wanted):
             line = lines[use.line]
-            if line.mark == "+":
-                self.uses.append(PlacedUse(use, line.place(use.name)))
+            if line.mark == "+" and use.name in self.wanted:
+                self.uses.append(PlacedUse(use, line))
             if use.is_function:
                 functions.add((use.name, use.line))
         for line, text in zip(lines, code, strict=False):
             for number in _NUMBER.findall(text) if line.mark == "+" else ():
-                self.numbers.setdefault(number, line.place(number))
+                self.numbers.setdefault(number, line)
         self._read_calls(lines, "\n".join(code), functions)
         self._read_strings(lines, stripped)
 
     def _read_calls(
-        self, lines: Sequence[_Line], code: str, functions: set[tuple[str, int]]
+        self, lines: Sequence[AddedLine], code: str, functions: set[tuple[str, int]]
     ) -> None:
         for found in _CALL.finditer(code):
             number = code.count("\n", 0, found.start())
@@ -152,9 +163,9 @@ class _Lines:
             if line.mark == "+":
                 arguments = read_arguments(code, found.end() - 1)
                 is_definition = (found[1], number) in functions
-                self.calls.append(Call(found[1], line.place(found[1]), arguments, is_definition))
+                self.calls.append(Call(found[1], line, arguments, is_definition))
 
-    def _read_strings(self, lines: Sequence[_Line], stripped: Stripped) -> None:
+    def _read_strings(self, lines: Sequence[AddedLine], stripped: Stripped) -> None:
         for raw in stripped.strings:
             literal = raw.decode("utf-8", "replace")
             first = literal.partition("\n")[0]

@@ -70,8 +70,11 @@ def find_demands(row: Row, fix: Fix | None) -> Finding:
     if not row.column("test_patch") or not row.column("patch"):
         why = "the row has no test patch beside its patch"
         return Finding(NAME, "cannot-tell", why, remedy=remedy)
+    patch, tests = text_of(row, "patch").text, text_of(row, "test_patch").text
+    old = frozenset[str]().union(*(file.old for file in (fix.files if fix else ())))
+    shared = (set(_WORD.findall(patch)) & set(_WORD.findall(tests))) - old
     try:
-        fixed, tested = (read_added(text_of(row, name).text) for name in ("patch", "test_patch"))
+        fixed, tested = read_added(patch, shared), read_added(tests, shared)
     except ValueError:
         return Finding(NAME, "cannot-tell", "its patches are no git diffs", remedy=remedy)
     except UsageError as error:
@@ -122,13 +125,13 @@ def _evidence(row: Row, one: _Judged) -> Iterator[Span]:
 
 
 def _demands(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
-    old = frozenset(_WORD.findall(before))
-    yield from _names(fixed, tested, old)
+    kept = frozenset(_WORD.findall(f"{fixed.kept}\n{tested.kept}"))
+    yield from _names(fixed, tested, kept)
     yield from _signatures(fixed, tested, before)
-    for number, start in tested.numbers.items():
-        if number in fixed.numbers and number not in old and _digits(number) >= _LEAST_DIGITS:
-            at = fixed.numbers[number]
-            yield Demand("literal", number, (start, start + len(number)), (at, at + len(number)))
+    for number in sorted(fixed.numbers.keys() & tested.numbers.keys()):
+        if number not in before and _digits(number) >= _LEAST_DIGITS:
+            needed, introduced = (code.numbers[number] for code in (tested, fixed))
+            yield Demand("literal", number, needed.place(number), introduced.place(number))
     yield from _strings(fixed, tested, before)
 
 
@@ -139,25 +142,24 @@ def _digits(number: str) -> int:
 def _names(fixed: AddedCode, tested: AddedCode, old: frozenset[str]) -> Iterator[Demand]:
     own = {placed.use.name for placed in tested.uses if placed.use.defines and placed.use.is_bare}
     imported = {placed.use.name for placed in fixed.uses if placed.use.is_import}
-    defined: dict[str, int] = {}
-    bare: dict[str, int] = {}
+    defined: dict[str, tuple[int, int]] = {}
+    bare: dict[str, tuple[int, int]] = {}
     for placed in fixed.uses:
         use = placed.use
         if use.defines:
-            defined.setdefault(use.name, placed.start)
+            defined.setdefault(use.name, placed.place)
         elif use.is_bare and use.name not in imported:
-            bare.setdefault(use.name, placed.start)
+            bare.setdefault(use.name, placed.place)
     defined = {**fixed.new_files, **defined}
     seen = set(old)
     for placed in tested.uses:
         name = placed.use.name
         is_needed = placed.use.is_reached or (placed.use.is_called and name not in own)
-        at = defined.get(name, bare.get(name))
-        if name in seen or not is_needed or at is None:
+        introduced = defined.get(name, bare.get(name))
+        if name in seen or not is_needed or introduced is None:
             continue
         seen.add(name)
-        needed, size = placed.start, len(name)
-        yield Demand("name", name, (needed, needed + size), (at, at + size), name in defined)
+        yield Demand("name", name, placed.place, introduced, name in defined)
 
 
 def _signatures(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
@@ -176,15 +178,9 @@ def _signatures(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[De
         if not max(2, _most_before(definition.name, before) + 1) <= count <= len(names):
             continue
         del calls[definition.name]
-        size = len(call.name)
         text = f"{call.name}({', '.join(names[:count])})"
-        yield Demand(
-            "signature",
-            text,
-            (call.start, call.start + size),
-            (definition.start, definition.start + size),
-            arguments=names[:count],
-        )
+        needed, introduced = (found.line.place(call.name) for found in (call, definition))
+        yield Demand("signature", text, needed, introduced, arguments=names[:count])
 
 
 def _most_before(name: str, before: str) -> int:

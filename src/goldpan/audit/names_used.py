@@ -8,7 +8,7 @@ field is needed. No language is known better than that, so both are guesses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 _TOKEN = re.compile(r"\w+|[=!<>]=|=>|->|::|:=|\?\.|[^\w\s]")
@@ -49,8 +49,8 @@ class Use:
     """Whether it is a function that is defined or declared here."""
 
 
-def read_uses(code: Sequence[str]) -> Iterator[Use]:
-    """Yield the names in lines of code without comments and strings, in order."""
+def read_uses(code: Sequence[str], wanted: Collection[str]) -> Iterator[Use]:
+    """Yield these names, and functions that are defined, in lines of code without comments."""
     around: list[str] = []
     for number, line in enumerate(code):
         tokens = _TOKEN.findall(line)
@@ -62,7 +62,7 @@ def read_uses(code: Sequence[str]) -> Iterator[Use]:
                 around.append(_IMPORTED if is_import else kind)
             elif token in _CLOSE:
                 del around[-1:]
-            elif _NAME.fullmatch(token):
+            elif at == function or (token in wanted and _NAME.fullmatch(token)):
                 inner = around[-1] if around else ""
                 yield _use(token, number, tokens, at, inner, is_import, at == function)
 
