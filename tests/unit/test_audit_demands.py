@@ -95,6 +95,7 @@ BESIDE = {"mill/silo.py": SILO}
         ("spilled = 0\nreturn spilled", "spilled = hopper.pour()", "It loses grain.", ""),
         ("# spill()\nx = 1", "hopper.spill()", "It loses grain.", ""),
         ("from grind import spill\nspill()", "from grind import spill", "It loses.", ""),
+        ("raise OverflowError", "with raises(OverflowError):", "It loses grain.", ""),
         ("def spill():\n    pass", "def spill():\n    pass\nspill()", "It loses grain.", ""),
     ],
 )
@@ -174,6 +175,8 @@ def test_the_name_of_a_new_file_is_a_demand(tmp_path: Path) -> None:
         ("ts", "export const spill = (n: number) => n", 'import { spill } from "./hopper"'),
         ("java", "public void spill(int n) {\n}", "hopper.spill(3);"),
         ("rs", "pub fn spill(n: u8) {}", "hopper::spill(3);"),
+        ("go", "type Hopper struct {\n\tSpilled int\n}", "h.Spilled"),
+        ("c", "enum mill {\n  MILL_SPILLED,\n};", "CHECK(mill(x) == MILL_SPILLED);"),
         ("rb", "def spill\n  1\nend", "hopper.spill"),
     ],
 )

@@ -51,8 +51,6 @@ class Demand:
     """Where it stands in the test patch."""
     introduced: tuple[int, int]
     """Where it stands in the patch."""
-    is_defined: bool = True
-    """Whether the fix defines it for sure; else only where the code before has no such word."""
     arguments: tuple[str, ...] = ()
     """The parameters of a signature that the tests fill by their places."""
 
@@ -97,7 +95,7 @@ def find_demands(row: Row, fix: Fix | None) -> Finding:
         return Finding(NAME, "cannot-tell", why, remedy=remedy)
     if code is not None:
         known = parts_of("\n".join((before, *(text.text for text in row.texts))))
-        judged += filter(None, (_precedented(one, code, fixed.paths, known) for one in others))
+        judged += [_precedented(demand, code, fixed.paths, known) for demand in others]
     return _finding(row, judged)
 
 
@@ -141,25 +139,17 @@ def _digits(number: str) -> int:
 
 def _names(fixed: AddedCode, tested: AddedCode, old: frozenset[str]) -> Iterator[Demand]:
     own = {placed.use.name for placed in tested.uses if placed.use.defines and placed.use.is_bare}
-    imported = {placed.use.name for placed in fixed.uses if placed.use.is_import}
-    defined: dict[str, tuple[int, int]] = {}
-    bare: dict[str, tuple[int, int]] = {}
-    for placed in fixed.uses:
-        use = placed.use
-        if use.defines:
-            defined.setdefault(use.name, placed.place)
-        elif use.is_bare and use.name not in imported:
-            bare.setdefault(use.name, placed.place)
-    defined = {**fixed.new_files, **defined}
+    defined = dict(fixed.new_files)
+    for placed in reversed(fixed.uses):
+        if placed.use.defines:
+            defined[placed.use.name] = placed.place
     seen = set(old)
     for placed in tested.uses:
         name = placed.use.name
         is_needed = placed.use.is_reached or (placed.use.is_called and name not in own)
-        introduced = defined.get(name, bare.get(name))
-        if name in seen or not is_needed or introduced is None:
-            continue
-        seen.add(name)
-        yield Demand("name", name, placed.place, introduced, name in defined)
+        if name not in seen and is_needed and name in defined:
+            seen.add(name)
+            yield Demand("name", name, placed.place, defined[name])
 
 
 def _signatures(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
@@ -241,10 +231,8 @@ def _states_arguments(demand: Demand, row: Row, text: Text, end: int) -> bool:
 
 def _precedented(
     demand: Demand, code: CodeBefore, near: Sequence[str], known: Collection[str]
-) -> _Judged | None:
-    """Judge a demand that is not stated; None where the code before has the word anyway."""
-    if not demand.is_defined and code.having([demand.text], near):
-        return None
+) -> _Judged:
+    """Judge a demand that is not stated."""
     match demand.kind:
         case "name":
             found = find_name(code, demand.text, near, known)

@@ -180,7 +180,7 @@ def _file_fix(part: FilePatch, before: Mapping[str, str]) -> FileFix:
     return FileFix(
         path,
         tuple(line for line in dict.fromkeys(added) if line.strip()),
-        frozenset(token for line in old for token in line),
+        frozenset[str]().union(*old),
         tuple(dict.fromkeys(place for mark, _, place in lines if mark in "+-")),
     )
 

@@ -109,6 +109,7 @@ def _use(
         or (after == ":" and is_free and (begins or is_own))
         or (inner == _PARAMETERS and after in (",", ")", "=", ""))
         or (after == ";" and is_typed)
+        or (inner == "{" and not at and (after in (",", "") or _NAME.fullmatch(after)))
     )
     is_named = begins and ((inner == "(" and after == "=") or (inner == "{" and after == ":"))
     is_reached = not is_own and (is_access or is_named or is_import or before == "@")

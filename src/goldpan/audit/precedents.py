@@ -115,7 +115,8 @@ def find_signature(code: CodeBefore, name: str, count: int, near: Sequence[str])
 
 def parts_of(text: str) -> set[str]:
     """Return the words of a text and of the names in it, in lower case."""
-    return {part.lower() for part in _PARTS.findall(text)}
+    words = set(_WORD.findall(text))
+    return {part.lower() for word in words for part in _PARTS.findall(word)}
 
 
 def _used(name: str) -> re.Pattern[str]:
