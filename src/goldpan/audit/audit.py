@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,10 +31,8 @@ from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
-FILE = "findings.parquet"
 STAGE = "audit"
 _BATCH = 64
-_UNSAFE = re.compile(r"[^\w.-]+")
 _UNEDITED = (
     "Edits of texts were not mined, so it cannot be told whether a text was edited after its fix "
     "was begun"
@@ -229,24 +226,18 @@ def _write(
     found: Sequence[_Found],
     inputs: Mapping[str, str],
 ) -> Path:
-    directory = audit_directory(workspace, dataset)
-    make_directory(directory)
+    target = workspace.findings(dataset)
+    make_directory(target.parent)
     plain = [{"id": row.id, "repo": row.repo or None, **row.finding.plain()} for row in found]
     table = pa.Table.from_pylist(plain, schema=FINDINGS.schema)
     table = table.sort_by([(name, "ascending") for name in FINDINGS.order])
     with workspace.scratch() as scratch:
-        path = scratch / FILE
-        with writer(path, FINDINGS) as target:
-            write(target, FINDINGS, "", table)
-        publish({path: directory / FILE})
-    write_lineage(directory, STAGE, inputs, [directory / FILE])
-    return directory / FILE
-
-
-def audit_directory(workspace: Workspace, dataset: Path) -> Path:
-    """Return where the findings of a dataset are kept."""
-    name = dataset.resolve().name if dataset.is_dir() else dataset.stem
-    return workspace.root / "audits" / (_UNSAFE.sub("-", name).strip(".") or "dataset")
+        path = scratch / target.name
+        with writer(path, FINDINGS) as file:
+            write(file, FINDINGS, "", table)
+        publish({path: target})
+    write_lineage(target.parent, STAGE, inputs, [target])
+    return target
 
 
 def _result(
