@@ -132,7 +132,7 @@ def test_scores_are_told_by_what_the_issue_names(tmp_path: Path) -> None:
     assert isinstance(run, RunResult)
     parts = run.record.scores_by["place-in-issue"].parts
     assert {part.value: part.examples for part in parts} == Counter(cases.values())
-    shown = " ".join(str(getattr(block, "rows", "")) for block in run.blocks())
+    shown = " ".join(str(getattr(block, "cells", "")) for block in run.blocks())
     assert "fully" in shown and "not-named" in shown
     findings = lab.layout.findings(lab.path / "datasets" / "code-edit")
     table = read_table(findings)

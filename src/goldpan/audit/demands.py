@@ -38,6 +38,7 @@ _HOLES = re.compile(
     r"\$?#?\{[^{}]*\}|%\(\w+\)[a-z]|%[-+ #0]?[\d.*]*[a-zA-Z]\b|\\[nrtdwsSDW][+*]?|\.[+*]\??|\n"
 )
 """What a message is filled in at, and the wildcards of a pattern that it is compared with."""
+_ENDS = " \t.,:;!?"
 _ESCAPED = re.compile(r"\\([^\w\s])")
 
 
@@ -82,15 +83,13 @@ def find_demands(row: Row, fix: Fix | None) -> Finding:
         return Finding(NAME, "cannot-tell", why, remedy="Read the row")
     before = "\n".join((fixed.kept, tested.kept, *(fix.before.values() if fix else ())))
     demands = tuple(_demands(fixed, tested, before))
-    stated = {demand: _stated(demand, row) for demand in demands}
+    streams = [TokenText(text.text) for text in row.texts if demands]
+    stated = {demand: _stated(demand, row, streams) for demand in demands}
     judged = [_Judged(demand, "stated", (span,)) for demand, span in stated.items() if span]
     others = [demand for demand, span in stated.items() if not span]
     code = fix.code() if fix and others else None
     if others and code is None:
-        why = (
-            f"{len(others):,} of {len(demands):,} demands are not stated, such as "
-            f"{others[0].text}, and the code before is not at hand"
-        )
+        why = "not every demand is stated, and the code before is not at hand"
         remedy = f"Run goldpan clone --repo {row.repo}" if row.repo else "Give rows with a repo"
         return Finding(NAME, "cannot-tell", why, remedy=remedy)
     if code is not None:
@@ -200,16 +199,16 @@ def _strings(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Deman
 def _pieces(code: AddedCode) -> Iterator[tuple[str, tuple[int, int]]]:
     for literal, place in code.strings.items():
         for piece in _HOLES.split(_ESCAPED.sub(r"\1", literal)):
-            text = piece.strip().strip(".,:;!?()[]'\"` ")
+            text = piece.strip(_ENDS)
             if _LETTERS.search(text):
                 yield text, place
 
 
-def _stated(demand: Demand, row: Row) -> Span | None:
+def _stated(demand: Demand, row: Row, streams: Sequence[TokenText]) -> Span | None:
     """Return where the texts of the row state a demand."""
-    for text in row.texts:
+    for text, stream in zip(row.texts, streams, strict=True):
         if demand.kind == "literal" and not _WORD.fullmatch(demand.text):
-            if place := TokenText(text.text).find(tokens_of(demand.text)):
+            if place := stream.find(tokens_of(demand.text)):
                 return span_of(text, "stated", *place)
             continue
         name = demand.text.partition("(")[0]
