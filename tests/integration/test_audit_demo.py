@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from goldpan import Workspace, load
 from goldpan.audit.finding import Finding
 from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import read_table
+from goldpan.core.parquet import read_table, write_table
 from goldpan.core.progress import Reporter
 from goldpan.core.proportions import wilson
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, write_resolved
+from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.runs import read_runs
 from tests.demo_workspace import TASK, make_demo
 from tests.invoking import invoke
@@ -99,3 +102,43 @@ def test_findings_have_evidence_with_its_time(lab: Workspace) -> None:
         assert isinstance(example.finding, Finding)
         for span in example.finding.evidence:
             assert (span.time is None) == span.source.startswith("pull_")
+
+
+def test_a_row_that_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:
+    lab = Workspace(make_demo(tmp_path / "demo"))
+    lab.evaluate.run(task="qa", model="longest-comment")
+    lab.evaluate.run(task="qa", model="copy-ins-input", ablate=("title", "body"))
+    (count,) = lab.audit("qa", finding="measures-nothing").findings
+    assert count.cases == {"solved-without": 2}  # the others have one comment
+    lab.evaluate.run(task="code_edit", model="copy-ins-input", ablate="file_before")
+    run = read_runs(lab.layout, tasks=["code_edit"])[-1]
+    assert run.record.settings["ablate"] == "file_before"
+    assert run.scores.value("patch_applied") == 0
+    first = run.predictions()["id"][0].as_py()
+    patches = (PatchScore(first, "resolved", 1.0, exact=True),)
+    write_resolved(run.directory / "predictions.parquet", ResolvedResult((), wilson(0, 0), patches))
+    (example,) = lab.audit("code-edit", finding="measures-nothing").examples
+    assert (example.id, example.finding.case) == (first, "solved-without")
+    assert "copy-ins-input without file_before" in example.finding.why
+
+
+def test_scores_are_told_by_what_the_issue_names(tmp_path: Path) -> None:
+    lab = Workspace(make_demo(tmp_path / "demo"))
+    (before,) = lab.evaluate.run(task="code_edit", model="copy-ins-input")
+    assert isinstance(before, RunResult)
+    assert "place-in-issue" not in before.record.scores_by
+    cases = verdicts(lab, "code-edit", "place-in-issue")
+    (run,) = lab.evaluate.run(task="code_edit", model="copy-ins-input")
+    assert isinstance(run, RunResult)
+    parts = run.record.scores_by["place-in-issue"].parts
+    assert {part.value: part.examples for part in parts} == Counter(cases.values())
+    shown = " ".join(str(getattr(block, "cells", "")) for block in run.blocks())
+    assert "fully" in shown and "not-named" in shown
+    findings = lab.layout.findings(lab.path / "datasets" / "code-edit")
+    table = read_table(findings)
+    told = pa.array(["partly" if case else None for case in table["case"].to_pylist()])
+    table = table.set_column(table.schema.get_field_index("case"), "case", told)
+    write_table(table, findings)
+    (again,) = lab.evaluate.score(task="code_edit").runs
+    (part,) = again.record.scores_by["place-in-issue"].parts
+    assert (part.value, part.examples) == ("partly", len(cases))

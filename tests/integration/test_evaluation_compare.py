@@ -19,6 +19,7 @@ from goldpan.evaluation.comparison.evidence import projects
 from goldpan.evaluation.comparison.question import (
     ComparisonQuestion,
     ComparisonResult,
+    DecidingRows,
     complete,
     mean_score,
 )
@@ -31,6 +32,7 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.scores import StatisticsError
+from goldpan.report.comparison.summary import sentences
 from tests.comparing import SIX, add_run, independent, six_tasks, split_rows, two_labels
 
 pytest.importorskip("scipy")
@@ -108,6 +110,28 @@ def test_one_task_is_compared_by_the_answers_to_it(workspace: Workspace) -> None
     assert "needs at least 3" in result.new_tasks.test.why
     named = comparison(compared(workspace, ComparisonQuestion("bayesian")))
     assert named.test.name == "randomization"
+
+
+def test_rows_on_which_the_two_best_differ_decide(workspace: Workspace) -> None:
+    data = independent(two_labels(test=200))
+    for name, share in (("good", 0.9), ("bad", 0.5), ("near", 0.8)):
+        add_run(workspace, data, name, share)
+    right = {
+        run.model: [
+            row["truth"] == row["answer"]
+            for row in run.predictions().select(["truth", "answer"]).to_pylist()
+        ]
+        for run in read_runs(workspace)
+    }
+    differ = sum(one != other for one, other in zip(right["good"], right["near"], strict=True))
+    result = compared(workspace)
+    assert result.deciding == DecidingRows("good", "near", differ, 200)
+    assert 0 < differ < 200
+    said = f"{differ} of 200 rows decide between good and near: on the others they do not differ."
+    assert said in sentences(result)
+    add_run(workspace, data, "twin", 0.9)
+    twins = compared(workspace).deciding
+    assert twins is not None and twins.differ == 0
 
 
 def test_rows_of_four_documents_say_too_little_of_new_ones(workspace: Workspace) -> None:

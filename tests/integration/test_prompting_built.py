@@ -123,7 +123,7 @@ def test_models_that_read_the_joined_text_see_the_part_gone_too(root: Path) -> N
     whole = read_task_input(directory, task).data.splits["test"]["text"].to_pylist()
     gone = read_task_input(directory, task, ["title"]).data.splits["test"]["text"].to_pylist()
     assert [text.partition("\n")[2] for text in whole] == gone
-    for words, removed in (("Choose title, body", "tree"), ("no module 'pull_body'", "pull_body")):
+    for words, removed in (("Choose title, body", "tree"), ("no part 'pull_body'", "pull_body")):
         with pytest.raises(UsageError, match=words):
             read_task_input(directory, task, [removed])
 

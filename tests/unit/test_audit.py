@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,19 @@ from goldpan.audit.solution import find_solution
 from goldpan.audit.stored_runs import Outcomes, find_measure
 from goldpan.code.languages import language_of
 from goldpan.code.symbols import Symbol, symbols_around
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError, EvaluationError, UsageError
 from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table
 from goldpan.core.progress import Reporter
 from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task_data import task_data
+from goldpan.evaluation.model import Costs
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.training import training_context
+from tests.evaluating import rows
 
 PATCH = """\
 diff --git a/src/mill/grain.py b/src/mill/grain.py
@@ -320,6 +328,47 @@ def test_rows_that_measure_nothing(
     if found.low is not None:
         assert found.value is not None and found.high is not None
         assert found.low <= found.value <= found.high
+
+
+def test_how_many_models_would_tell(tmp_path: Path) -> None:
+    row = row_of({"id": "r0", "text": "x"}, tmp_path)
+    few = find_measure(row, _outcomes("1111", "0111", "0000", "0100"))
+    assert few.why.endswith("[-0.27, +0.91]; 12 models would tell")
+    many = find_measure(row, _outcomes(*(("1111", "0111") * 3 + ("0000", "0100") * 3)))
+    assert many.low is not None and many.low > 0 and "would tell" not in many.why
+    alike = find_measure(row, _outcomes("1111", "0111", "1000", "0100"))
+    assert alike.value == 0 and "would tell" not in alike.why
+
+
+def test_what_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:
+    row = row_of({"id": "r0", "text": "x"}, tmp_path)
+    several = _outcomes("110", "010", "111", "000")
+    blind = {"most-changed-file": {"r0": True}, "m without title": {"r0": False}}
+    found = find_measure(row, replace(several, blind=blind))
+    assert (found.verdict, found.case) == ("found", "solved-without")
+    assert found.why == "most-changed-file must not be able to solve it, and does"
+    found = find_measure(row, replace(several, blind={"m without title": {"r0": False}}))
+    assert found.verdict == "not-found"
+
+
+def test_the_most_changed_file_is_that_of_the_project(tmp_path: Path) -> None:
+    paths = ["a.py", "b.py", "a.py", "c.py"] * 8 + ["x.py", "y.py"]
+    task = find_task("fault_localization")
+    made = rows(task, [(f"It fails {at}", path) for at, path in enumerate(paths)])
+    data = task_data(task, {"train": made.slice(0, 32), "test": made.slice(32)})
+    model = find_model("most-changed-file", {})
+    context, test = training_context(
+        Workspace(tmp_path),
+        data,
+        find_protocol("default"),
+        0,
+        tmp_path,
+        Reporter(quiet=True),
+        Costs(),
+    )
+    assert list(model.fit(context).answer(test).values) == ["a.py", "b.py"]
+    with pytest.raises(EvaluationError, match="no files"):
+        model.fit(replace(context, task=find_task("qa")))
 
 
 def audit(folder: Path, rows: list[dict[str, Any]], **options: Any) -> AuditResult:

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
-from goldpan.core.errors import EvaluationError
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.task import TaskType
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.score import score
 from goldpan.evaluation.slices import length_thirds, score_by_length
-from goldpan.evaluation.task_input import ablate, ablations, relative_change
+from goldpan.evaluation.task_input import ablate, ablations, relative_change, without
 from tests.scoring import make_predictions, make_task
 
 CASES: list[tuple[TaskType, tuple[str, ...], list[Any], list[Any], str]] = [
@@ -103,6 +103,12 @@ def test_ablations_are_those_of_table_5() -> None:
         "IT+IB+PB",
         "IT+IB+PT",
     ]
+
+
+def test_the_code_can_be_left_out_too() -> None:
+    assert without(CODE_EDIT, ["file_before", "title"]).removed == ("title", "file_before")
+    with pytest.raises(UsageError, match="no part 'tree'"):
+        without(QA, ["tree"])
 
 
 def test_an_ablation_empties_its_module_and_nothing_else() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.audit.demands import find_demands
 from goldpan.audit.finding import NAMES, VERDICTS, Finding, FindingName, Verdict
 from goldpan.audit.fixes import Fix, Fixes
 from goldpan.audit.place import find_place
@@ -31,14 +31,17 @@ from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
-FILE = "findings.parquet"
 STAGE = "audit"
 _BATCH = 64
-_UNSAFE = re.compile(r"[^\w.-]+")
 _UNEDITED = (
     "Edits of texts were not mined, so it cannot be told whether a text was edited after its fix "
     "was begun"
 )
+_LACKING: Mapping[FindingName, str] = {
+    "solution-in-issue": "neither a fix nor an answer",
+    "place-in-issue": "no fix",
+    "demanding-tests": "no test patch",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,7 @@ class _Survey:
     rows: int
     keys: frozenset[str]
     has_fix: bool
+    has_tests: bool
     has_answer: bool
 
 
@@ -159,7 +163,7 @@ def audit_dataset(
     names = [name for name in NAMES if name in finders and (not findings or name in findings)]
     if lacking := [name for name in findings if name not in finders]:
         raise UsageError(
-            f"The rows of {dataset} have neither a fix nor an answer, which {lacking[0]} needs",
+            f"The rows of {dataset} have {_LACKING[lacking[0]]}, which {lacking[0]} needs",
             f"Choose {', '.join(finders)}",
         )
     found: list[_Found] = []
@@ -178,15 +182,16 @@ def audit_dataset(
 def _survey(dataset: Path) -> _Survey:
     """Read a dataset through without keeping it: a row may hold whole files."""
     keys: set[str] = set()
-    rows, has_fix, has_answer = 0, False, False
+    rows, has_fix, has_tests, has_answer = 0, False, False, False
     for row in read_rows(dataset):
         rows += 1
         keys.add(row.key)
         has_fix = has_fix or row.has_fix
+        has_tests = has_tests or bool(row.column("test_patch"))
         has_answer = has_answer or bool(row.column("answer"))
     if not rows:
         raise DatasetError(f"{dataset} holds no rows", "Give a file or a dataset that has some")
-    return _Survey(rows, frozenset(keys), has_fix, has_answer)
+    return _Survey(rows, frozenset(keys), has_fix, has_tests, has_answer)
 
 
 def _finders(
@@ -198,6 +203,8 @@ def _finders(
         finders["solution-in-issue"] = find_solution
     if survey.has_fix:
         finders["place-in-issue"] = find_place
+    if survey.has_tests:
+        finders["demanding-tests"] = find_demands
     finders["measures-nothing"] = lambda row, _: find_measure(row, outcomes)
     return finders
 
@@ -219,24 +226,18 @@ def _write(
     found: Sequence[_Found],
     inputs: Mapping[str, str],
 ) -> Path:
-    directory = audit_directory(workspace, dataset)
-    make_directory(directory)
+    target = workspace.findings(dataset)
+    make_directory(target.parent)
     plain = [{"id": row.id, "repo": row.repo or None, **row.finding.plain()} for row in found]
     table = pa.Table.from_pylist(plain, schema=FINDINGS.schema)
     table = table.sort_by([(name, "ascending") for name in FINDINGS.order])
     with workspace.scratch() as scratch:
-        path = scratch / FILE
-        with writer(path, FINDINGS) as target:
-            write(target, FINDINGS, "", table)
-        publish({path: directory / FILE})
-    write_lineage(directory, STAGE, inputs, [directory / FILE])
-    return directory / FILE
-
-
-def audit_directory(workspace: Workspace, dataset: Path) -> Path:
-    """Return where the findings of a dataset are kept."""
-    name = dataset.resolve().name if dataset.is_dir() else dataset.stem
-    return workspace.root / "audits" / (_UNSAFE.sub("-", name).strip(".") or "dataset")
+        path = scratch / target.name
+        with writer(path, FINDINGS) as file:
+            write(file, FINDINGS, "", table)
+        publish({path: target})
+    write_lineage(target.parent, STAGE, inputs, [target])
+    return target
 
 
 def _result(

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from goldpan.core.registry import unknown_name
 
-FindingName = Literal["solution-in-issue", "place-in-issue", "measures-nothing"]
+FindingName = Literal["solution-in-issue", "place-in-issue", "demanding-tests", "measures-nothing"]
 Verdict = Literal["found", "not-found", "cannot-tell"]
 NAMES: tuple[FindingName, ...] = get_args(FindingName)
 VERDICTS: tuple[Verdict, ...] = ("found", "not-found", "cannot-tell")
@@ -33,7 +33,7 @@ class Span:
     """A part of a text that is evidence."""
 
     source: str
-    """The row's column that the text stands in."""
+    """The row's column that the text stands in, or the path of a file before the fix."""
     time: datetime | None
     """When that text was first written, where the row tells."""
     kind: str

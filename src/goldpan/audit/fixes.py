@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
+from goldpan.audit.code_before import CodeBefore, CodeHistory
 from goldpan.audit.rows import Row
 from goldpan.audit.token_text import tokens_of
 from goldpan.code.languages import language_of
@@ -50,6 +51,8 @@ class Fix:
     files: tuple[FileFix, ...]
     before: Mapping[str, str] = field(default_factory=dict)
     """Whole files before the fix by path, where they are at hand."""
+    code: Callable[[], CodeBefore | None] = field(default=lambda: None, compare=False)
+    """Reads all code before the fix; gives None where no history at hand has it."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -64,6 +67,7 @@ class Fixes:
         self._workspace = workspace
         self._stack = ExitStack()
         self._objects: dict[str, Objects | None] = {}
+        self._code: dict[str, CodeHistory] = {}
         self._revisions: dict[str, dict[int, tuple[str, str]]] = {}
 
     def __enter__(self) -> Self:
@@ -102,7 +106,16 @@ class Fixes:
             old = part.moved_from or part.path
             if text := row.column("file_before") or self._file(row, old):
                 before[old] = text
-        return Fix(tuple(_file_fix(part, before) for part in parts), before)
+        files = tuple(_file_fix(part, before) for part in parts)
+        return Fix(files, before, lambda: self._code_before(row))
+
+    def _code_before(self, row: Row) -> CodeBefore | None:
+        objects = self._history(row.repo)
+        if objects is None or not row.base:
+            return None
+        if row.repo not in self._code:
+            self._code[row.repo] = CodeHistory(objects)
+        return self._code[row.repo].at(row.base)
 
     def _file(self, row: Row, path: str) -> str:
         objects = self._history(row.repo)
@@ -167,7 +180,7 @@ def _file_fix(part: FilePatch, before: Mapping[str, str]) -> FileFix:
     return FileFix(
         path,
         tuple(line for line in dict.fromkeys(added) if line.strip()),
-        frozenset(token for line in old for token in line),
+        frozenset[str]().union(*old),
         tuple(dict.fromkeys(place for mark, _, place in lines if mark in "+-")),
     )
 

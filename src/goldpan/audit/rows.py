@@ -94,3 +94,8 @@ def _texts(columns: Mapping[str, Any]) -> Iterator[Text]:
             time = columns.get(moment)
             at = time if isinstance(time, datetime) else None
             yield Text(name, _ENDS.sub("\n", value), at)
+
+
+def text_of(row: Row, name: str) -> Text:
+    """Return a column as a text whose lines end in line feeds."""
+    return Text(name, _ENDS.sub("\n", row.column(name)))

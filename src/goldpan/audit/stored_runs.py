@@ -1,14 +1,18 @@
-"""Rows that measure nothing: solved by all models, by none, or by the worse ones.
+"""Rows that measure nothing: solved by all models, by none, by the worse ones, or blindly.
 
 A row that half of all models would solve is solved by all of four in one case of 16, so with fewer
 nothing is found. Whether better models solve it rather than worse ones is the difference between
 the two halves of the models, ranked by the other rows, with Newcombe's interval.
+
+Answers that are paths or texts are not guessed. So a row is found, too, where a baseline gives the
+right one, or a model that was given no text or no code of the row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from math import hypot
 from statistics import fmean
 from typing import Any
@@ -23,13 +27,17 @@ from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.question import on_one_split, systems_of
 from goldpan.evaluation.metrics.generation import extract_path
+from goldpan.evaluation.models.baselines import MODELS as BASELINES
 from goldpan.evaluation.resolved import RESOLVED, read_resolved
 from goldpan.evaluation.runs import ABLATE, PREDICTIONS, RESULT, Run, read_runs
 from goldpan.evaluation.score import PATHS
+from goldpan.evaluation.task_input import MODULES, built_family, code_parts
 
 NAME: FindingName = "measures-nothing"
 _FEWEST = 4
 """Models that have to agree: with these the 95 % interval of the share lies on one side of half."""
+_MOST_MODELS = 1_000
+_BASELINES = frozenset(entry.name for entry in BASELINES)
 _RUN = "Run goldpan evaluate run --task {task} --model MODEL"
 _RESOLVED = "goldpan evaluate resolved DATASET --predictions FILE"
 _BY_TESTS = ("code-edit", "issue-resolution")
@@ -46,6 +54,8 @@ class Outcomes:
     """The digests of the predictions that were read."""
     remedy: str
     """What would bring more."""
+    blind: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    """The same of runs that must not be able to solve a row."""
     unscored: int = 0
     """Runs on these rows whose answers are neither right nor wrong by themselves."""
 
@@ -68,30 +78,48 @@ def read_outcomes(workspace: Workspace, keys: frozenset[str], family: str) -> Ou
         remedy += f", then {_RESOLVED}"
     if not any((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         return Outcomes({}, {}, remedy)
-    runs = [
-        run
-        for run in read_runs(workspace)
-        if run.task in tasks and ABLATE not in run.record.settings and _is_about(run, keys)
+    runs = [run for run in read_runs(workspace) if run.task in tasks and _is_about(run, keys)]
+    is_blind = {run.directory: _is_blind(run, tasks[run.task]) for run in runs}
+    blind = [run for run in runs if is_blind[run.directory]]
+    models = [
+        run for run in runs if not is_blind[run.directory] and ABLATE not in run.record.settings
     ]
+    inputs = {
+        str(path.relative_to(workspace.root)): file_digest(path)
+        for run in (*models, *blind)
+        for path in (run.directory / PREDICTIONS,)
+    }
+    solved, unscored = _by_system(models, tasks, _solved)
+    return Outcomes(solved, inputs, remedy, _by_system(blind, tasks, _copied)[0], unscored)
+
+
+def _by_system(
+    runs: Sequence[Run],
+    tasks: Mapping[str, Task],
+    read: Callable[[Run, Task], dict[str, bool] | None],
+) -> tuple[dict[str, dict[str, bool]], int]:
+    """Return what systems solve in most of their runs, and how many runs could not be told."""
     solved: dict[str, dict[str, bool]] = {}
-    inputs: dict[str, str] = {}
     unscored = 0
     for system in systems_of(on_one_split(runs)[0]):
         shares: dict[str, list[bool]] = {}
         for run in system.every():
-            right = _solved(run, tasks[run.task])
+            right = read(run, tasks[run.task])
             unscored += right is None
-            path = run.directory / PREDICTIONS
-            inputs[str(path.relative_to(workspace.root))] = file_digest(path)
             for key, is_right in (right or {}).items():
                 shares.setdefault(key, []).append(is_right)
         if shares:
-            solved[system.name] = {key: fmean(seeds) > 0.5 for key, seeds in shares.items()}
-    return Outcomes(solved, inputs, remedy, unscored)
+            lacking = system.every()[0].record.settings.get(ABLATE)
+            name = f"{system.model} without {lacking}" if lacking else system.name
+            solved[name] = {key: fmean(seeds) > 0.5 for key, seeds in shares.items()}
+    return solved, unscored
 
 
 def find_measure(row: Row, outcomes: Outcomes) -> Finding:
     """Return whether the row tells models apart."""
+    if able := sorted(name for name, rows in outcomes.blind.items() if rows.get(row.key)):
+        why = f"{' and '.join(able)} must not be able to solve it, and {_does(able)}"
+        return Finding(NAME, "found", why, (), "solved-without")
     answered = {name: rows[row.key] for name, rows in outcomes.solved.items() if row.key in rows}
     if not answered:
         why = "no stored run answered it"
@@ -109,37 +137,76 @@ def find_measure(row: Row, outcomes: Outcomes) -> Finding:
             return Finding(NAME, "found", why, (), case, "", share.value, share.low, share.high)
         why += f", and {_FEWEST} would have to agree"
         return Finding(NAME, "cannot-tell", why, case=case, remedy=outcomes.remedy)
-    value, low, high = _discrimination(row.key, answered, outcomes.solved)
+    value, low, high, needed = _discrimination(row.key, answered, outcomes.solved)
     said = (
         f"{right:,} of {models:,} models solve it; the better half rather than the other by "
         f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
     )
+    if needed:
+        said += f"; {needed:,} models would tell"
     if high < 0:
         return Finding(NAME, "found", said, (), "reversed", "", value, low, high)
     return Finding(NAME, "not-found", said, (), "", "", value, low, high)
 
 
+def _does(names: Sequence[str]) -> str:
+    return "does" if len(names) == 1 else "do"
+
+
 def _discrimination(
     key: str, answered: Mapping[str, bool], solved: Mapping[str, Mapping[str, bool]]
-) -> tuple[float, float, float]:
-    """Return how much more of the better half solves a row, from -1 to 1, with its interval."""
+) -> tuple[float, float, float, int]:
+    """Return how much more of the better half solves a row, from -1 to 1, with its interval.
+
+    Last comes how many models would tell it from 0; 0 where these do, or none would.
+    """
     others = {
         name: [right for other, right in solved[name].items() if other != key] for name in answered
     }
     ranked = sorted(answered, key=lambda name: (fmean(others[name] or [0.0]), name))
     half = len(ranked) // 2
     worse, better = (
-        sum(answered[name] for name in part) for part in (ranked[:half], ranked[-half:])
+        sum(answered[name] for name in part) / half for part in (ranked[:half], ranked[-half:])
     )
-    low, high = wilson(worse, half), wilson(better, half)
-    assert low.value is not None and low.low is not None and low.high is not None
-    assert high.value is not None and high.low is not None and high.high is not None
-    difference = high.value - low.value
+    low, high = _newcombe(worse, better, half)
+    return better - worse, low, high, _models_to_tell(worse, better, half)
+
+
+def _newcombe(worse: float, better: float, half: int) -> tuple[float, float]:
+    """Return the 95 % interval of the difference of two shares, of so many models each."""
+    low, high = wilson(worse * half, half), wilson(better * half, half)
+    assert low.low is not None and low.high is not None
+    assert high.low is not None and high.high is not None
+    difference = better - worse
     return (
-        difference,
-        difference - hypot(high.value - high.low, low.high - low.value),
-        difference + hypot(high.high - high.value, low.value - low.low),
+        difference - hypot(better - high.low, low.high - worse),
+        difference + hypot(high.high - better, worse - low.low),
     )
+
+
+@lru_cache
+def _models_to_tell(worse: float, better: float, half: int) -> int:
+    """Return with how many models the interval of the same difference would leave out 0."""
+    if worse == better:
+        return 0
+    for more in range(half, _MOST_MODELS // 2 + 1):
+        low, high = _newcombe(worse, better, more)
+        if low > 0 or high < 0:
+            return 2 * more if more > half else 0
+    return 0
+
+
+def _is_blind(run: Run, task: Task) -> bool:
+    """Tell a run that must not be able to solve a row: a baseline, or one without text or code."""
+    if task.type != "text-generation":
+        return False
+    if run.model in _BASELINES:
+        return True
+    family, removed = built_family(task), set(run.record.settings.get(ABLATE, "").split("+"))
+    if family is None:
+        return False
+    texts, code = [name for name in MODULES if name in family.inputs], code_parts(family)
+    return any(parts and removed.issuperset(parts) for parts in (texts, code))
 
 
 def _is_about(run: Run, keys: frozenset[str]) -> bool:
@@ -161,6 +228,17 @@ def _solved(run: Run, task: Task) -> dict[str, bool] | None:
     table = read_table(run.directory / PREDICTIONS, ["id", "truth", "answer"])
     return {
         key_of(row["id"]): row["answer"] is not None and is_right(row["answer"], row["truth"])
+        for row in table.to_pylist()
+    }
+
+
+def _copied(run: Run, task: Task) -> dict[str, bool]:
+    """Return which rows a run solves, of other texts those that it gives word for word."""
+    if (right := _solved(run, task)) is not None:
+        return right
+    table = read_table(run.directory / PREDICTIONS, ["id", "truth", "answer"])
+    return {
+        key_of(row["id"]): (row["answer"] or "").split() == row["truth"].split()
         for row in table.to_pylist()
     }
 

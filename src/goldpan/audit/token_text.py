@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _SEAM = "\n"
@@ -26,6 +27,7 @@ class TokenText:
         return self._matches[first].start(), self._matches[first + len(tokens) - 1].end()
 
 
+@lru_cache(maxsize=1 << 17)
 def tokens_of(text: str) -> tuple[str, ...]:
     """Return the words and single signs of a text."""
     return tuple(_TOKEN.findall(text))

@@ -25,7 +25,7 @@ class Estimate:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def wilson(successes: int, trials: int) -> Estimate:
+def wilson(successes: float, trials: int) -> Estimate:
     """Return a share with its 95 % interval after Wilson."""
     if not trials:
         return Estimate(None, None, None)

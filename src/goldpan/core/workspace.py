@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -40,6 +41,7 @@ from goldpan.core.remote import lease_for
 
 DEFAULT_RULES = "default"
 """The pairing rules of whoever names none, whatever was paired last."""
+_UNSAFE = re.compile(r"[^\w.-]+")
 UNPAIRED = "unpaired"
 """In the place of rules: without pairs. It is the directory of verdicts made so, too."""
 
@@ -118,6 +120,12 @@ class Workspace:
     def dataset(self, name: str) -> Path:
         """Return the directory of a finished dataset."""
         return self.root / "datasets" / name
+
+    def findings(self, dataset: Path) -> Path:
+        """Return the table of what an audit found in the rows of a dataset or of a file."""
+        name = dataset.resolve().name if dataset.is_dir() else dataset.stem
+        name = _UNSAFE.sub("-", name).strip(".") or "dataset"
+        return self.root / "audits" / name / "findings.parquet"
 
     def glob(self, name: str) -> str:
         """Return the pattern that matches one table of all repositories, for DuckDB."""

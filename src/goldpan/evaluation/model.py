@@ -127,6 +127,8 @@ class Model:
     """Whether it reads the texts around a row, those of test rows included."""
     uses_dates: bool = False
     """Whether it reads when a text was written."""
+    columns: tuple[str, ...] = ()
+    """Columns of the dataset that it reads beside the input."""
     needs_train: bool = True
     """Whether it learns from train rows; others run where there are none."""
     predict_train: bool = True

@@ -26,6 +26,7 @@ from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.leaks import leaks_of
 from goldpan.evaluation.metrics.estimate import Scores, added_names
 from goldpan.evaluation.model import Model
+from goldpan.evaluation.places import PLACE
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import score
@@ -117,11 +118,14 @@ def rescore(
 ) -> dict[str, Any]:
     """Compute the scores of a finished run anew from its predictions, and store them.
 
-    `by` are further columns to score by; those that predictions lack are taken from `data`.
+    `by` are further columns to score by; those that predictions lack are taken from `data`, and
+    the places, which another audit may tell otherwise.
     """
     result = read_result(directory)
     tables = {name: _read(directory / name) for name in (PREDICTIONS, TRAIN, VALIDATION)}
     predictions = tables[PREDICTIONS]
+    if data is not None and PLACE in by and PLACE in predictions.column_names:
+        predictions = predictions.drop_columns(PLACE)
     missing = [name for name in by if name not in predictions.column_names]
     if missing and data is not None:
         predictions = with_values(predictions, data, missing)

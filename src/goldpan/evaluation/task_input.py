@@ -40,7 +40,7 @@ class Ablation:
 def ablations(family: Family) -> tuple[Ablation, ...]:
     """Return the full input, then the input without each module, as Table 5 has them.
 
-    What is no module, such as the folder tree or the file before, always stays. Raises
+    What is no module, such as the folder tree or the file before, stays. Raises
     `EvaluationError` for a family with fewer than two modules.
     """
     modules = [column for column in MODULES if column in family.inputs]
@@ -54,16 +54,22 @@ def ablations(family: Family) -> tuple[Ablation, ...]:
 
 
 def without(family: Family, removed: Sequence[str]) -> Ablation:
-    """Return the input without these columns; raises `UsageError` for what is no module of it."""
+    """Return the input without these columns; raises `UsageError` for what is no part of it."""
     modules = [column for column in MODULES if column in family.inputs]
+    parts = [*modules, *code_parts(family)]
     for column in removed:
-        if column not in modules:
+        if column not in parts:
             raise UsageError(
-                f"The input of {family.name} has no module {column!r}",
-                f"Choose {', '.join(modules)}",
+                f"The input of {family.name} has no part {column!r}",
+                f"Choose {', '.join(parts)}",
             )
-    missing = tuple(column for column in modules if column in removed)
+    missing = tuple(column for column in parts if column in removed)
     return Ablation(_name(modules, missing), missing)
+
+
+def code_parts(family: Family) -> list[str]:
+    """Return the parts of the input that are code, such as the folder tree or the file before."""
+    return [column for column in family.inputs if column not in MODULES]
 
 
 def ablate(rows: pa.Table, ablation: Ablation) -> pa.Table:
@@ -133,14 +139,14 @@ def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) ->
         return TaskInput(data)
     missing = without(family, ablated)
     columns = _part_columns(family)
-    splits = {
-        name: _ablated(_with_parts(directory, name, rows, columns), task, missing)
-        for name, rows in data.splits.items()
+    whole = {
+        name: _with_parts(directory, name, rows, columns) for name, rows in data.splits.items()
     }
     files: dict[str, str] = {}
     if FILE in columns:
-        for rows in splits.values():
+        for rows in whole.values():
             files |= zip(rows["id"].to_pylist(), rows[FILE].to_pylist(), strict=True)
+    splits = {name: _ablated(rows, task, missing) for name, rows in whole.items()}
     task_data = replace(data, splits=splits)
     return TaskInput(task_data, missing.removed, files)
 
@@ -230,5 +236,5 @@ def _ablated(rows: pa.Table, task: Task, missing: Ablation) -> pa.Table:
     rows = ablate(rows, missing)
     stay = [rows[name] for name in task.columns.text if name not in missing.removed]
     index = rows.schema.get_field_index("text")
-    text = pc.binary_join_element_wise(*stay, "\n")
+    text = pc.binary_join_element_wise(*stay, "\n") if stay else pa.array([""] * len(rows))
     return rows.set_column(index, rows.schema.field(index), text)

@@ -25,8 +25,10 @@ def audit(
     """Look for what makes the rows of a dataset measure nothing, each finding with its evidence.
 
     solution-in-issue: the texts give the fix, a link to it or the answer away. place-in-issue: they
-    name the files, classes or functions that the fix changes. measures-nothing: stored runs of all
-    models solve a row, or none does. Findings are kept in WORKSPACE/audits.
+    name the files, classes or functions that the fix changes. demanding-tests: the added tests need
+    names, literals or signatures of the fix that neither the texts nor the code before tell.
+    measures-nothing: stored runs of all models solve a row, or none does, or one that must not be
+    able to. Findings are kept in WORKSPACE/audits.
 
     Args:
         dataset (DATASET): A name in the workspace, a directory, one on the Hub, or a table's file

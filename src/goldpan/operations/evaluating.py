@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,13 +59,13 @@ class Evaluate(Group):
             seed: A seed; may be given several times. (default: the protocol's, 0)
             protocol (NAME): See goldpan evaluate protocols.
             settings: A setting of the model; may be given several times.
-            ablate (PART): Leave a part out of the input: title, body, pull_title or pull_body; may
-                be given several times.
+            ablate (PART): Leave a part out of the input: title, body, pull_title, pull_body, tree
+                or file_before; may be given several times.
             hold_out (COLUMN): Test on groups that are not in train. COLUMN, such as document, holds
                 out a fifth of its values; COLUMN:1 to COLUMN:4 hold out the other fifths,
                 COLUMN=VALUE one value, and COLUMN:each, such as repo:each, every value in turn.
             by (COLUMN): Score by a column, such as document; may be given several times. Scores by
-                repo are always included.
+                repo are always included, and by place-in-issue where goldpan audit told it.
             dry_run: Only estimate what paid models would cost.
         """
         from goldpan.operations.runs import Evaluation, RunEstimate, plan_runs
@@ -119,6 +120,7 @@ class Evaluate(Group):
         from goldpan.core.workspace import tasks_directory
         from goldpan.datasets.registry import find_task
         from goldpan.datasets.task_data import task_directory
+        from goldpan.evaluation.places import PLACE, read_places, with_places
         from goldpan.evaluation.run import RunResult
         from goldpan.evaluation.runs import read_runs, rescore
         from goldpan.evaluation.slices import with_columns
@@ -131,11 +133,17 @@ class Evaluate(Group):
         for run in read_runs(layout, tasks=several(task), models=several(model)):
             known = find_task(run.task, tasks_directory(self.lab.path))
             files = files_to_score(layout, known, run.record.data_hash, rows)
-            data = None
-            if missing := [name for name in columns if name not in run.predictions().column_names]:
-                stored = scored_input(layout, known, run.record.data_hash, rows).data
-                data = with_columns(stored, rows or task_directory(layout, known), missing)
-            result = rescore(run.directory, known, files, by=columns, data=data)
+            data, by = None, columns
+            folder = rows or task_directory(layout, known)
+            places = read_places(layout, known, folder)
+            missing = [name for name in columns if name not in run.predictions().column_names]
+            with nullcontext() if missing else suppress(EvaluationError):  # the audit is of others
+                if missing or places:
+                    stored = scored_input(layout, known, run.record.data_hash, rows).data
+                    data = with_columns(stored, folder, missing)
+            if data is not None and places:
+                data, by = with_places(data, places), (*columns, PLACE)
+            result = rescore(run.directory, known, files, by=by, data=data)
             results.append(RunResult(run.directory, result, again=False))
         return Evaluation(results)
 

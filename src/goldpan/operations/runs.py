@@ -17,6 +17,7 @@ from goldpan.evaluation.held_out import held_out_column
 from goldpan.evaluation.held_out import hold_out as hold_groups_out
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.places import PLACE, read_places, with_places
 from goldpan.evaluation.prompting.inputs import UnansweredError
 from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.run import RunResult
@@ -188,13 +189,15 @@ class RunPlan:
             task_input = read_task_input(folder, task, self.ablate)
             held_out = () if self.hold_out is None else (held_out_column(self.hold_out),)
             data = with_columns(task_input.data, folder, (*self.by, *held_out))
+            by = self.by
+            if places := read_places(layout, task, folder):
+                data, by = with_places(data, places), (*by, PLACE)
             protocol = self.protocol
             if self.hold_out is not None:
                 data, protocol = hold_groups_out(data, protocol, self.hold_out)
             for model, seed in product(self.models, self.seeds):
-                yield PlannedRun(
-                    self.workspace, name, model, protocol, seed, data, task_input, self.by
-                )
+                rows = with_columns(data, folder, model.columns)
+                yield PlannedRun(self.workspace, name, model, protocol, seed, rows, task_input, by)
 
 
 def plan_runs(

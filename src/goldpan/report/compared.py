@@ -50,6 +50,7 @@ class ComparisonReport(Result):
             ],
             "comparison": comparison.as_json() if isinstance(comparison, Comparison) else None,
             "new_tasks": None if result.new_tasks is None else result.new_tasks.as_json(),
+            "deciding": None if result.deciding is None else asdict(result.deciding),
             "not_compared": None if isinstance(comparison, Comparison) else comparison,
             "tasks_alone": [alone.as_json() for alone in result.alone],
             **{section.name: plain for section in SECTIONS if (plain := section.plain(result))},

@@ -172,10 +172,17 @@ FINDINGS = table(
     ("id", TEXT, "the row"),
     ("finding", TEXT, "see [audit.md](audit.md)"),
     ("verdict", TEXT, "`found`, `not-found` or `cannot-tell`"),
-    ("case", TEXT, "`fully`, `partly`, `not-named`; `all`, `none`, `reversed`; null for others"),
+    (
+        "case",
+        TEXT,
+        (
+            "`fully`, `partly`, `not-named`; `open`, `determined`, `stated`; `all`, `none`, "
+            "`reversed`, `solved-without`; null for others"
+        ),
+    ),
     ("why", TEXT),
     ("remedy", TEXT, "what would let it be told; null where it is told"),
-    ("value", pa.float64(), "the share that is quoted or named, or the discrimination"),
+    ("value", pa.float64(), "the share that is quoted, named or open, or the discrimination"),
     ("low", pa.float64(), "of the 95 % interval, where there is one"),
     ("high", pa.float64()),
     (
@@ -192,7 +199,10 @@ FINDINGS = table(
                 ]
             )
         ),
-        "spans of texts by column, offsets in code points with each line end as one",
+        (
+            "spans of texts by column, or by path of files before the fix, offsets in code points "
+            "with each line end as one"
+        ),
     ),
     order=("id", "finding"),
     key=("id", "finding"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
+from goldpan.evaluation.comparison.deciding import deciding_rows
 from goldpan.evaluation.comparison.evidence import (
     MANY_PROJECTS,
     ExampleNumbers,
@@ -165,7 +166,15 @@ def compare_runs(
         elsewhere=tuple(elsewhere),
         every=tuple(every),
     )
-    return _compare(result, tasks, question)
+    return _with_deciding(_compare(result, tasks, question), tasks)
+
+
+def _with_deciding(result: ComparisonResult, tasks: Mapping[str, Task]) -> ComparisonResult:
+    if isinstance(result.comparison, str):
+        return result
+    systems = {system.name: system for system in result.systems}
+    first, second = (systems[name] for name in result.comparison.models[:2])
+    return replace(result, deciding=deciding_rows(first, second, result.block.tasks, tasks))
 
 
 def _compare(

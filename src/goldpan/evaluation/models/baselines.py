@@ -1,6 +1,7 @@
 """Baselines that learn nothing of the text: the majority, the date, and copied answers.
 
-Copy Ex-output answers with the output of one of the task's own examples, drawn for each row;
+Where answers are paths or texts, a row that one of them solves measures nothing. Copy Ex-output
+answers with the output of one of the task's own examples, drawn for each row;
 Copy Ins-input answers with the input of the row.
 """
 
@@ -30,6 +31,7 @@ from goldpan.evaluation.model import (
     require_type,
     settled,
 )
+from goldpan.evaluation.score import PATHS
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,70 @@ def _make_copier(name: str, copy: _Copy, settings: Mapping[str, Any]) -> Model:
     )
 
 
+_MOST_CHANGED, _LONGEST = "most-changed-file", "longest-comment"
+_DIALOGUE = "dialogue"
+
+
+@dataclass(frozen=True, slots=True)
+class _MostChanged:
+    """Names the file of a row's project that changed most often; of an unknown one, of all."""
+
+    counts: Mapping[str | None, Counter[str]]
+
+    def answer(self, rows: pa.Table) -> Answers:
+        every: Counter[str] = sum(self.counts.values(), Counter())
+        repos = rows["repo"].to_pylist()
+        return Answers([_commonest(self.counts.get(repo, every)) for repo in repos])
+
+
+def _fit_most_changed(context: TrainingContext) -> _MostChanged:
+    task, rows = context.task, context.whole_train
+    if task.source.builder != PATHS:
+        raise EvaluationError(
+            f"The model {_MOST_CHANGED} does not answer {task.name}, whose answers are no files",
+            "Choose copy-ins-input",
+        )
+    context.learning.from_all = True
+    counts: dict[str | None, Counter[str]] = {}
+    targets = rows[target_column(task.type).name].to_pylist()
+    for repo, path in zip(rows["repo"].to_pylist(), targets, strict=True):
+        counts.setdefault(repo, Counter())[path] += 1
+    return _MostChanged(counts)
+
+
+def _make_most_changed(name: str, settings: Mapping[str, Any]) -> Model:
+    return Model(name, _fit_most_changed, settled(name, {}, settings))
+
+
+@dataclass(frozen=True, slots=True)
+class _LongestComment:
+    """Answers with the longest of several comments, the first of equals; one alone is no choice."""
+
+    def answer(self, rows: pa.Table) -> Answers:
+        said = (
+            [turn["content"] or "" for turn in turns or () if turn["comment_id"] is not None]
+            for turns in rows[_DIALOGUE].to_pylist()
+        )
+        return Answers([max(comments, key=len) if len(comments) > 1 else None for comments in said])
+
+
+def _fit_longest(context: TrainingContext) -> _LongestComment:
+    types = ("text-generation",)
+    require_type(context.task, types, f"The model {_LONGEST} does not answer", "Choose majority")
+    return _LongestComment()
+
+
+def _make_longest(name: str, settings: Mapping[str, Any]) -> Model:
+    return Model(
+        name,
+        _fit_longest,
+        settled(name, {}, settings),
+        columns=(_DIALOGUE,),
+        needs_train=False,
+        predict_train=False,
+    )
+
+
 MODELS = (
     Entry(
         "majority",
@@ -221,5 +287,17 @@ MODELS = (
         "copy-ins-input",
         "Always the input itself (CrossCodeBench).",
         partial(_make_copier, "copy-ins-input", _input),
+    ),
+    Entry(
+        _MOST_CHANGED,
+        "The file that changed most often in the train rows of the same project, of fault "
+        "localization.",
+        partial(_make_most_changed, _MOST_CHANGED),
+    ),
+    Entry(
+        _LONGEST,
+        "The longest of several comments in the dialogue that the answer was taken from, of "
+        "question answering.",
+        partial(_make_longest, _LONGEST),
     ),
 )

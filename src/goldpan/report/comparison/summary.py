@@ -227,6 +227,7 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
     texts = [_first(comparison), *_undecided_pairs(comparison)]
     if compared.new_tasks is not None:
         texts.append(answer(compared.new_tasks, comparison.models[0]))
+    texts += _deciding(compared)
     texts += [f"One task by itself: {_first(single)}" for single in compared.alone]
     texts += filter(None, [section.sentence(compared) for section in SECTIONS])
     tests = [comparison.test]
@@ -255,6 +256,15 @@ def warnings(compared: ComparisonResult, distances: Iterable[str]) -> tuple[str,
 
 def _first(comparison: Comparison) -> str:
     return f"{first_place(comparison)}. {answer(comparison, comparison.models[0])}"
+
+
+def _deciding(compared: ComparisonResult) -> Iterator[str]:
+    """Yield on how many rows the two best differ."""
+    if found := compared.deciding:
+        yield (
+            f"{found.differ:,} of {count(found.rows, 'row')} decide between {found.first} and "
+            f"{found.second}: on the others they do not differ."
+        )
 
 
 def _undecided_pairs(comparison: Comparison) -> Iterator[str]:

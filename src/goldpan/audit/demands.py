@@ -1,0 +1,244 @@
+"""Tests that demand what nobody said: names, literals, messages and signatures of the fix.
+
+A demand is what an added line of the tests needs and the fix introduces: the changed files did not
+have it before. It is stated where the texts of the row have it. It is determined where the code as
+it was leaves one way: it has the same name or literal elsewhere, or two names or one message that
+differ in a single word, which the texts or the changed files have. Else it is open, and also where
+the code has that name or message in another wording as well, so that it leaves several ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from goldpan.audit.added_code import AddedCode, Call, read_added
+from goldpan.audit.code_before import CodeBefore
+from goldpan.audit.finding import Finding, FindingName, Span, Text, span_of
+from goldpan.audit.fixes import Fix
+from goldpan.audit.names_used import parameter_names, positional, read_arguments
+from goldpan.audit.precedents import find_literal, find_name, find_signature, parts_of
+from goldpan.audit.rows import Row, text_of
+from goldpan.audit.token_text import TokenText, tokens_of
+from goldpan.core.errors import UsageError
+
+NAME: FindingName = "demanding-tests"
+State = Literal["open", "determined", "stated"]
+_STATES: tuple[State, ...] = get_args(State)
+_MOST = 12
+"""Demands whose evidence is kept; open ones come first."""
+_NAMED = 5
+_LEAST_DIGITS = 3
+_WORD = re.compile(r"\w+")
+_LETTERS = re.compile(r"[^\W\d_]{3}")
+_HOLES = re.compile(
+    r"\$?#?\{[^{}]*\}|%\(\w+\)[a-z]|%[-+ #0]?[\d.*]*[a-zA-Z]\b|\\[nrtdwsSDW][+*]?|\.[+*]\??|\n"
+)
+"""What a message is filled in at, and the wildcards of a pattern that it is compared with."""
+_ENDS = " \t.,:;!?"
+_ESCAPED = re.compile(r"\\([^\w\s])")
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What the tests need of the fix."""
+
+    kind: Literal["name", "literal", "signature"]
+    text: str
+    needed: tuple[int, int]
+    """Where it stands in the test patch."""
+    introduced: tuple[int, int]
+    """Where it stands in the patch."""
+    arguments: tuple[str, ...] = ()
+    """The parameters of a signature that the tests fill by their places."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    demand: Demand
+    state: State
+    spans: tuple[Span, ...]
+
+
+def find_demands(row: Row, fix: Fix | None) -> Finding:
+    """Return whether the added tests need what neither the texts nor the code before tell."""
+    remedy = "Give rows with patch and test_patch as git diffs"
+    if not row.column("test_patch") or not row.column("patch"):
+        why = "the row has no test patch beside its patch"
+        return Finding(NAME, "cannot-tell", why, remedy=remedy)
+    patch, tests = text_of(row, "patch").text, text_of(row, "test_patch").text
+    old = frozenset[str]().union(*(file.old for file in (fix.files if fix else ())))
+    shared = (set(_WORD.findall(patch)) & set(_WORD.findall(tests))) - old
+    try:
+        fixed, tested = read_added(patch, shared), read_added(tests, shared)
+    except ValueError:
+        return Finding(NAME, "cannot-tell", "its patches are no git diffs", remedy=remedy)
+    except UsageError as error:
+        return Finding(NAME, "cannot-tell", error.problem, remedy=error.remedy)
+    if not fixed.paths or not tested.paths:
+        why = "its patches change no code in a language that Goldpan reads"
+        return Finding(NAME, "cannot-tell", why, remedy="Read the row")
+    before = "\n".join((fixed.kept, tested.kept, *(fix.before.values() if fix else ())))
+    demands = tuple(_demands(fixed, tested, before))
+    streams = [TokenText(text.text) for text in row.texts if demands]
+    stated = {demand: _stated(demand, row, streams) for demand in demands}
+    judged = [_Judged(demand, "stated", (span,)) for demand, span in stated.items() if span]
+    others = [demand for demand, span in stated.items() if not span]
+    code = fix.code() if fix and others else None
+    if others and code is None:
+        why = "not every demand is stated, and the code before is not at hand"
+        remedy = f"Run goldpan clone --repo {row.repo}" if row.repo else "Give rows with a repo"
+        return Finding(NAME, "cannot-tell", why, remedy=remedy)
+    if code is not None:
+        known = parts_of("\n".join((before, *(text.text for text in row.texts))))
+        judged += [_precedented(demand, code, fixed.paths, known) for demand in others]
+    return _finding(row, judged)
+
+
+def _finding(row: Row, judged: Sequence[_Judged]) -> Finding:
+    counts = Counter(one.state for one in judged)
+    case = next((state for state in _STATES if counts[state]), "")
+    if not judged:
+        return Finding(NAME, "not-found", "the tests need nothing that the fix introduces")
+    said = [f"{counts[state]:,} {state}" for state in _STATES if counts[state]]
+    why = f"of {len(judged):,} demands {', '.join(said)}"
+    ordered = sorted(judged, key=lambda one: _STATES.index(one.state))
+    evidence = tuple(span for one in ordered[:_MOST] for span in _evidence(row, one))
+    share = counts["open"] / len(judged)
+    if case != "open":
+        return Finding(NAME, "not-found", why, evidence, case, value=share)
+    named = [one.demand.text for one in ordered if one.state == "open"][:_NAMED]
+    return Finding(NAME, "found", f"{why}: {', '.join(named)}", evidence, case, value=share)
+
+
+def _evidence(row: Row, one: _Judged) -> Iterator[Span]:
+    demand = one.demand
+    yield span_of(text_of(row, "test_patch"), f"{one.state}-{demand.kind}", *demand.needed)
+    yield span_of(text_of(row, "patch"), "introduced", *demand.introduced)
+    yield from one.spans
+
+
+def _demands(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
+    kept = frozenset(_WORD.findall(f"{fixed.kept}\n{tested.kept}"))
+    yield from _names(fixed, tested, kept)
+    yield from _signatures(fixed, tested, before)
+    for number in sorted(fixed.numbers.keys() & tested.numbers.keys()):
+        if number not in before and _digits(number) >= _LEAST_DIGITS:
+            needed, introduced = (code.numbers[number] for code in (tested, fixed))
+            yield Demand("literal", number, needed.place(number), introduced.place(number))
+    yield from _strings(fixed, tested, before)
+
+
+def _digits(number: str) -> int:
+    return sum(sign.isdigit() for sign in number)
+
+
+def _names(fixed: AddedCode, tested: AddedCode, old: frozenset[str]) -> Iterator[Demand]:
+    own = {placed.use.name for placed in tested.uses if placed.use.defines and placed.use.is_bare}
+    defined = dict(fixed.new_files)
+    for placed in reversed(fixed.uses):
+        if placed.use.defines:
+            defined[placed.use.name] = placed.place
+    seen = set(old)
+    for placed in tested.uses:
+        name = placed.use.name
+        is_needed = placed.use.is_reached or (placed.use.is_called and name not in own)
+        if name not in seen and is_needed and name in defined:
+            seen.add(name)
+            yield Demand("name", name, placed.place, defined[name])
+
+
+def _signatures(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
+    """Yield functions that tests give more by place than one argument and than was possible."""
+    calls: dict[str, Call] = {}
+    for given in tested.calls:
+        longest = calls.get(given.name)
+        if not longest or positional(given.arguments) > positional(longest.arguments):
+            calls[given.name] = given
+    for definition in fixed.calls:
+        call = calls.get(definition.name) if definition.is_definition else None
+        if call is None:
+            continue
+        count = positional(call.arguments)
+        names = parameter_names(definition.arguments)
+        if not max(2, _most_before(definition.name, before) + 1) <= count <= len(names):
+            continue
+        del calls[definition.name]
+        text = f"{call.name}({', '.join(names[:count])})"
+        needed, introduced = (found.line.place(call.name) for found in (call, definition))
+        yield Demand("signature", text, needed, introduced, arguments=names[:count])
+
+
+def _most_before(name: str, before: str) -> int:
+    """Return the most parameters or arguments that a function had or was given."""
+    places = re.finditer(rf"(?<!\w){re.escape(name)}\(", before)
+    return max((len(read_arguments(before, found.end() - 1)) for found in places), default=0)
+
+
+def _strings(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
+    """Yield literals that both sides have, and the parts of messages that they share."""
+    theirs = dict(_pieces(fixed))
+    needed = dict(_pieces(tested))
+    whole = {text: text for text in needed if text in theirs}
+    long = [text for text in needed if len(text.split()) > 1]
+    joined = "\n".join(theirs)
+    inner = {text: next(t for t in theirs if text in t) for text in long if text in joined}
+    joined = "\n".join(long)
+    outer = [text for text in theirs if len(text.split()) > 1 and text in joined]
+    shared = {text: (needed[text], theirs[t]) for text, t in {**inner, **whole}.items()}
+    for text in outer:
+        shared.setdefault(text, (needed[next(t for t in long if text in t)], theirs[text]))
+    for text, (need, introduced) in shared.items():
+        if text not in before and not any(text != t and text in t for t in shared):
+            yield Demand("literal", text, need, introduced)
+
+
+def _pieces(code: AddedCode) -> Iterator[tuple[str, tuple[int, int]]]:
+    for literal, place in code.strings.items():
+        for piece in _HOLES.split(_ESCAPED.sub(r"\1", literal)):
+            text = piece.strip(_ENDS)
+            if _LETTERS.search(text):
+                yield text, place
+
+
+def _stated(demand: Demand, row: Row, streams: Sequence[TokenText]) -> Span | None:
+    """Return where the texts of the row state a demand."""
+    for text, stream in zip(row.texts, streams, strict=True):
+        if demand.kind == "literal" and not _WORD.fullmatch(demand.text):
+            if place := stream.find(tokens_of(demand.text)):
+                return span_of(text, "stated", *place)
+            continue
+        name = demand.text.partition("(")[0]
+        for found in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text.text):
+            if not demand.arguments or _states_arguments(demand, row, text, found.end()):
+                return span_of(text, "stated", *found.span())
+    return None
+
+
+def _states_arguments(demand: Demand, row: Row, text: Text, end: int) -> bool:
+    """Whether a call is written out, or all parameters are named."""
+    if text.text[end : end + 1] == "(":
+        given = read_arguments(text.text, end)
+        if len(given) >= len(demand.arguments):
+            return True
+    said = {word for other in row.texts for word in _WORD.findall(other.text)}
+    return said.issuperset(demand.arguments)
+
+
+def _precedented(
+    demand: Demand, code: CodeBefore, near: Sequence[str], known: Collection[str]
+) -> _Judged:
+    """Judge a demand that is not stated."""
+    match demand.kind:
+        case "name":
+            found = find_name(code, demand.text, near, known)
+        case "signature":
+            name = demand.text.partition("(")[0]
+            found = find_signature(code, name, len(demand.arguments), near)
+        case "literal":
+            found = find_literal(code, demand.text, near, known)
+    state: State = "determined" if found.determine else "open"
+    return _Judged(demand, state, (*found.spans, *found.rivals))

@@ -1,0 +1,215 @@
+"""Precedents of what a fix introduces: the names, messages and calls of the code before.
+
+A precedent has the same text; or, of a name of several words, two names beside it differ from it
+in one and the same word; or, of a message, one beside it does. The word that differs has to be
+`known`. Rivals are precedents that would lead to another text: the name with a word that means the
+same, or a message with half of the words in another order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from goldpan.audit.code_before import CodeBefore
+from goldpan.audit.finding import Span, Text, span_of
+from goldpan.audit.names_used import positional, read_arguments
+from goldpan.git.trees import TreeFile
+
+_MOST = 3
+"""Precedents that are shown."""
+_MOST_READ = 30
+_LEAST_ALIKE = 2
+"""Names that make a convention."""
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD = re.compile(r"\w+")
+_QUOTED = re.compile(r"\"(?:[^\"\\\n]|\\.){8,300}\"|'(?:[^'\\\n]|\\.){8,300}'")
+_SYNONYMS = tuple(
+    frozenset(words.split())
+    for words in (
+        "get fetch load read find lookup",
+        "set put write store save",
+        "add append insert push register",
+        "remove delete drop discard",
+        "make create build new",
+        "to as into",
+        "from parse",
+        "is has can should",
+        "max maximum most",
+        "min minimum least",
+        "num count number",
+        "check validate verify ensure",
+        "start begin open",
+        "stop end close finish",
+        "enable allow use",
+        "ignore skip exclude",
+        "path file filename",
+        "dir directory folder",
+        "size length len",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Precedents:
+    """What the code before tells of a text."""
+
+    spans: tuple[Span, ...] = ()
+    rivals: tuple[Span, ...] = ()
+
+    @property
+    def determine(self) -> bool:
+        """Whether they leave one way."""
+        return bool(self.spans) and not self.rivals
+
+
+def find_name(
+    code: CodeBefore, name: str, near: Sequence[str], known: Collection[str]
+) -> Precedents:
+    """Return the precedents of a name that is defined or called."""
+    if same := tuple(_places(code, name, _used(name), near)):
+        return Precedents(same, tuple(_rival_names(code, name, near)))
+    beside = code.beside(near)
+    parts = list(_PARTS.finditer(name))
+    for slot, part in enumerate(parts) if len(parts) > 1 else ():
+        if part[0].lower() not in known:
+            continue
+        letters = _letters(part[0])
+        alike = _alike(code, beside, _rebuilt(name, parts, {slot: letters}))
+        if len(alike) >= _LEAST_ALIKE:
+            swapped = [words for words in _synonyms(parts) if slot not in words]
+            others = (_rebuilt(name, parts, {**words, slot: letters}) for words in swapped)
+            rivals = (_alike(code, beside, other) for other in others)
+            rival = next((names for names in rivals if len(names) >= _LEAST_ALIKE), {})
+            return Precedents(_named(code, alike, "precedent"), _named(code, rival, "rival"))
+    return Precedents()
+
+
+def find_literal(
+    code: CodeBefore, text: str, near: Sequence[str], known: Collection[str]
+) -> Precedents:
+    """Return the precedents of a number, or of a text that stands between quotes."""
+    pattern = re.compile(rf"(?<![\w.]){re.escape(text)}(?!\w)")
+    if not text[0].isdigit():
+        pattern = re.compile(rf"(?<=[\"'`]){re.escape(text)}(?=[\"'`])")
+        if len(text.split()) > 1:
+            pattern = re.compile(re.escape(text))
+    if same := tuple(_places(code, text, pattern, near)):
+        return Precedents(same)
+    words = _WORD.findall(text)
+    return _messages(code, words, near, known) if len(words) > 2 else Precedents()
+
+
+def find_signature(code: CodeBefore, name: str, count: int, near: Sequence[str]) -> Precedents:
+    """Return where a function of that name takes or is given so many arguments."""
+    spans = []
+    for file in code.having([name], near)[:_MOST_READ]:
+        text = Text(file.path, code.text(file))
+        for found in re.finditer(rf"(?<!\w){re.escape(name)}\(", text.text):
+            if positional(read_arguments(text.text, found.end() - 1)) == count:
+                spans.append(span_of(text, "precedent", *found.span()))
+                break
+    return Precedents(tuple(spans[:_MOST]))
+
+
+def parts_of(text: str) -> set[str]:
+    """Return the words of a text and of the names in it, in lower case."""
+    words = set(_WORD.findall(text))
+    return {part.lower() for word in words for part in _PARTS.findall(word)}
+
+
+def _used(name: str) -> re.Pattern[str]:
+    """Return what a name looks like where it is defined, reached or called."""
+    word = re.escape(name)
+    return re.compile(
+        rf"(?<!\w){word}(?=\(|\s*=(?!=)|:)|(?<=\w[.]){word}(?!\w)|(?<=->|::){word}(?!\w)"
+        rf"|(?:class|struct|enum|def|func|fn|function|import|interface|type)\s+{word}(?!\w)"
+    )
+
+
+def _places(
+    code: CodeBefore, text: str, pattern: re.Pattern[str], near: Sequence[str]
+) -> Iterator[Span]:
+    words = [word for word in _WORD.findall(text) if len(word) > 1]
+    shown = 0
+    for file in code.having(words, near)[:_MOST_READ] if words else ():
+        if shown < _MOST and (found := pattern.search(content := code.text(file))):
+            shown += 1
+            yield span_of(Text(file.path, content), "precedent", *found.span())
+
+
+def _rival_names(code: CodeBefore, name: str, near: Sequence[str]) -> Iterator[Span]:
+    parts = list(_PARTS.finditer(name))
+    for words in _synonyms(parts) if len(parts) > 1 else ():
+        other = _rebuilt(name, parts, words)
+        for span in list(_places(code, other, _used(other), near))[:1]:
+            yield replace(span, kind="rival")
+
+
+def _synonyms(parts: Sequence[re.Match[str]]) -> Iterator[dict[int, str]]:
+    """Yield words that mean the same as a part, each by the part's place."""
+    for at, part in enumerate(parts):
+        old = part[0].lower()
+        for new in sorted(word for group in _SYNONYMS if old in group for word in group - {old}):
+            title = new.capitalize() if part[0][0].isupper() else new
+            yield {at: new.upper() if len(old) > 1 and part[0].isupper() else title}
+
+
+def _rebuilt(name: str, parts: Sequence[re.Match[str]], words: Mapping[int, str]) -> str:
+    """Return a name with other words at some places."""
+    text, at = "", 0
+    for place, part in enumerate(parts):
+        text += name[at : part.start()] + words.get(place, part[0])
+        at = part.end()
+    return text + name[at:]
+
+
+def _letters(part: str) -> str:
+    """Return what any word in the place of this one looks like."""
+    if len(part) > 1 and part.isupper():
+        return "[A-Z0-9]+"
+    return "[A-Z][a-z0-9]*" if part[0].isupper() else "[a-z0-9]+"
+
+
+def _alike(code: CodeBefore, files: Sequence[TreeFile], pattern: str) -> dict[str, TreeFile]:
+    """Return the names that a pattern fits, each with the first file that has it."""
+    whole = re.compile(rf"(?<![^\n]){pattern}(?![^\n])")
+    found: dict[str, TreeFile] = {}
+    for file in files:
+        for name in whole.findall(code.words[file.id]):
+            found.setdefault(name, file)
+    return found
+
+
+def _named(code: CodeBefore, names: Mapping[str, TreeFile], kind: str) -> tuple[Span, ...]:
+    spans = []
+    for name, file in sorted(names.items())[:_MOST]:
+        text = Text(file.path, code.text(file))
+        if found := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text.text):
+            spans.append(span_of(text, kind, *found.span()))
+    return tuple(spans)
+
+
+def _messages(
+    code: CodeBefore, words: Sequence[str], near: Sequence[str], known: Collection[str]
+) -> Precedents:
+    """Return the messages beside that differ in a word, and those that say the same otherwise."""
+    spans: list[Span] = []
+    others: list[tuple[set[str], Span]] = []
+    fixed = {word.lower() for word in words if len(word) > 2}
+    for file in code.beside(near)[:_MOST_READ]:
+        if sum(f"\n{word}\n" in code.words[file.id] for word in words) < len(words) - 1:
+            continue
+        text = Text(file.path, code.text(file))
+        for found in _QUOTED.finditer(text.text):
+            span = span_of(text, "precedent", *found.span())
+            said = _WORD.findall(found[0])
+            differ = [word for word, other in zip(words, said, strict=False) if word != other]
+            if len(said) == len(words) and len(differ) == 1 and differ[0].lower() in known:
+                spans.append(span)
+                fixed.discard(differ[0].lower())
+            else:
+                others.append(({word.lower() for word in said}, span))
+    rivals = (replace(span, kind="rival") for said, span in others if fixed and fixed <= said)
+    return Precedents(tuple(spans[:_MOST]), tuple(rivals)[:_MOST] if spans else ())

@@ -1,0 +1,212 @@
+"""Tests that demand what nobody said: planted rows that have it, and near misses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import orjson
+import pytest
+
+from goldpan.audit.code_before import CodeBefore, words_of
+from goldpan.audit.demands import find_demands
+from goldpan.audit.finding import Finding
+from goldpan.audit.fixes import Fix
+from goldpan.audit.names_used import parameter_names, positional, read_arguments, read_uses
+from goldpan.audit.rows import read_rows
+from goldpan.git.trees import TreeFile
+
+SILO = """\
+class Silo:
+    def read_total(self):
+        return self.total
+
+    def read_height(self):
+        if self.height < 0:
+            raise ValueError("height is negative")
+
+    def close(self, quietly=False):
+        self.clear_all()
+"""
+
+
+def added(path: str, lines: str, *, is_new: bool = False) -> str:
+    """Return a git diff that adds lines to a file behind one that stays."""
+    text = "".join(f"+{line}\n" for line in lines.strip("\n").split("\n"))
+    count = text.count("\n")
+    if is_new:
+        head = f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{count} @@\n"
+    else:
+        head = f"--- a/{path}\n+++ b/{path}\n@@ -1 +1,{count + 1} @@\n kept = 1\n"
+    return f"diff --git a/{path} b/{path}\n{head}{text}"
+
+
+def code(files: Mapping[str, str]) -> CodeBefore:
+    data = {path: text.encode() for path, text in files.items()}
+    return CodeBefore(
+        tuple(TreeFile(path, "100644", "file", path) for path in data),
+        {path: words_of(text) for path, text in data.items()},
+        data.get,
+    )
+
+
+def demands(
+    fix: str,
+    test: str,
+    said: str,
+    folder: Path,
+    before: Mapping[str, str] | None,
+    suffix: str = "py",
+    *,
+    is_new: bool = False,
+) -> Finding:
+    columns = {
+        "instance_id": "mill__grain-41",
+        "repo": "mill/grain",
+        "patch": added(f"mill/hopper.{suffix}", fix, is_new=is_new),
+        "test_patch": added(f"tests/test_hopper.{suffix}", test),
+        "problem_statement": said,
+    }
+    file = folder / "rows.jsonl"
+    file.write_bytes(orjson.dumps(columns))
+    (row,) = read_rows(file)
+    found = find_demands(row, Fix((), {}, lambda: None if before is None else code(before)))
+    for span in found.evidence:
+        text = columns.get(span.source) or (before or {})[span.source]
+        assert text[span.start : span.end] == span.text
+    return found
+
+
+BESIDE = {"mill/silo.py": SILO}
+
+
+@pytest.mark.parametrize(
+    ("fix", "test", "said", "case"),
+    [
+        ("def spill(self):\n    pass", "hopper.spill()", "It loses grain.", "open"),
+        ("def spill(self):\n    pass", "hopper.spill()", "Please add `Hopper.spill`.", "stated"),
+        ("def pour(self, unit=1):\n    pass", "x = hopper.pour(unit=2)", "Pour units.", "open"),
+        ("self.spilled = 0", "assert hopper.spilled == 0", "It loses grain.", "open"),
+        ("class SpillError(Exception):\n    pass", "with raises(SpillError):", "No.", "open"),
+        ("LIMIT_OF_GRAIN = 3", "from mill.hopper import LIMIT_OF_GRAIN", "No limit.", "open"),
+        ("def close(self):\n    pass", "hopper.close()", "Hoppers stay open.", "determined"),
+        ("def read_weight(self):\n    pass", "hopper.read_weight()", "The weight.", "determined"),
+        ("def read_weight(self):\n    pass", "hopper.read_weight()", "It is heavy.", "open"),
+        ("spilled = 0\nreturn spilled", "spilled = hopper.pour()", "It loses grain.", ""),
+        ("# spill()\nx = 1", "hopper.spill()", "It loses grain.", ""),
+        ("from grind import spill\nspill()", "from grind import spill", "It loses.", ""),
+        ("raise OverflowError", "with raises(OverflowError):", "It loses grain.", ""),
+        ("def spill():\n    pass", "def spill():\n    pass\nspill()", "It loses grain.", ""),
+    ],
+)
+def test_names(fix: str, test: str, said: str, case: str, tmp_path: Path) -> None:
+    found = demands(fix, test, said, tmp_path, BESIDE)
+    assert found.case == case
+    assert found.verdict == ("found" if case == "open" else "not-found")
+    kinds = {span.kind for span in found.evidence}
+    assert not case or {f"{case}-name", "introduced"} <= kinds
+    assert ("precedent" in kinds) == (case == "determined")
+
+
+@pytest.mark.parametrize(
+    ("fix", "test", "said", "case"),
+    [
+        ('raise ValueError("no grain left")', 'match="no grain left"', "It fails.", "open"),
+        ('raise ValueError(f"no grain of {x}")', 'm = "no grain of rye"', "It fails.", "open"),
+        ('raise ValueError("no grain (yet)")', r'match=r"no grain \(yet\)"', "It fails.", "open"),
+        ('raise ValueError("no grain left")', 'm = "no grain left"', "Say no grain left", "stated"),
+        ('raise E("weight is negative")', 'm = "weight is negative"', "A weight.", "determined"),
+        ('raise E("flour is negative")', 'm = "flour is negative"', "It fails.", "open"),
+        ('key["moisture"] = 1', 'assert key["moisture"]', "It is wet.", "open"),
+        ("x = 4711", "assert x == 4711", "It is wrong.", "open"),
+        ("x = 4711", "assert x == 4711", "It is 4711.", "stated"),
+        ("x = 47", "assert x == 47", "It is wrong.", ""),
+        ('raise E("no grain left")', 'm = "no rye left"', "It fails.", ""),
+    ],
+)
+def test_literals_and_messages(fix: str, test: str, said: str, case: str, tmp_path: Path) -> None:
+    found = demands(fix, test, said, tmp_path, BESIDE)
+    assert found.case == case
+    assert not case or f"{case}-literal" in {span.kind for span in found.evidence}
+
+
+def test_several_precedents_leave_it_open(tmp_path: Path) -> None:
+    name = ("def read_weight(self):\n    pass", "hopper.read_weight()", "The weight.")
+    both = {**BESIDE, "mill/bin.py": "def load_total(): ...\ndef load_height(): ...\n"}
+    found = demands(*name, tmp_path, both)
+    assert found.case == "open"
+    assert {"precedent", "rival"} <= {span.kind for span in found.evidence}
+    message = ('raise E("weight is negative")', 'm = "weight is negative"', "A weight.")
+    found = demands(*message, tmp_path, {**BESIDE, "mill/bin.py": 'm = "no negative heights"\n'})
+    assert found.case == "determined"  # the other lacks a word
+    other = {**BESIDE, "mill/bin.py": 'm = "it is not a negative height"\n'}
+    assert demands(*message, tmp_path, other).case == "open"
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "case"),
+    [
+        ("Please add grind.", BESIDE, "open"),
+        ("Please add `grind(rye, fineness)`.", BESIDE, "stated"),
+        ("Please add grind, which takes rye and fineness.", BESIDE, "stated"),
+        ("Please add grind.", {"mill/bin.py": "grind(1, 2)\n"}, "determined"),
+    ],
+)
+def test_signatures(said: str, before: Mapping[str, str], case: str, tmp_path: Path) -> None:
+    fix = "def grind(rye, fineness, *, fast=False):\n    return rye"
+    found = demands(fix, "assert grind(\n    3,\n    (4, 5),\n) == 3", said, tmp_path, before)
+    assert found.case == case
+    assert f"{case}-signature" in {span.kind for span in found.evidence}
+
+
+def test_the_name_of_a_new_file_is_a_demand(tmp_path: Path) -> None:
+    test = "from mill.hopper import Hopper"
+    said = "Please add the class Hopper."
+    found = demands("class Hopper:\n    pass", test, said, tmp_path, BESIDE, is_new=True)
+    assert (found.case, found.why.rpartition(": ")[2]) == ("open", "hopper")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "fix", "test"),
+    [
+        ("c", "int mill_spill(int n)\n{\n  return n;\n}", "CHECK(mill_spill(3) == 3);"),
+        ("h", "int mill_spill(const int *n);", "CHECK(mill_spill(&n) == 3);"),
+        ("go", "func (h *Hopper) Spill(n int) {\n}", "h.Spill(3)"),
+        ("ts", "export const spill = (n: number) => n", 'import { spill } from "./hopper"'),
+        ("java", "public void spill(int n) {\n}", "hopper.spill(3);"),
+        ("rs", "pub fn spill(n: u8) {}", "hopper::spill(3);"),
+        ("go", "type Hopper struct {\n\tSpilled int\n}", "h.Spilled"),
+        ("c", "enum mill {\n  MILL_SPILLED,\n};", "CHECK(mill(x) == MILL_SPILLED);"),
+        ("rb", "def spill\n  1\nend", "hopper.spill"),
+    ],
+)
+def test_languages(suffix: str, fix: str, test: str, tmp_path: Path) -> None:
+    found = demands(fix, test, "It loses grain.", tmp_path, {}, suffix)
+    assert (found.verdict, found.case) == ("found", "open")
+    assert demands("x = 1", test, "It loses.", tmp_path, {}, suffix).verdict == "not-found"
+
+
+def test_what_cannot_be_told(tmp_path: Path) -> None:
+    name = ("def spill(self):\n    pass", "hopper.spill()")
+    found = demands(*name, "It loses grain.", tmp_path, None)
+    assert (found.verdict, found.remedy) == ("cannot-tell", "Run goldpan clone --repo mill/grain")
+    assert demands(*name, "Add spill().", tmp_path, None).verdict == "not-found"
+    found = demands(*name, "It loses grain.", tmp_path, BESIDE, "yml")
+    assert (found.verdict, found.remedy) == ("cannot-tell", "Read the row")
+
+
+def test_how_names_are_used() -> None:
+    lines = ["def pour(self, weight=1, *, unit):", "    self.total = other.sum(count=3)"]
+    wanted = ("pour", "weight", "unit", "self", "total", "other", "sum", "count")
+    uses = {use.name: use for use in read_uses(lines, wanted)}
+    assert {name for name, use in uses.items() if use.defines} == {
+        "pour",
+        "weight",
+        "unit",
+        "total",
+    }
+    assert {name for name, use in uses.items() if use.is_reached} == {"sum", "count"}
+    call = 'f(a, [1, 2], g(b, c), unit="kg", *rest)'
+    assert positional(read_arguments(call, 1)) == 3
+    assert read_arguments("f(a, b", 1) == ()
+    assert parameter_names(read_arguments("f(self, int *n, size: int = 3)", 1)) == ("n", "size")
