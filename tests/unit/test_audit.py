@@ -178,6 +178,16 @@ def test_a_line_that_the_file_had_elsewhere_is_not_found(tmp_path: Path) -> None
     assert not [span for span in solution(columns, tmp_path).evidence if span.kind == "line"]
 
 
+def test_a_line_that_the_fix_moves_from_another_file_is_not_found(tmp_path: Path) -> None:
+    other = "".join(
+        f"-{line[1:]}" if line[0] == "+" and line[:3] != "+++" else line
+        for line in PATCH.replace("grain.py", "bin.py").splitlines(True)
+    )
+    text = "See `self.total_poured = max(self.total, weight); return self.total_poured`."
+    assert solution(swe_bench(text), tmp_path).verdict == "found"
+    assert solution(swe_bench(text, PATCH + other), tmp_path).verdict == "cannot-tell"
+
+
 def test_a_fix_that_only_deletes_cannot_be_told(tmp_path: Path) -> None:
     patch = "".join(line for line in PATCH.splitlines(True) if not line.startswith("+  "))
     found = solution(swe_bench("Pouring is wrong", patch), tmp_path)
@@ -205,6 +215,10 @@ ANSWER = (
         ("It fails.\n\n**Edit:** solved by deleting the cache.", "found"),
         ("It fails.\n\nUpdate: I found the cause, and deleting the cache fixed it.", "found"),
         ("It fails.\nSolved: delete the cache.", "found"),
+        ("**Update from miller-2**: this is now fixed by the new mill.\n\nIt fails.", "found"),
+        ("Update(miller): deleting the cache fixed it.", "found"),
+        ("EDIT: it wont work with that option.", "not-found"),
+        ("Updates from upstream: it was fixed by others and fails here.", "not-found"),
         (f"It fails. Someone wrote: {ANSWER}", "found"),
         ("See https://github.com/mill/grain/issues/40#issuecomment-77 for what helped.", "found"),
         ("It fails.\n\nEdit: this is still not solved by deleting the cache.", "not-found"),
@@ -242,6 +256,8 @@ def test_an_answer_in_the_question(body: str, verdict: Verdict, tmp_path: Path) 
             "fully",
             {"path-end-in-trace"},
         ),
+        ("`mill.grain.Hopper` adds up.", "fully", {"module", "class"}),
+        ("`mill.grains.x` and `mill.grain-x` add up.", "not-named", set()),
         ("Hopper.pour adds up.", "partly", {"function"}),
         ("I pour grain into a hopper.", "not-named", set()),
         ("In other/grain.py and my-grain.py and grain.py.orig it works.", "not-named", set()),
@@ -271,6 +287,24 @@ def test_a_base_name_that_the_tree_has_twice_names_no_file(tmp_path: Path) -> No
     assert place(columns, tmp_path).case == "not-named"
     columns["paths"] = ["src/mill/grain.py", "old/wheel.py"]
     assert place(columns, tmp_path).case == "fully"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "case"),
+    [
+        ("lua/mill/grain.lua", "It calls `require('mill.grain')` late.", "fully"),
+        ("lua/mill/grain.lua", "It calls `require('mill.grain.wet')` late.", "not-named"),
+        ("mill/__init__.py", "It calls mill.grain.pour late.", "not-named"),
+        ("conf/grain.lua", "Grain is wet.\n\nfix(grain): dry it", "fully"),
+        ("conf/grain.lua", "Grain is wet. See fix(grain): dry it", "not-named"),
+        ("conf/grain_4x4.s", "ld: warning: grain_4x4.o: no section", "fully"),
+        ("conf/grain_4x4.s", "ld: warning: wet/grain_4x4 and grain_4x4-wet", "not-named"),
+        ("conf/grain.lua", "Grain is wet, and the `grain` server stops.", "not-named"),
+    ],
+)
+def test_a_file_named_without_its_suffix(path: str, body: str, case: str, tmp_path: Path) -> None:
+    patch = PATCH.replace("src/mill/grain.py", path)
+    assert place(swe_bench(body, patch), tmp_path).case == case
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -37,7 +37,8 @@ class FileFix:
     path: str
     """Its name before the fix."""
     added: tuple[str, ...]
-    """Lines that are neither blank nor comments, and that no line before says by its tokens."""
+    """Lines that are neither blank nor comments, and that no line before says by its tokens, nor
+    one that the fix removes from another file."""
     old: frozenset[str]
     """Tokens that the file is known to have had."""
     places: tuple[int, ...]
@@ -106,7 +107,10 @@ class Fixes:
             old = part.moved_from or part.path
             if text := row.column("file_before") or self._file(row, old):
                 before[old] = text
-        files = tuple(_file_fix(part, before) for part in parts)
+        moved = {
+            tokens_of(text) for part in parts for mark, text, _ in _lines(part.text) if mark == "-"
+        }
+        files = tuple(_file_fix(part, before, moved) for part in parts)
         return Fix(files, before, lambda: self._code_before(row))
 
     def _code_before(self, row: Row) -> CodeBefore | None:
@@ -166,7 +170,7 @@ def _own_diff(row: Row) -> str:
     return next((text for text in columns if text.startswith(_GIT)), "")
 
 
-def _file_fix(part: FilePatch, before: Mapping[str, str]) -> FileFix:
+def _file_fix(part: FilePatch, before: Mapping[str, str], moved: Set[tuple[str, ...]]) -> FileFix:
     path = part.moved_from or part.path
     lines = list(_lines(part.text))
     known = [text for mark, text, _ in lines if mark != "+"]
@@ -175,7 +179,10 @@ def _file_fix(part: FilePatch, before: Mapping[str, str]) -> FileFix:
     added = [
         text
         for mark, text, _ in lines
-        if mark == "+" and tokens_of(text) not in old and not _COMMENT.match(text.lstrip())
+        if mark == "+"
+        and (tokens := tokens_of(text)) not in old
+        and tokens not in moved
+        and not _COMMENT.match(text.lstrip())
     ]
     return FileFix(
         path,

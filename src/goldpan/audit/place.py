@@ -2,7 +2,8 @@
 
 Fully, where it names each changed file; partly, where it names some of them, or a class or
 function that is changed; else not (Kochhar et al., ASE 2014). A file is named by its path, by the
-end of it, by a base name that no other file is likely to have, or as a Python module.
+end of it, by a base name that no other file is likely to have, as a module of Python or Lua, or by
+a stem that is no plain word or the scope of a commit's title.
 """
 
 from __future__ import annotations
@@ -32,6 +33,12 @@ _AFTER = r"(?![\w-]|\.\w)"
 _BELOW = r"(?<![\w-])"
 _ALONE = r"(?:(?<![\w./-])|(?<=(?<![\w.])\./))"
 """What stands before a path, below any folder, and before a name, below none but this one."""
+_WITH_MORE = r"(?![\w-])"
+"""What stands after a name that a member or a suffix may follow."""
+_SCOPE = r"^\w+\("
+_SCOPED = r"\)!?:"
+"""What stands around the scope in a commit's title, as in `fix(parser): ...`."""
+_MODULES = frozenset({"py", "lua"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +116,34 @@ def _several(row: Row) -> frozenset[str] | None:
 
 
 def _file(text: Text, path: str, several: frozenset[str] | None) -> Span | None:
-    for kind, name in _names(path, several):
-        before = _BELOW if "/" in name else _ALONE
-        if name in text.text and (found := re.search(before + re.escape(name) + _AFTER, text.text)):
+    for kind, before, name, after in _names(path, several):
+        pattern = before + re.escape(name) + after
+        if name in text.text and (found := re.search(pattern, text.text, re.M)):
             return span_of(text, kind, *found.span())
     return None
 
 
-def _names(path: str, several: frozenset[str] | None) -> Iterator[tuple[str, str]]:
-    """Yield what names a file, the longest first, with what it is."""
-    yield "path", path
+def _names(path: str, several: frozenset[str] | None) -> Iterator[tuple[str, str, str, str]]:
+    """Yield what names a file, the longest first: what it is, and what stands before and after."""
     folders, _, base = path.rpartition("/")
     parts = folders.split("/") if folders else []
+    yield "path", _BELOW if parts else _ALONE, path, _AFTER
     for start in range(1, len(parts)):
-        yield "path-end", "/".join([*parts[start:], base])
+        yield "path-end", _BELOW, "/".join([*parts[start:], base]), _AFTER
+    stem, _, suffix = base.rpartition(".")
     is_shared = bool(_COMMON.fullmatch(base)) if several is None else base in several
     if not is_shared:
-        yield "base-name", base
-    stem, _, suffix = base.rpartition(".")
-    if suffix == "py" and parts:
+        yield "base-name", _ALONE, base, _AFTER
+        if _SHAPED.search(stem):
+            yield "stem", _ALONE, stem, _WITH_MORE
+        if stem:
+            yield "stem", _SCOPE, stem, _SCOPED
+    if suffix in _MODULES and parts:
         modules = [*parts, stem] if stem != "__init__" else parts
+        # What follows the name of a package, or of a table in Lua, may be a module of its own.
+        after = _WITH_MORE if suffix == "py" and stem != "__init__" else _AFTER
         for start in range(len(modules) - 1):
-            yield "module", ".".join(modules[start:])
+            yield "module", _ALONE, ".".join(modules[start:]), after
 
 
 def _symbol(text: Text, symbol: Symbol) -> Span | None:

@@ -39,10 +39,16 @@ _COMMIT = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{7,40}(?![0-9A-Za-z])")
 _BRANCH = re.compile(
     r"https?://(?:www\.)?github\.com/[\w.-]+/[\w.-]+/compare/(?:[\w./-]+\.{2,3})?[\w-]+:[\w./-]+"
 )
-_EDIT = re.compile(r"\W*(?:edit(?:ed)?|updated?|eta)\b[\s\d]*[:*_\-\u2013\u2014)\]]", re.I)
+_EDIT = re.compile(
+    r"\W*(?:edit(?:ed)?|updated?|eta)\b(?:\s+(?:from|by)\s+@?[\w-]+|\([\w-]+\))?"
+    r"[\s\d]*[:*_\-\u2013\u2014)\]]",
+    re.I,
+)
 _SAID = re.compile(r"\W*(?:solved|resolved|fixed)(?:\W*:|\s+(?:it\s+)?by\b|\s+it\b)", re.I)
 _BY = re.compile(r"\b(?:solved|fixed|resolved) (?:by|with|using|via)\b", re.I)
-_NOT = re.compile(r"n['\u2019]t\b|\b(?:not|still|never|unsolved)\b", re.I)
+_NOT = re.compile(
+    r"n['\u2019]t\b|\b(?:not|still|never|unsolved|(?:ca|did|do|does|is|was|wo)nt)\b", re.I
+)
 
 
 def find_solution(row: Row, fix: Fix | None) -> Finding:
