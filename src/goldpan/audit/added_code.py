@@ -10,7 +10,7 @@ from goldpan.audit.names_used import Use, read_arguments, read_uses
 from goldpan.code.grammar import read
 from goldpan.code.languages import Language, language_of
 from goldpan.code.lexer import Stripped, strip
-from goldpan.code.split_patch import split_patch
+from goldpan.code.patch import split_patch
 from goldpan.core.errors import UsageError
 
 _HUNK = re.compile(r"@@ -\d")
