@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from goldpan.builders.recipes import find_recipe
 from goldpan.builders.repository_rows import RowsRequest, read_rows, write_rows
 from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.provenance import build_options, read_provenance
 from goldpan.filters.answers import Choice
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.profile import Profile, profile_of
@@ -40,6 +42,20 @@ def judging_profile(provenance: Mapping[str, Any], verdicts: Path) -> Profile:
         if stored.to_pylist() == [profile.digest(answer.name)]:
             return profile
     return chosen
+
+
+def build_command(directory: Path, gold: Path) -> str:
+    """Return the command that builds a dataset as it was, with a gold set on its card."""
+    provenance = read_provenance(directory)
+    settings = provenance["settings"]
+    words = [option for source in provenance["sources"] for option in ("--repo", source["repo"])]
+    for option in ("split", "seed", "answer", "limit"):
+        if settings.get(option) not in (None, "none", 0):
+            words += [f"--{option}", str(settings[option])]
+    for option, key in (("require", "reviews"), ("source", "sources")):
+        words += [word for name in settings.get(key, ()) for word in (f"--{option}", name)]
+    words += ["--output", str(directory), "--gold", str(gold)]
+    return f"goldpan build {provenance['family']}{build_options(directory)} {shlex.join(words)}"
 
 
 def rebuild_row(

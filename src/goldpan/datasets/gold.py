@@ -256,7 +256,7 @@ def _item(path: Path, line: int, row: Mapping[str, str], kind: GoldKind) -> Item
 
 
 def _judgements(path: Path, rows: Sequence[Mapping[str, str]], kind: GoldKind) -> list[Judgement]:
-    found = []
+    found: list[Judgement] = []
     for line, row in enumerate(rows, 2):
         item = _item(path, line, row, kind)
         try:
