@@ -74,12 +74,12 @@ def terminal(
     with subprocess.Popen(
         [sys.executable, "-c", MAIN, *map(str, arguments)],
         cwd=folder,
-        env={**environment, "PYTHONPATH": str(ROOT), "TERM": "xterm", "LINES": "50"},
+        env={**environment, "PYTHONPATH": str(ROOT), "TERM": "dumb", "LINES": "50"},
         stdin=own,
         stdout=own,
         stderr=own,
         start_new_session=True,
-        preexec_fn=_take_terminal,  # noqa: PLW1509 - so that Ctrl-C reaches it
+        preexec_fn=_take_terminal,  # so that Ctrl-C reaches it
     ) as process:
         os.close(own)
         try:

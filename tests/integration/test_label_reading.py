@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import orjson
 import pyarrow.parquet as pq
 import pytest
 
-from tests.demo_workspace import attempt, make_demo, offline
+from tests.demo_workspace import attempt, make_demo, offline, run_demo
 from tests.keyboard import Screen, terminal
 
 ASKED = "q stop"
@@ -21,8 +22,8 @@ def lab(tmp_path: Path) -> Path:
     return make_demo(tmp_path / "lab")
 
 
-def read(lab: Path, *options: str, dataset: str = "qa"):  # type: ignore[no-untyped-def]
-    words = ("evaluate", "labels", dataset, "--workspace", lab, *options)
+def read(lab: Path, *options: str, dataset: str = "qa") -> AbstractContextManager[Screen]:
+    words = ("evaluate", "labels", dataset, "--workspace", str(lab), *options)
     return terminal(*words, folder=lab.parent, environment=offline())
 
 
@@ -101,7 +102,7 @@ def test_a_judgement_outlives_the_program_that_kept_it(lab: Path) -> None:
     options = ("--sample", "3", "--output", str(file))
     with read(lab, *options, dataset="fault-localization") as screen:
         assert "THE FILE that has to change" in screen.until(ASKED)
-        screen.press("\x1b[3~1")  # the key Delete, sent as four characters, is no answer
+        screen.press("\x1b[3~")  # the key Delete, sent as four characters, is no answer
         screen.press("1")
         screen.until("Kept: right")
         screen.until(ASKED)
@@ -184,14 +185,17 @@ HEAD = "repo,issue,comment_id,reader,label,note,dataset,seed,sample\n"
         ("nlbse23_issue_type", "--sample 4", "", "has no question for readers"),
     ],
 )
-def test_bad_input_is_named(lab: Path, dataset: str, options: str, text: str, problem: str) -> None:
+def test_bad_input_is_named(
+    tmp_path: Path, dataset: str, options: str, text: str, problem: str
+) -> None:
     if text:
-        (lab.parent / "f.csv").write_text(text, encoding="utf-8")
-    words = ("evaluate", "labels", dataset, "--workspace", str(lab), *options.split(" "))
-    done = attempt(*filter(None, words), cwd=lab.parent)
+        (tmp_path / "f.csv").write_text(text, encoding="utf-8")
+    lab = str(run_demo()[0])
+    words = ("evaluate", "labels", dataset, "--workspace", lab, *options.split(" "))
+    done = attempt(*filter(None, words), cwd=tmp_path)
     assert done.code == 2
     assert problem in done.err
-    assert not text or (lab.parent / "f.csv").read_text(encoding="utf-8") == text
+    assert not text or (tmp_path / "f.csv").read_text(encoding="utf-8") == text
 
 
 def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
@@ -205,11 +209,11 @@ def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
     built = attempt("build", "qa", "--workspace", str(lab), "--gold", str(file), "--output", "x",
                     cwd=lab.parent)  # fmt: skip
     assert built.code == 0, built.err
-    assert "f.csv: 1 of 5 rows judged, 2 judgements are of rows that are not here" in built.out
+    assert "f.csv: 1 of 4 rows judged, 2 judgements are of rows that are not here" in built.out
     strange = HEAD + elsewhere
     file.write_text(strange, encoding="utf-8")
     built = attempt("build", "qa", "--workspace", str(lab), "--gold", str(file), "--output", "x",
                     cwd=lab.parent)  # fmt: skip
-    assert "f.csv: 0 of 5 rows judged, 1 judgements are of rows that are not here" in built.out
+    assert "f.csv: 0 of 4 rows judged, 1 judgements are of rows that are not here" in built.out
     card = (lab.parent / "x" / "README.md").read_text(encoding="utf-8")
     assert "How right they are was not measured" not in card.partition("## Use")[0]

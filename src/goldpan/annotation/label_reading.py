@@ -42,6 +42,7 @@ Part = tuple[str, str | None]
 _SHOWN = 2_500
 _MOST = 100_000
 _AT_ONCE = 64
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?")
 _READINGS = ".readings.csv"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 """The name of a folder in the Hub's cache."""
@@ -317,8 +318,8 @@ class _Keys:
             typed = os.read(self._descriptor, 32)
             if not typed or typed == b"\x04":
                 return "q"
-            if not typed.startswith(b"\x1b"):  # arrows and the like: a digit in them is no answer
-                self._waiting = typed.decode("ascii", "replace").lower()
+            # Arrows and the like are sent as several characters: a digit in them is no answer.
+            self._waiting = _SEQUENCE.sub("", typed.decode("ascii", "replace")).lower()
         key, self._waiting = self._waiting[0], self._waiting[1:]
         return key
 

@@ -12,7 +12,13 @@ from typing import Any, Literal
 
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
-from goldpan.builders.label_facts import is_measured, label_facts, other_choices, rows_by_points
+from goldpan.builders.label_facts import (
+    answered_issues,
+    is_measured,
+    label_facts,
+    other_choices,
+    rows_by_points,
+)
 from goldpan.builders.recipes import Recipe
 from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
 from goldpan.builders.row_origins import stored_rules
@@ -135,6 +141,8 @@ class BuildResult(Result):
         for reason, count in sorted(self.dropped.items()):
             yield Line(f"  {count:,} without an example: {reason}")
         yield from map(Line, self.other_choices)
+        for score in written.scores:
+            yield Line(f"  {score.read_in_words}")
         yield from written.dropped_blocks()
         for kind, count in sorted(self.redacted.items()):
             yield Line(f"  {count:,} redacted in texts: {kind}")
@@ -298,9 +306,13 @@ def _card(
     """Return what the card tells of the rows' making."""
     recipe = request.recipe
     choice = _answer_choice(request, subjects, profile) if recipe.family is QA else ""
-    rule, accuracy = label_facts(subjects, profile, choice, request.answer, request.reviews)
+    rule, threshold, accuracy = label_facts(
+        subjects, profile, choice, request.answer, request.reviews
+    )
     return CardInputs(
         label_rule=rule if recipe.family.name in _LABELLED else "",
+        label_threshold=threshold,
+        eligible=answered_issues(subjects, funnel),
         label_accuracy=accuracy,
         languages=profile.settings["language"].languages,
         subjects=" and ".join(PLURAL[subject] for subject in subjects),

@@ -27,6 +27,12 @@ class Estimate:
             return f"{self.value:.3f}"
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
+    def percent(self) -> str:
+        """Return a share with its interval, in words."""
+        if self.value is None or self.low is None or self.high is None:
+            return "cannot be told"
+        return f"{self.value:.0%} (95 % interval {self.low:.0%} to {self.high:.0%})"
+
 
 def wilson(successes: int, trials: int) -> Estimate:
     """Return a share with its 95 % interval after Wilson."""

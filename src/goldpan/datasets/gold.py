@@ -165,6 +165,16 @@ class GoldScore:
         """Rows that the gold set labels."""
         return sum(self.labels.values())
 
+    @property
+    def read_in_words(self) -> str:
+        """Return how many rows were judged, and which judgements are of no row."""
+        if self.sample is None:
+            return f"{self.gold}: {self.labelled:,} of {self.rows:,} rows labelled"
+        judged = f"{self.gold}: {self.sample.read:,} of {self.sample.drawn:,} rows judged"
+        if not self.sample.elsewhere:
+            return judged
+        return f"{judged}, {self.sample.elsewhere:,} judgements are of rows that are not here"
+
 
 def half_of(repo: str, issue: int) -> str:
     """Return the half that an issue belongs to, `dev` or `test`, whatever is drawn."""
