@@ -254,8 +254,8 @@ class LabelScores(Result):
     """How the rows of a dataset agree with gold sets."""
 
     scores: tuple[GoldScore, ...]
-    build: str = ""
-    """The command that puts a sample that was read on the card."""
+    notes: tuple[str, ...] = ()
+    """What a reader of a sample may do next."""
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the score on each gold set."""
@@ -276,9 +276,7 @@ class LabelScores(Result):
                 yield Line(f"  right at least in part: {_share(score.at_least_partly)}")
             if not score.sample:
                 yield Line(f"  of {score.there:,} issues that have one, kept: {_share(score.kept)}")
-        if self.build:
-            yield Line("To have this on the card and in provenance.json:")
-            yield Line(f"  {self.build}")
+        yield from map(Line, self.notes)
 
 
 def _reading(sample: SampleScore) -> Iterator[Line]:

@@ -67,6 +67,7 @@ def labels(
 
     path = readings_path(data.path) if output is None else Path(output)
     drawn = draw_sample(data.path, sample, seed, path)
+    notes: tuple[str, ...] = ()
     if studio is None:
         read_in_terminal(drawn, reader)
     else:
@@ -75,10 +76,13 @@ def labels(
 
         server = choose_server(self.lab.layout, url, os.environ)
         with self.lab.reporting() as reporter:
-            read_in_studio(self.lab.layout, server, studio, drawn, reporter)
+            page = read_in_studio(self.lab.layout, server, studio, drawn, reporter)
+        notes = (f"Annotators read at {page}; the same command fetches what they say",)
     if not path.exists():
-        raise UsageError(f"No row of {data.path} is judged yet", "Run the same command again")
-    return LabelScores((data.score_labels(path),), build_command(data.path, path))
+        return LabelScores((), ("Nothing is judged yet", *notes))
+    command = build_command(data.path, path)
+    notes = ("To have this on the card and in provenance.json:", f"  {command}", *notes)
+    return LabelScores((data.score_labels(path),), notes)
 
 
 def label_errors(

@@ -16,14 +16,15 @@ _FORMS = {"answers": "question-answer", "fix pairs": "fix-pair", "changed files"
 
 def read_in_studio(
     workspace: Workspace, server: Server, name: str, sample: LabelSample, reporter: Reporter
-) -> None:
+) -> str:
     """Push the rows that a project has not got yet, and keep what its annotators answered.
 
+    Returns the address where they begin.
     An answer on another reply than the row has now is of a row that changed, and not kept.
     """
     form = find_form(_FORMS[sample.question.kind.name])
     tasks = [make_task(form, drawn.row) for drawn in sample.rows]
-    push(workspace, server, name, form, tasks, reporter)
+    pushed = push(workspace, server, name, form, tasks, reporter)
     collect(workspace, server, name, reporter)
     items = {
         (task.subject_id, task.comment): drawn.item
@@ -34,3 +35,4 @@ def read_in_studio(
         if item is not None:
             (value,) = answer.values
             sample.keep(item, answer.annotator, form.gold.get(value, value), answer.reason)
+    return pushed.page
