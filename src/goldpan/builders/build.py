@@ -286,7 +286,8 @@ def _subjects(request: DatasetRequest) -> tuple[Subject, ...]:
     if "discussion" in subjects and request.reviews:
         raise UsageError(
             "Reviews read issues alone, and --require would drop every discussion",
-            "Leave out --require or --source discussions",
+            "Leave out --require or --source discussions; goldpan evaluate labels --sample 50 "
+            "says how right accepted answers are",
         )
     if subjects == ("discussion",) and request.answer is not None:
         raise UsageError(

@@ -242,8 +242,9 @@ def _question_answer(row: DatasetRow) -> Mapping[str, str]:
         for turn in row["dialogue"]
         if turn["comment_id"] is not None
     ]
+    kind = "discussion" if row.get("source") == "discussions" else "issue"
     return {
-        "note": heading(f"{row['repo']}: issue #{row['issue']}"),
+        "note": heading(f"{row['repo']}: {kind} #{row['issue']}"),
         "issue_panel": document(row["title"], row["body"], "Question"),
         "answer_panel": dialogue(turns),
     }
@@ -304,7 +305,9 @@ FIX_PAIR = RowShape(
 )
 FIX_PATCH = RowShape("pair", ("repo", "issue", "pull", "problem_statement", "patch"), _fix_patch)
 CHANGED_FILE = RowShape("pair", (*_ISSUE, "pull", "changed_path"), _changed_file)
-QUESTION_ANSWER = RowShape("issue", (*_ISSUE, "dialogue", "answer_comment_id"), _question_answer)
+QUESTION_ANSWER = RowShape(
+    "issue", (*_ISSUE, "dialogue", "answer_comment_id"), _question_answer, ("source",)
+)
 ISSUE = RowShape("issue", _ISSUE, _issue)
 ISSUE_TEXT = RowShape("text", _TEXT, _issue_text, ("document", "title", "body", *_LABELS))
 """A row of a task on issues."""

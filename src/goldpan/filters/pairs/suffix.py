@@ -22,6 +22,7 @@ _TEST_WORD = re.compile(
 )
 _NO_TEST_WORD = re.compile(r"testa(?:ment|tor|te)|testif(?:y|ie)|testimon|testosterone", re.I)
 _SPEC_FOLDER = re.compile(r"(?:^|/)spec/")
+_UNKNOWN = "it may change tests alone; run goldpan clone"
 _SPEC_FILE = re.compile(r"_spec\.rb$|[._-]spec\.[cm]?[jt]sx?$")
 
 
@@ -40,8 +41,11 @@ class Settings:
 
 # Git tells what was merged; without it, GitHub's own list stands for it.
 _QUERY = """
-SELECT p.issue, p.pull_repo, p.pull, q.number IS NOT NULL AS mined,
-       CASE WHEN coalesce(r.state, 'none') <> 'none' THEN c.paths ELSE f.paths END AS paths
+SELECT p.issue, p.pull_repo, p.pull,
+       CASE WHEN coalesce(r.state, 'none') <> 'none' THEN c.paths ELSE f.paths END AS paths,
+       CASE WHEN q.number IS NULL THEN 'pull-not-mined'
+            WHEN coalesce(r.state, 'none') <> 'none' OR q.changed_files = 0 THEN 'no-files'
+            ELSE 'files-unknown' END AS obstacle
 FROM pairs p
 LEFT JOIN pulls q ON q.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
 LEFT JOIN revisions r ON r.number = q.number
@@ -86,17 +90,19 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 
     pairs = view.sql(_QUERY)
     keeps, reasons, values, evidence = [], [], [], []
-    for mined, paths in zip(pairs["mined"].to_pylist(), pairs["paths"].to_pylist(), strict=True):
+    columns = (pairs[name].to_pylist() for name in ("obstacle", "paths"))
+    for obstacle, paths in zip(*columns, strict=True):
         bad = [(path, problem) for path in paths or () if (problem := fault(path))]
         reason: str | None
         if not paths:
-            keep, reason = None, "no-files" if mined else "pull-not-mined"
+            keep, reason = None, obstacle
         else:
             keep, reason = not bad, bad[0][1] if bad else None
         keeps.append(keep)
         reasons.append(reason)
         values.append(len(bad) if paths else None)
-        evidence.append(bad[0][0][:200] if bad else None)
+        unknown = _UNKNOWN if reason == "files-unknown" else None
+        evidence.append(bad[0][0][:200] if bad else unknown)
     return pa.table(
         {
             **{name: pairs[name] for name in ("issue", "pull_repo", "pull")},
