@@ -216,4 +216,6 @@ def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
                     cwd=lab.parent)  # fmt: skip
     assert "f.csv: 0 of 4 rows judged, 1 judgements are of rows that are not here" in built.out
     card = (lab.parent / "x" / "README.md").read_text(encoding="utf-8")
-    assert "How right they are was not measured" not in card.partition("## Use")[0]
+    first = card.partition("## Use")[0]
+    assert "In nine repositories" in first
+    assert "No judgement in f.csv decides on any of these rows." in first

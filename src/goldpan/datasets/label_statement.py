@@ -51,11 +51,15 @@ def state_labels(
     threshold = f", with at least {card.label_threshold}" if card.label_threshold else ""
     measured_on: Literal["sample", "gold set", "other repositories", "nothing"] = "nothing"
     accuracy = "How right they are was not measured."
-    if written.scores:
-        measured_on = "sample" if written.scores[0].sample else "gold set"
-        accuracy = " ".join(map(_of_gold, written.scores))
+    judged = [score for score in written.scores if score.labelled]
+    others = [score.gold for score in written.scores if not score.labelled]
+    if judged:
+        measured_on = "sample" if judged[0].sample else "gold set"
+        accuracy = " ".join(map(_of_gold, judged))
     elif card.label_accuracy:
         measured_on, accuracy = "other repositories", f"{card.label_accuracy}."
+    if others:
+        accuracy += f" No judgement in {' and '.join(others)} decides on any of these rows."
     answered = "" if card.eligible is None else f", of which somebody answered {card.eligible:,}"
     return LabelStatement(
         card.label_rule,
