@@ -47,6 +47,7 @@ NEEDS = {
     "tests/integration/test_plan_examples.py",
     r"goldpan mine gharchive (?!.*--source hours)": "months of GH Archive: "
     "tests/integration/test_gharchive_command.py",
+    r"goldpan .*(--sample \d|readings\.csv)": "a terminal: tests/integration/test_label_reading.py",
     r"goldpan (annotate|.*(annotations|require) java-comments)": "Label Studio: "
     "tests/servers/test_studio_pages.py",
 }

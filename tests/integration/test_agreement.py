@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from goldpan.annotation.agreement import (
     Rating,
     agree,
-    cohen_kappa,
     count_choices,
     fleiss_kappa,
     krippendorff_alpha,
     raw_agreement,
 )
+from goldpan.core.proportions import cohen_kappa
 
 # J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological
 # Measurement 20 (1960), as worked by Fleiss, Cohen and Everitt, Psychological Bulletin 72 (1969).

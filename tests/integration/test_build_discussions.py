@@ -11,9 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan
+from goldpan.annotation.studio.forms import find_form, make_task
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.check import check_dataset
 from goldpan.operations.dataset import Dataset
+from tests.demo_workspace import offline
+from tests.keyboard import terminal
 from tests.mining import SLUICE, mine_twin
 from tests.program import goldpan as run
 from tests.shared_folder import made_once
@@ -200,3 +203,21 @@ def test_a_workspace_without_discussions_is_told_how_to_get_them(tmp_path: Path)
     with pytest.raises(DatasetError, match="there are no discussions") as told:
         lab.build.qa(source="discussions")
     assert "--include discussions" in told.value.remedy
+
+
+def test_accepted_answers_are_judged_by_people_not_by_models(discussed: Discussed) -> None:
+    folder = discussed.lab.path
+    done = run("review", "--subject", "discussion", "--dry-run", "--workspace", folder)
+    assert done.code == 2
+    assert "goldpan evaluate labels DATASET --sample 50" in done.err
+    discussed.lab.build.qa(source="discussions")
+    words = ("evaluate", "labels", "qa", "--sample", "1", "--workspace", folder)
+    with terminal(*words, folder=folder, environment=offline()) as screen:
+        shown = screen.until("q stop")
+        assert "THE ANSWER, by" in shown
+        assert ", accepted by " in shown
+        screen.press("1")
+        assert "answers: answers 1, partly 0, not 0" in screen.ended()[1]
+    (row,) = [row for row in rows(goldpan.load(folder / "datasets" / "qa")) if row["issue"]][:1]
+    note = make_task(find_form("question-answer"), row).panels["note"]
+    assert f"discussion #{row['issue']}" in note

@@ -305,13 +305,14 @@ def test_suffix(tmp_path: Path) -> None:
         (2, 12): "no-code",
         (3, 13): "test",
         (5, 15): "no-code",
-        (6, 16): "?no-files",
+        (6, 16): "?files-unknown",
         (7, 17): "no-code",
         (10, 20): "no-code",
         (13, 1): "?pull-not-mined",
     }
     assert dropped(verdicts) == reasons
     assert (verdicts[5, 15]["value"], verdicts[5, 15]["evidence"]) == (1, "README.md")
+    assert verdicts[6, 16]["evidence"] == "it may change tests alone; run goldpan clone"
     literal = dropped(judge(workspace, "suffix", tests="contains"))
     assert literal == {**reasons, (4, 14): "test"}
     more = dropped(judge(workspace, "suffix", tests="kept", more=[".sql"], fewer=[".c"]))

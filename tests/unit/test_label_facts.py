@@ -33,11 +33,11 @@ def test_a_share_is_told_only_of_the_choice_that_was_measured() -> None:
         answer_accuracy(ten, None, ()),
         answer_accuracy(DEFAULT, "all", ()),
         answer_accuracy(DEFAULT, None, ["question-answer"]),
-        label_facts(("pair",), load_profile("verified"), "", None, ())[1],
-        label_facts(("discussion",), DEFAULT, "the accepted reply", None, ())[1],
+        label_facts(("pair",), load_profile("verified"), "", None, ())[2],
+        label_facts(("discussion",), DEFAULT, "the accepted reply", None, ())[2],
     ):
         assert told == ""
-    assert "99% [93%, 100%]" in label_facts(("pair",), DEFAULT, "", None, ())[1]
+    assert "99% [93%, 100%]" in label_facts(("pair",), DEFAULT, "", None, ())[2]
 
 
 def test_other_thresholds_count_what_all_other_criteria_keep() -> None:

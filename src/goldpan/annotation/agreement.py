@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from goldpan.core.proportions import Estimate
+from goldpan.core.proportions import Estimate, cohen_kappa
 
 Counts = npt.NDArray[np.float64]
 """Items x categories: how many raters chose a category of an item."""
@@ -152,17 +152,6 @@ def raw_agreement(counts: Counts, weights: Weights | None = None) -> float | Non
         return None
     equal = (counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1))
     return float(np.average(equal, weights=weights))
-
-
-def cohen_kappa(table: npt.ArrayLike) -> float | None:
-    """Return Cohen's kappa of a square table: first rater's choices x second rater's."""
-    square = np.asarray(table, float)
-    whole = square.sum()
-    if not whole:
-        return None
-    observed = np.trace(square) / whole
-    expected = float(square.sum(axis=0) @ square.sum(axis=1)) / whole**2
-    return None if expected >= 1 else float((observed - expected) / (1 - expected))
 
 
 def fleiss_kappa(counts: Counts, weights: Weights | None = None) -> float | None:

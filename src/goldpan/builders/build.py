@@ -13,6 +13,7 @@ from typing import Any, Literal
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
 from goldpan.builders.label_facts import (
+    answered_issues,
     described_reviews,
     is_measured,
     label_facts,
@@ -145,6 +146,8 @@ class BuildResult(Result):
         for reason, count in sorted(self.dropped.items()):
             yield Line(f"  {count:,} without an example: {reason}")
         yield from map(Line, self.other_choices)
+        for score in written.scores:
+            yield Line(f"  {score.read_in_words}")
         yield from written.dropped_blocks()
         for kind, count in sorted(self.redacted.items()):
             yield Line(f"  {count:,} redacted in texts: {kind}")
@@ -288,7 +291,8 @@ def _subjects(request: DatasetRequest) -> tuple[Subject, ...]:
     if "discussion" in subjects and request.reviews:
         raise UsageError(
             "Reviews read issues alone, and --require would drop every discussion",
-            "Leave out --require or --source discussions",
+            "Leave out --require or --source discussions; goldpan evaluate labels --sample 50 "
+            "says how right accepted answers are",
         )
     if subjects == ("discussion",) and request.answer is not None:
         raise UsageError(
@@ -308,9 +312,13 @@ def _card(
     """Return what the card tells of the rows' making."""
     recipe = request.recipe
     choice = _answer_choice(request, subjects, profile) if recipe.family is QA else ""
-    rule, accuracy = label_facts(subjects, profile, choice, request.answer, request.reviews)
+    rule, threshold, accuracy = label_facts(
+        subjects, profile, choice, request.answer, request.reviews
+    )
     return CardInputs(
         label_rule=rule if recipe.family.name in _LABELLED else "",
+        label_threshold=threshold,
+        eligible=answered_issues(subjects, funnel),
         label_accuracy=accuracy,
         languages=profile.settings["language"].languages,
         subjects=" and ".join(PLURAL[subject] for subject in subjects),

@@ -18,6 +18,7 @@ from goldpan.core.parquet import read_table
 from goldpan.core.proportions import wilson
 from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import Subject
+from goldpan.filters.funnel import Funnel
 from goldpan.filters.profile import Profile, load_profile
 
 ANSWERS: Mapping[int, tuple[int, int, int]] = MappingProxyType({9: (42, 78, 92), 12: (37, 47, 52)})
@@ -69,14 +70,22 @@ def label_facts(
     choice: str,
     chosen: str | None,
     reviews: Collection[str],
-) -> tuple[str, str]:
-    """Return the rule that made the labels, and how right such labels are."""
+) -> tuple[str, str, str]:
+    """Return the rule that made the labels, its threshold, and how right such labels are."""
     if "pair" in subjects:
-        return _FIX, "" if reviews else fix_accuracy(profile)
+        return _FIX, "", "" if reviews else fix_accuracy(profile)
+    settings = profile.settings["answer"]
+    by_points = "issue" in subjects and (chosen or settings.choice) == "best"
     of_issues = answer_accuracy(profile, chosen, reviews) if "issue" in subjects else ""
-    least = profile.settings["answer"].least
-    points = f", with at least {least} points" if of_issues else ""
-    return f"{choice}{points}", of_issues
+    return choice, f"{settings.least} points" if by_points else "", of_issues
+
+
+def answered_issues(subjects: Sequence[Subject], funnel: Funnel) -> int | None:
+    """Return how many issues somebody answered; None where rows are made of others as well."""
+    steps = [step for step in funnel.steps if step.criterion == "answered"]
+    if tuple(subjects) != ("issue",) or not steps:
+        return None
+    return funnel.rows - steps[0].out - steps[0].undecided
 
 
 def rows_by_points(verdicts: pa.Table) -> dict[int, int]:

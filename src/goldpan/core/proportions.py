@@ -1,9 +1,12 @@
-"""Shares of a whole, with how sure they are."""
+"""Shares of a whole, with how sure they are, and agreement beyond chance."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
 
 _NINETY_FIVE = 1.959963984540054
 
@@ -24,6 +27,12 @@ class Estimate:
             return f"{self.value:.3f}"
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
+    def percent(self) -> str:
+        """Return a share with its interval, in words."""
+        if self.value is None or self.low is None or self.high is None:
+            return "cannot be told"
+        return f"{self.value:.0%} (95 % interval {self.low:.0%} to {self.high:.0%})"
+
 
 def wilson(successes: float, trials: int) -> Estimate:
     """Return a share with its 95 % interval after Wilson."""
@@ -34,3 +43,14 @@ def wilson(successes: float, trials: int) -> Estimate:
     spread = sqrt(share * (1 - share) / trials + square / (4 * trials**2))
     half = _NINETY_FIVE * spread / (1 + square / trials)
     return Estimate(share, max(0.0, center - half), min(1.0, center + half))
+
+
+def cohen_kappa(table: npt.ArrayLike) -> float | None:
+    """Return Cohen's kappa of a square table: first rater's choices x second rater's."""
+    square = np.asarray(table, float)
+    whole = square.sum()
+    if not whole:
+        return None
+    observed = np.trace(square) / whole
+    expected = float(square.sum(axis=0) @ square.sum(axis=1)) / whole**2
+    return None if expected >= 1 else float((observed - expected) / (1 - expected))

@@ -22,6 +22,7 @@ from goldpan import __version__
 from goldpan.core.parquet import open_file
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.sanitize import CUT, for_json, visible
+from goldpan.datasets.label_statement import state_labels
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import Provenance
@@ -209,6 +210,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         reviews=sorted(provenance.reviews.items()),
         corrections=sorted(provenance.corrections.items()),
         answer_choice=card.answer_choice,
+        labels=state_labels(written, card, provenance),
         scores=written.scores,
         known_right=family.known_right,
         sample=_sample(written),
@@ -219,9 +221,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
 
 
 def _share(estimate: Estimate) -> _Raw:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return _Raw("cannot be told")
-    return _Raw(f"{estimate.value:.0%} (95 % interval {estimate.low:.0%} to {estimate.high:.0%})")
+    return _Raw(estimate.percent())
 
 
 def _coefficient(estimate: Mapping[str, float | None]) -> _Raw:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from goldpan.datasets.card import title
 from goldpan.datasets.family import Column
+from goldpan.datasets.label_statement import LabelStatement, state_labels
 from goldpan.datasets.licenses import spdx
 from goldpan.datasets.manifest import CardInputs, Written, WrittenSplit
 from goldpan.datasets.provenance import Provenance
@@ -16,6 +17,7 @@ from goldpan.datasets.provenance import Provenance
 CROISSANT = "croissant.json"
 _PARQUET = "application/x-parquet"
 _VERSION = "http://mlcommons.org/croissant/1.1"
+_RESPONSIBLE = "http://mlcommons.org/croissant/RAI/1.0"
 _TYPES = {
     pa.string(): "sc:Text",
     pa.int32(): "cr:Int32",
@@ -54,14 +56,15 @@ def write_croissant(written: Written, card: CardInputs, provenance: Provenance) 
 
 
 def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dict[str, Any]:
-    """Return the metadata: each file with its hash, and a record set a split."""
+    """Return the metadata: each file with its hash, a record set a split, and how labels came."""
     family = written.family
     until = [source.mined_until for source in provenance.sources if source.mined_until]
     licenses = sorted({_license(origin.license) for origin in written.origins})
+    labels = state_labels(written, card, provenance)
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
-        "conformsTo": _VERSION,
+        "conformsTo": [_VERSION, _RESPONSIBLE] if labels else _VERSION,
         "name": title(written, card),
         "description": card.summary or family.task,
         "version": card.version,
@@ -69,6 +72,7 @@ def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dic
         "inLanguage": list(card.languages),
         "keywords": sorted({"github", *family.tags, *card.tags}),
         "citeAs": family.citation,
+        **(_responsible(labels) if labels else {}),
         **({"datePublished": max(until).date().isoformat()} if until else {}),
         "distribution": [
             *(
@@ -106,6 +110,17 @@ def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dic
             for split in written.splits
         ],
     }
+
+
+def _responsible(labels: LabelStatement) -> dict[str, list[str]]:
+    """Return the statement in the terms of Croissant's vocabulary on responsible use."""
+    stated = {
+        "dataAnnotationProtocol": labels.made,
+        "dataAnnotationAnalysis": labels.accuracy,
+        "dataCollectionMissingData": labels.held,
+        "dataLimitations": labels.stated_licenses,
+    }
+    return {f"rai:{term}": [sentence] for term, sentence in stated.items() if sentence}
 
 
 def _files_id(split: WrittenSplit) -> str:

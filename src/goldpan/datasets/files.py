@@ -28,6 +28,7 @@ from goldpan.datasets.diff.version import changelog
 from goldpan.datasets.family import GROUP, REPO, Family
 from goldpan.datasets.gold import Gold, score_labels
 from goldpan.datasets.kind import described_family
+from goldpan.datasets.label_statement import state_labels
 from goldpan.datasets.manifest import CardInputs, DataFile, Extras, Origin, Written, WrittenSplit
 from goldpan.datasets.provenance import (
     Provenance,
@@ -235,7 +236,9 @@ def write_dataset(
 def _describe(written: Written, card: CardInputs, provenance: Provenance, extras: Extras) -> None:
     write_card(written, card, provenance)
     write_croissant(written, card, provenance)
-    _write_provenance(written, provenance, extras)
+    labels = state_labels(written, card, provenance)
+    about = {"labels": asdict(labels), **extras.about} if labels else extras.about
+    _write_provenance(written, provenance, replace(extras, about=about))
 
 
 def _write_data(

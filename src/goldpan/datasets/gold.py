@@ -1,8 +1,13 @@
 """Scores the labels of a dataset against a gold set: items labelled by reading.
 
-A gold set is a CSV file with the columns `repo`, `issue`, `label` and either `comment_id`, for
-answers (answers, partly, not), or `pull`, for fix pairs (fixes, partly, not, cannot-tell). A
+A gold set is a CSV file with the columns `repo`, `issue`, `label` and one of `comment_id`, for
+answers (answers, partly, not, cannot-tell), `pull`, for fix pairs (fixes, partly, not,
+cannot-tell), and `changed_path`, for the file that a fix changed (right, wrong, cannot-tell). A
 column `half` may tell the rows that rules were made on (`dev`) from the others (`test`).
+
+With a column `reader` it holds judgements of a sample, a line for each row and reader, as
+`goldpan evaluate labels --sample` keeps them. `seed` and `sample` say which rows were drawn, so
+that of any dataset only those count that are drawn of it, too.
 """
 
 from __future__ import annotations
@@ -10,19 +15,29 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from operator import itemgetter
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError, cause_of
-from goldpan.core.proportions import Estimate, wilson
+from goldpan.core.locks import hold_lock
+from goldpan.core.proportions import Estimate, cohen_kappa, wilson
 from goldpan.core.sealed import file_digest
+from goldpan.core.workspace import write_whole
+from goldpan.datasets.splits import sample_by_hash
 
-Item = tuple[str, int, int]
-"""The repository in lower case, the issue, and the comment that answers or the pull request."""
+Item = tuple[str, int, int | str]
+"""The repository in lower case, the issue, and the comment that answers, the pull request or the
+file that its fix changed."""
+CANNOT_TELL = "cannot-tell"
+_READER = re.compile(r"[\w.-]{1,40}")
+_REMEDY = "Give a CSV file with repo, issue, label and comment_id, pull or changed_path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +52,41 @@ class GoldKind:
     right: str
     labels: tuple[str, ...]
     """From right to wrong; what is none of them decides nothing."""
+    read: type[int] | type[str] = int
+    """What names the item: a number or a text."""
 
 
 KINDS = (
     GoldKind("answers", "comment_id", "answer_comment_id", "answers", ("answers", "partly", "not")),
     GoldKind("fix pairs", "pull", "pull", "fixes", ("fixes", "partly", "not")),
+    GoldKind("changed files", "changed_path", "changed_path", "right", ("right", "wrong"), str),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one reader says of one row of a sample."""
+
+    item: Item
+    reader: str
+    label: str
+    note: str
+    """In the reader's words; empty for none."""
+    dataset: str
+    """The digest of the rows that the sample was drawn of, as the card's citation names it."""
+    seed: int
+    sample: int
+    """How many rows were to be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How the rows were drawn that readers judged, and what each says."""
+
+    seed: int
+    size: int
+    """How many rows were to be drawn."""
+    by_reader: Mapping[Item, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +98,42 @@ class Gold:
     kind: GoldKind
     half: str | None
     labels: Mapping[Item, str]
+    sample: Sample | None = None
+    """Where it holds judgements of a sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderPair:
+    """Two readers on the rows that both judged."""
+
+    readers: tuple[str, str]
+    rows: int
+    same: int
+    """Rows of which they say the same."""
+    kappa: float | None
+    """Cohen's; None where it is not defined, as where both say the same of all rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleScore:
+    """How a sample was read of which the labels are scored."""
+
+    seed: int
+    size: int
+    """How many rows were to be drawn."""
+    drawn: int
+    """Rows that the seed draws of this dataset, fewer where it has no more."""
+    read: int
+    """Of these, rows that somebody judged."""
+    cannot_tell: int
+    """Of these, rows that could not be judged by what is shown."""
+    differing: int
+    """Of these, rows on which no majority of the readers agrees: the less favourable one counts."""
+    elsewhere: int
+    """Further judged rows: gone, changed since, not drawn of this dataset, or of another one."""
+    readers: Mapping[str, int]
+    """The rows that each reader judged."""
+    pairs: tuple[ReaderPair, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +156,24 @@ class GoldScore:
     there: int
     """Issues of the dataset's repositories for which the gold set has a right item."""
     kept: Estimate
-    """The share of these for which the dataset has a row."""
+    """The share of these for which the dataset has a row; of a sample it is not asked."""
+    sample: SampleScore | None = None
+    """How the rows were drawn and read, where the gold set is a sample."""
 
     @property
     def labelled(self) -> int:
         """Rows that the gold set labels."""
         return sum(self.labels.values())
+
+    @property
+    def read_in_words(self) -> str:
+        """Return how many rows were judged, and which judgements are of no row."""
+        if self.sample is None:
+            return f"{self.gold}: {self.labelled:,} of {self.rows:,} rows labelled"
+        judged = f"{self.gold}: {self.sample.read:,} of {self.sample.drawn:,} rows judged"
+        if not self.sample.elsewhere:
+            return judged
+        return f"{judged}, {self.sample.elsewhere:,} judgements are of rows that are not here"
 
 
 def half_of(repo: str, issue: int) -> str:
@@ -92,28 +184,128 @@ def half_of(repo: str, issue: int) -> str:
 
 def read_gold(path: Path, half: str | None = None) -> Gold:
     """Read a gold set, or one half of it; raises `UsageError` where it is none."""
-    remedy = "Give a CSV file with repo, issue, label and comment_id or pull"
-    try:
-        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"The gold set {path} cannot be read: {cause_of(error)}", remedy) from None
-    columns = {str(name) for name in rows[0]} if rows else set()
-    kind = next((kind for kind in KINDS if kind.gold_column in columns), None)
-    if kind is None or not {"repo", "issue", "label"} <= columns:
-        raise UsageError(f"{path} is not a gold set: its columns are {sorted(columns)}", remedy)
+    rows, kind = _read(path)
+    if rows and "reader" in rows[0]:
+        if half is not None:
+            raise UsageError(f"{path} is a sample, which has no halves", "Leave --half out")
+        return _gold_of(path, kind, _judgements(path, rows, kind))
     if half is not None and half not in {row.get("half") for row in rows}:
         raise UsageError(f"The gold set {path} has no half {half!r}", "Leave --half out")
     labels: dict[Item, str] = {}
     for line, row in enumerate(rows, 2):
         if half is not None and row["half"] != half:
             continue
-        try:
-            item = row["repo"].lower(), int(row["issue"]), int(row[kind.gold_column])
-        except (TypeError, ValueError):
-            raise UsageError(f"{path}, line {line}, holds no numbers: {row}", remedy) from None
+        item = _item(path, line, row, kind)
         if labels.setdefault(item, row["label"]) != row["label"]:
             raise UsageError(f"{path}, line {line}, labels an item twice", "Keep one of them")
     return Gold(path.name, file_digest(path), kind, half, labels)
+
+
+def read_judgements(path: Path, kind: GoldKind) -> list[Judgement]:
+    """Return the judgements that a file holds, none where there is no file.
+
+    Raises `UsageError` where it holds something else, or judgements of another kind.
+    """
+    if not path.exists():
+        return []
+    rows, found = _read(path)
+    if found != kind or "reader" not in rows[0]:
+        held = f"judgements of {found.name}" if "reader" in rows[0] else "a gold set of its own"
+        raise UsageError(f"{path} holds {held}", "Give another file with --output")
+    return _judgements(path, rows, kind)
+
+
+def keep_judgement(path: Path, kind: GoldKind, judgement: Judgement) -> None:
+    """Write a judgement into a file, in place of what its reader said of the same row before.
+
+    Others may read the same sample at the same time.
+    """
+    with hold_lock(path.with_name(f".{path.name}.lock")):
+        kept = {(old.item, old.reader): old for old in read_judgements(path, kind)}
+        kept[judgement.item, judgement.reader] = judgement
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["repo", "issue", kind.gold_column, *_OF_JUDGEMENT])
+        for each in kept.values():
+            writer.writerow([*each.item, *(getattr(each, name) for name in _OF_JUDGEMENT)])
+        write_whole(path, text.getvalue().encode())
+
+
+_OF_JUDGEMENT = ("reader", "label", "note", "dataset", "seed", "sample")
+
+
+def checked_reader(name: str) -> str:
+    """Return the name of a reader; raises `UsageError` for one that a card could not print."""
+    if not _READER.fullmatch(name):
+        raise UsageError(
+            f"{name!r} does not name a reader",
+            "Give up to 40 letters, digits, dots, hyphens or underscores",
+        )
+    return name
+
+
+def _read(path: Path) -> tuple[list[dict[str, str]], GoldKind]:
+    try:
+        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(
+            f"The gold set {path} cannot be read: {cause_of(error)}", _REMEDY
+        ) from None
+    columns = {str(name) for name in rows[0]} if rows else set()
+    kind = next((kind for kind in KINDS if kind.gold_column in columns), None)
+    if kind is None or not {"repo", "issue", "label"} <= columns:
+        raise UsageError(f"{path} is not a gold set: its columns are {sorted(columns)}", _REMEDY)
+    return rows, kind
+
+
+def _item(path: Path, line: int, row: Mapping[str, str], kind: GoldKind) -> Item:
+    try:
+        return row["repo"].lower(), int(row["issue"]), kind.read(row[kind.gold_column])
+    except (TypeError, ValueError, AttributeError):
+        raise UsageError(f"{path}, line {line}, holds no numbers: {row}", _REMEDY) from None
+
+
+def _judgements(path: Path, rows: Sequence[Mapping[str, str]], kind: GoldKind) -> list[Judgement]:
+    found: list[Judgement] = []
+    for line, row in enumerate(rows, 2):
+        item = _item(path, line, row, kind)
+        try:
+            known = row["label"] in (*kind.labels, CANNOT_TELL)
+            seed, size = int(row["seed"]), int(row["sample"])
+        except (KeyError, TypeError, ValueError):
+            known, seed, size = False, 0, 0
+        if (
+            not known
+            or not _READER.fullmatch(row["reader"] or "")
+            or (found and seed != found[0].seed)
+        ):
+            raise UsageError(
+                f"{path}, line {line}, is no judgement of one sample: {dict(row)}",
+                f"Correct it: a reader, a label of {', '.join(kind.labels)} or {CANNOT_TELL}, "
+                "and the seed and the size of all other lines",
+            )
+        note, dataset = row.get("note") or "", row.get("dataset") or ""
+        found.append(Judgement(item, row["reader"], row["label"], note, dataset, seed, size))
+    return found
+
+
+def _gold_of(path: Path, kind: GoldKind, judgements: Sequence[Judgement]) -> Gold:
+    by_reader: dict[Item, dict[str, str]] = defaultdict(dict)
+    for each in judgements:
+        by_reader[each.item][each.reader] = each.label
+    labels = {item: _settled(said.values(), kind)[0] for item, said in by_reader.items()}
+    size = max(each.sample for each in judgements)
+    sample = Sample(judgements[0].seed, size, by_reader)
+    return Gold(path.name, file_digest(path), kind, None, labels, sample)
+
+
+def _settled(said: Iterable[str], kind: GoldKind) -> tuple[str, bool]:
+    """Return what most readers say, and whether most do; else the least favourable label."""
+    counts = Counter(said)
+    label, votes = counts.most_common(1)[0]
+    if votes * 2 > counts.total():
+        return label, True
+    return max(counts, key=[*kind.labels[:-1], CANNOT_TELL, kind.labels[-1]].index), False
 
 
 def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
@@ -121,8 +313,8 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
 
     Raises `DatasetError` where the dataset has no such items.
     """
-    columns = ["repo", "issue", gold.kind.column]
-    items: list[Item] = []
+    columns = ["repo", "issue", gold.kind.column, *(["id"] if gold.sample else [])]
+    rows: list[tuple[Item, str]] = []
     for path in files:
         with pq.ParquetFile(path) as file:
             if not set(columns) <= set(file.schema_arrow.names):
@@ -132,9 +324,15 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
                 )
             for batch in file.iter_batches(columns=columns):
                 values = (batch.column(name).to_pylist() for name in columns)
-                items += [
-                    (repo.lower(), issue, item) for repo, issue, item in zip(*values, strict=True)
+                rows += [
+                    ((repo.lower(), issue, item), name[0] if name else "")
+                    for repo, issue, item, *name in zip(*values, strict=True)
                 ]
+    count, sample, items = len(rows), None, [item for item, _ in rows]
+    if gold.sample:
+        drawn = sample_by_hash(rows, gold.sample.size, gold.sample.seed, itemgetter(1))
+        items = [item for item, _ in drawn]
+        sample = _sample_score(gold, gold.sample, items)
     counts = Counter(gold.labels[item] for item in items if item in gold.labels)
     decided = {label: counts[label] for label in gold.kind.labels}
     total = sum(decided.values())
@@ -143,17 +341,42 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
     identities = {
         item[:2]
         for item, label in gold.labels.items()
-        if label == gold.kind.right and item[0] in repos
+        if label == gold.kind.right and item[0] in repos and not sample
     }
     return GoldScore(
         gold.name,
         gold.sha256,
         gold.kind.name,
         gold.half,
-        len(items),
+        count,
         decided,
         wilson(right, total),
-        wilson(right + decided["partly"], total),
+        wilson(right + decided.get("partly", 0), total),
         len(identities),
         wilson(len(identities & {item[:2] for item in items}), len(identities)),
+        sample,
+    )
+
+
+def _sample_score(gold: Gold, sample: Sample, drawn: Sequence[Item]) -> SampleScore:
+    said = {item: sample.by_reader[item] for item in drawn if item in sample.by_reader}
+    readers = Counter(reader for labels in said.values() for reader in sorted(labels))
+    places = [*gold.kind.labels, CANNOT_TELL]
+    pairs = []
+    for first, second in combinations(sorted(readers), 2):
+        both = [(s[first], s[second]) for s in said.values() if first in s and second in s]
+        if both:
+            table = [[both.count((one, other)) for other in places] for one in places]
+            same = sum(one == other for one, other in both)
+            pairs.append(ReaderPair((first, second), len(both), same, cohen_kappa(table)))
+    return SampleScore(
+        sample.seed,
+        sample.size,
+        len(drawn),
+        len(said),
+        sum(gold.labels[item] == CANNOT_TELL for item in said),
+        sum(not _settled(labels.values(), gold.kind)[1] for labels in said.values()),
+        len(sample.by_reader) - len(said),
+        dict(sorted(readers.items())),
+        tuple(pairs),
     )

@@ -154,6 +154,10 @@ class CardInputs:
     """A paragraph on this dataset, in the words of who makes it."""
     label_rule: str = ""
     """The rule that made the labels, in words; empty where they are somebody else's."""
+    label_threshold: str = ""
+    """What the rule asks of a label at least, such as 12 points."""
+    eligible: int | None = None
+    """Subjects that could have a label: issues that somebody answered; None where all could."""
     label_accuracy: str = ""
     """How right such labels are, where that was measured."""
     notes: str = ""

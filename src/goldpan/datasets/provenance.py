@@ -6,6 +6,7 @@ mined replies, names of files are relative. So building twice gives the same byt
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -186,6 +187,20 @@ def build_options(directory: Path) -> str:
     options = [f" --profile {profile}"] if profile else []
     options += [f" --rules {name}" for name in rules if name != DEFAULT_RULES]
     return "".join(options)
+
+
+def build_command(directory: Path, gold: Path) -> str:
+    """Return the command that builds a dataset as it was, with a gold set on its card."""
+    provenance = read_provenance(directory)
+    settings = provenance["settings"]
+    words = [option for source in provenance["sources"] for option in ("--repo", source["repo"])]
+    for option in ("split", "seed", "answer", "limit"):
+        if settings.get(option) not in (None, "none", 0):
+            words += [f"--{option}", str(settings[option])]
+    for option, key in (("require", "reviews"), ("source", "sources")):
+        words += [word for name in settings.get(key, ()) for word in (f"--{option}", name)]
+    words += ["--output", str(directory), "--gold", str(gold)]
+    return f"goldpan build {provenance['family']}{build_options(directory)} {shlex.join(words)}"
 
 
 def _read(directory: Path) -> dict[str, Any] | None:

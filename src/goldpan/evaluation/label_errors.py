@@ -21,7 +21,7 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.datasets.gold import GoldScore
+from goldpan.datasets.gold import GoldScore, SampleScore
 from goldpan.datasets.table_files import write_rows
 from goldpan.datasets.task import CLASSIFICATION, Task, target_column
 from goldpan.datasets.task_data import TaskData
@@ -254,6 +254,8 @@ class LabelScores(Result):
     """How the rows of a dataset agree with gold sets."""
 
     scores: tuple[GoldScore, ...]
+    notes: tuple[str, ...] = ()
+    """What a reader of a sample may do next."""
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the score on each gold set."""
@@ -265,11 +267,35 @@ class LabelScores(Result):
             part = f", half {score.half}" if score.half else ""
             labelled = f"{score.labelled:,} of {score.rows:,} rows are labelled"
             yield Title(score.gold, f"{part}: {labelled}")
+            if score.sample:
+                yield from _reading(score.sample)
             counts = ", ".join(f"{label} {count:,}" for label, count in score.labels.items())
             yield Line(f"  {score.kind}: {counts}")
             yield Line(f"  right: {_share(score.right)}")
-            yield Line(f"  right at least in part: {_share(score.at_least_partly)}")
-            yield Line(f"  of {score.there:,} issues that have one, kept: {_share(score.kept)}")
+            if "partly" in score.labels:
+                yield Line(f"  right at least in part: {_share(score.at_least_partly)}")
+            if not score.sample:
+                yield Line(f"  of {score.there:,} issues that have one, kept: {_share(score.kept)}")
+        yield from map(Line, self.notes)
+
+
+def _reading(sample: SampleScore) -> Iterator[Line]:
+    """Yield who read how much of a sample, how far they agree, and what is missing."""
+    readers = ", ".join(f"{name} {rows:,}" for name, rows in sample.readers.items()) or "nobody"
+    yield Line(f"  drawn by seed {sample.seed}: {sample.drawn:,} rows; read by {readers}")
+    for pair in sample.pairs:
+        kappa = "not defined" if pair.kappa is None else f"{pair.kappa:.2f}"
+        both = f"  {' and '.join(pair.readers)} say the same of {pair.same:,} of {pair.rows:,} rows"
+        yield Line(f"{both}; Cohen's kappa {kappa}")
+    missing = {
+        "not read by anybody yet": sample.drawn - sample.read,
+        "could not be judged, and do not count": sample.cannot_tell,
+        "judged differently without a majority: the less favourable judgement counts": (
+            sample.differing
+        ),
+        "judged but not among these: gone, changed since, or of another dataset": sample.elsewhere,
+    }
+    yield from (Line(f"  {count:,} {what}") for what, count in missing.items() if count)
 
 
 def _share(estimate: Estimate) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from goldpan.core.errors import UsageError
 from goldpan.operations.group import Group
 from goldpan.operations.repositories import dataset_directory, find_dataset
-from goldpan.operations.values import Count, file_paths
+from goldpan.operations.values import Count, Positive, file_paths
 
 if TYPE_CHECKING:
     from goldpan.evaluation.label_errors import LabelScores, SuspectLabels
@@ -20,23 +22,67 @@ def labels(
     self: Group,
     dataset: Path | str | Dataset,
     *,
-    gold: Path | str | Sequence[Path | str],
+    gold: Path | str | Sequence[Path | str] = (),
     half: Literal["dev", "test"] | None = None,
+    sample: Positive | None = None,
+    seed: Count = 0,
+    reader: str = "first",
+    output: Path | str | None = None,
+    studio: str | None = None,
+    url: str | None = None,
 ) -> LabelScores:
-    """Score the labels of a dataset against a gold set, labelled by hand.
+    """Score the labels of a dataset by reading a sample of its rows, or by a gold set.
 
-    A gold set has the columns repo, issue, label and comment_id, for answers, or pull, for fix
-    pairs. Rows that it does not label are ignored.
+    With --sample, rows drawn by --seed are judged in the terminal, a key each, or in Label Studio.
+    What is judged is kept at once, and the same command goes on with what is left. goldpan build
+    --gold puts the result on the card.
+
+    A gold set has the columns repo, issue, label and comment_id, for answers, pull, for fix pairs,
+    or changed_path. Rows that it does not label are ignored.
 
     Args:
         dataset (DATASET): A dataset, by its name or directory.
         gold: A gold set, a CSV file; may be given several times.
         half: Only this half of a gold set.
+        sample: Read this many rows.
+        seed: With --sample, the seed that draws them.
+        reader (NAME): With --sample, who reads; each reader judges the same rows.
+        output: With --sample, the CSV file of the judgements. (default: DATASET.readings.csv)
+        studio (PROJECT): With --sample, send the rows to this project in Label Studio, and fetch
+            what its annotators said.
+        url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
+            serve runs)
     """
     from goldpan.evaluation.label_errors import LabelScores
 
-    data = find_dataset(self.lab, dataset)
-    return LabelScores(tuple(data.score_labels(path, half) for path in file_paths(gold)))
+    data, golds = find_dataset(self.lab, dataset), file_paths(gold)
+    if (sample is None) == (not golds):
+        raise UsageError(
+            "Labels are scored by a sample or by a gold set", "Give --sample or --gold"
+        )
+    if sample is None:
+        return LabelScores(tuple(data.score_labels(path, half) for path in golds))
+    from goldpan.annotation.label_reading import draw_sample, read_in_terminal, readings_path
+    from goldpan.datasets.provenance import build_command
+
+    path = readings_path(data.path) if output is None else Path(output)
+    drawn = draw_sample(data.path, sample, seed, path)
+    notes: tuple[str, ...] = ()
+    if studio is None:
+        read_in_terminal(drawn, reader)
+    else:
+        from goldpan.annotation.studio.client import choose_server
+        from goldpan.annotation.studio.sample import read_in_studio
+
+        server = choose_server(self.lab.layout, url, os.environ)
+        with self.lab.reporting() as reporter:
+            page = read_in_studio(self.lab.layout, server, studio, drawn, reporter)
+        notes = (f"Annotators read at {page}; the same command fetches what they say",)
+    if not path.exists():
+        return LabelScores((), ("Nothing is judged yet", *notes))
+    command = build_command(data.path, path)
+    notes = ("To have this on the card and in provenance.json:", f"  {command}", *notes)
+    return LabelScores((data.score_labels(path),), notes)
 
 
 def label_errors(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from goldpan.operations.filtering import choose_profile
 from goldpan.operations.repositories import dataset_directory
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.operations.workspace import Workspace
 
-SubjectName = Literal["issue", "pair"]
-
 
 def review(
     self: Workspace,
@@ -29,7 +27,7 @@ def review(
     base_url: str | None = None,
     settings_file: Path | str | None = None,
     settings: Mapping[str, Any] | None = None,
-    subject: SubjectName | Sequence[SubjectName] = (),
+    subject: str | Sequence[str] = (),
     dataset: str | Path | None = None,
     limit: Count | None = None,
     max_cost: float | None = None,
@@ -49,7 +47,7 @@ def review(
         base_url (URL): An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
         settings_file: A TOML file: models, prices, samples and the like (docs/filtering.md).
         settings: A setting over those of the file, such as samples=3; may be given several times.
-        subject: What to review; may be given several times. (default: both)
+        subject (NAME): What to review, issue or pair; may be given several times. (default: both)
         dataset (DATASET): Review the labels of this dataset of a classification task instead: its
             name in the workspace, or its directory.
         limit: At most this many subjects of each kind per repository.

@@ -15,6 +15,8 @@ from goldpan.datasets.files import refuse_foreign as refuse_foreign
 from goldpan.datasets.files import write_dataset as write_dataset
 from goldpan.datasets.json_array import FieldError as FieldError
 from goldpan.datasets.json_array import read_array as read_array
+from goldpan.datasets.label_classes import LabelClasses as LabelClasses
+from goldpan.datasets.label_classes import list_labels as list_labels
 from goldpan.datasets.manifest import (
     CardInputs as CardInputs,
 )

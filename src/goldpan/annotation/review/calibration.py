@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.agreement import bootstrap, cohen_kappa
+from goldpan.annotation.agreement import bootstrap
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table, reading
-from goldpan.core.proportions import Estimate, wilson
+from goldpan.core.proportions import Estimate, cohen_kappa, wilson
 from goldpan.core.query import connect
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import PAIRS

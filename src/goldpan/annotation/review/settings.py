@@ -45,6 +45,11 @@ class ReviewSettings(EndpointSettings):
         for name in ("agreement", "confidence"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name} = {getattr(self, name)} is not a share", "Give 0 to 1")
+        if "discussion" in self.subjects:
+            raise UsageError(
+                "Models review issues and pairs; the answer to a discussion was accepted by people",
+                "Have rows judged with goldpan evaluate labels DATASET --sample 50",
+            )
         if unknown := [name for name in self.subjects if name not in KINDS]:
             raise unknown_name("subject", unknown[0], KINDS)
         if unknown := [name for name in self.prompts if name not in KINDS]:

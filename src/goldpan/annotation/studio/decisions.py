@@ -204,6 +204,20 @@ def decide(workspace: Workspace, name: str) -> list[Decision]:
     ]
 
 
+def read_answers(
+    workspace: Workspace, name: str
+) -> Iterator[tuple[Mapping[str, Any], PersonAnswer]]:
+    """Yield each answer that counts, to the question that decides, with the subject's key.
+
+    Raises `WorkspaceError` before the first pull.
+    """
+    form = find_form(open_project(workspace, name).facts.form)
+    answers, keys = _answers_that_count(read_table(workspace, name), form)
+    for subject in sorted(answers):
+        for answer in answers[subject]:
+            yield keys[subject], answer
+
+
 def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
     """Decide, and write the project's decisions; those of a judging form also as verdicts."""
     project = open_project(workspace, name)

@@ -15,7 +15,9 @@ import pyarrow.parquet as pq
 
 from goldpan.annotation.studio.configuration import NONE, Configuration, complete, load
 from goldpan.annotation.studio.panels import (
+    CHANGED_FILE,
     FIX_PAIR,
+    FIX_PATCH,
     ISSUE,
     ISSUE_TEXT,
     QUESTION_ANSWER,
@@ -30,6 +32,7 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.parquet import reading
 from goldpan.core.plugin_parts import Kind
 from goldpan.core.registry import Registry
+from goldpan.datasets.gold import CANNOT_TELL
 from goldpan.datasets.provenance import shard_paths
 from goldpan.datasets.task import CLASSIFICATION, Label, Task
 
@@ -110,8 +113,9 @@ class Form:
         missing = [name for name in self.readings[0].columns if name not in names]
         raise DatasetError(
             f"{source} lacks what {self.name} shows: {', '.join(missing)}",
-            "Choose the dataset that belongs to it: code-edit for fix-pair, qa for "
-            "question-answer, qa or a task on issues for issue-type, sentences for code-comment",
+            "Choose the dataset that belongs to it: code-edit or issue-resolution for fix-pair, "
+            "fault-localization for changed-file, qa for question-answer, qa or a task on issues "
+            "for issue-type, sentences for code-comment",
         )
 
 
@@ -120,10 +124,16 @@ _OWN = {
     for form in (
         Form(
             "fix-pair",
-            (FIX_PAIR,),
+            (FIX_PAIR, FIX_PATCH),
             "verdict",
             frozenset({"fixes"}),
-            gold={"fixes": "fixes", "partly": "partly", "unrelated": "not", "no-problem": "not"},
+            gold={
+                "fixes": "fixes",
+                "partly": "partly",
+                "unrelated": "not",
+                "no-problem": "not",
+                CANNOT_TELL: CANNOT_TELL,
+            },
         ),
         Form(
             "question-answer",
@@ -136,6 +146,7 @@ _OWN = {
                 "unanswered": "not",
                 "other-reply": "not",
                 "no-question": "not",
+                CANNOT_TELL: CANNOT_TELL,
             },
         ),
         Form(
@@ -144,6 +155,7 @@ _OWN = {
             "type",
             synonyms={"enhancement": "feature", "docs": "documentation"},
         ),
+        Form("changed-file", (CHANGED_FILE,), "verdict"),
     )
 }
 FORMS = Registry("form", lambda: _OWN, "annotation form")

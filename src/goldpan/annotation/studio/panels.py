@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from markdown_it import MarkdownIt
 
+from goldpan.code.split_patch import split_patch
 from goldpan.code.unified_diff import Line, Row, side_by_side
 from goldpan.core.sanitize import line, visible
 from goldpan.text.excerpts import excerpt
@@ -217,6 +218,20 @@ def _fix_pair(row: DatasetRow) -> Mapping[str, str]:
     }
 
 
+def _fix_patch(row: DatasetRow) -> Mapping[str, str]:
+    title, _, body = row["problem_statement"].partition("\n")
+    return {
+        "note": heading(f"{row['repo']}: issue #{row['issue']}, pull request #{row['pull']}"),
+        "issue_panel": document(title, body, "Issue"),
+        "change_panel": "".join(change(file.path, file.text) for file in split_patch(row["patch"])),
+    }
+
+
+def _changed_file(row: DatasetRow) -> Mapping[str, str]:
+    path = code(row["changed_path"], f"The file that pull request #{row['pull']} changed")
+    return {**_issue(row), "change_panel": path}
+
+
 def _question_answer(row: DatasetRow) -> Mapping[str, str]:
     turns = [
         (
@@ -227,8 +242,9 @@ def _question_answer(row: DatasetRow) -> Mapping[str, str]:
         for turn in row["dialogue"]
         if turn["comment_id"] is not None
     ]
+    kind = "discussion" if row.get("source") == "discussions" else "issue"
     return {
-        "note": heading(f"{row['repo']}: issue #{row['issue']}"),
+        "note": heading(f"{row['repo']}: {kind} #{row['issue']}"),
         "issue_panel": document(row["title"], row["body"], "Question"),
         "answer_panel": dialogue(turns),
     }
@@ -287,7 +303,11 @@ FIX_PAIR = RowShape(
     (*_ISSUE, "pull", "pull_title", "pull_body", "path", "diff"),
     _fix_pair,
 )
-QUESTION_ANSWER = RowShape("issue", (*_ISSUE, "dialogue", "answer_comment_id"), _question_answer)
+FIX_PATCH = RowShape("pair", ("repo", "issue", "pull", "problem_statement", "patch"), _fix_patch)
+CHANGED_FILE = RowShape("pair", (*_ISSUE, "pull", "changed_path"), _changed_file)
+QUESTION_ANSWER = RowShape(
+    "issue", (*_ISSUE, "dialogue", "answer_comment_id"), _question_answer, ("source",)
+)
 ISSUE = RowShape("issue", _ISSUE, _issue)
 ISSUE_TEXT = RowShape("text", _TEXT, _issue_text, ("document", "title", "body", *_LABELS))
 """A row of a task on issues."""

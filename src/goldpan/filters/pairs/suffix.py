@@ -22,6 +22,7 @@ _TEST_WORD = re.compile(
 )
 _NO_TEST_WORD = re.compile(r"testa(?:ment|tor|te)|testif(?:y|ie)|testimon|testosterone", re.I)
 _SPEC_FOLDER = re.compile(r"(?:^|/)spec/")
+_UNKNOWN = "it may change tests alone; run goldpan clone"
 _SPEC_FILE = re.compile(r"_spec\.rb$|[._-]spec\.[cm]?[jt]sx?$")
 
 
@@ -40,8 +41,11 @@ class SuffixSettings:
 
 # Git tells what was merged; without it, GitHub's own list stands for it.
 _QUERY = """
-SELECT p.issue, p.pull_repo, p.pull, q.number IS NOT NULL AS mined,
-       CASE WHEN coalesce(r.state, 'none') <> 'none' THEN c.paths ELSE f.paths END AS paths
+SELECT p.issue, p.pull_repo, p.pull,
+       CASE WHEN coalesce(r.state, 'none') <> 'none' THEN c.paths ELSE f.paths END AS paths,
+       CASE WHEN q.number IS NULL THEN 'pull-not-mined'
+            WHEN coalesce(r.state, 'none') <> 'none' OR q.changed_files = 0 THEN 'no-files'
+            ELSE 'files-unknown' END AS obstacle
 FROM pairs p
 LEFT JOIN pulls q ON q.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
 LEFT JOIN revisions r ON r.number = q.number
@@ -93,7 +97,8 @@ def _verdict(pair: dict[str, Any], fault: Callable[[str], str | None]) -> dict[s
     """Return the verdict on a pair, of whose changed paths `fault` tells what is wrong."""
     key = {name: pair[name] for name in KEYS["pair"]}
     if not pair["paths"]:
-        return {**key, "reason": "no-files" if pair["mined"] else "pull-not-mined"}
+        unknown = _UNKNOWN if pair["obstacle"] == "files-unknown" else None
+        return {**key, "reason": pair["obstacle"], "evidence": unknown}
     bad = [(path, problem) for path in pair["paths"] if (problem := fault(path))]
     path, reason = bad[0] if bad else (None, None)
     evidence = path[:200] if path else None

