@@ -444,8 +444,12 @@ def test_rows_without_fix_or_answer_have_one_finding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "patch",
-    ["diff --git a/x b/x\n", "diff --git nothing\n", "diff --git a/x b/x\n@@ -x @@\n+a\n", "\0\n"],
+    ["diff --git a/x b/x\n", "diff --git nothing\n", "diff --git a/x b/x\n@@ -x @@\n+a\n", "\0\n"]
+    + [
+        f"diff --git a/x.py b/x.py\n@@ -1 +1,2 @@\n+{'a(' * 99}\\ud800{x}\n" for x in ("'", "}", "")
+    ],
 )
 def test_a_broken_patch_stops_nothing(patch: str, tmp_path: Path) -> None:
-    result = audit(tmp_path, [swe_bench("It \u202e is\r\nwrong", patch)])
+    row = {**swe_bench("It \u202e is\r\nwrong", patch), "test_patch": patch}
+    result = audit(tmp_path, [row])
     assert result.total == 1

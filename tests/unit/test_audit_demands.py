@@ -95,6 +95,13 @@ BESIDE = {"mill/silo.py": SILO}
         ("spilled = 0\nreturn spilled", "spilled = hopper.pour()", "It loses grain.", ""),
         ("# spill()\nx = 1", "hopper.spill()", "It loses grain.", ""),
         ("from grind import spill\nspill()", "from grind import spill", "It loses.", ""),
+        (
+            "def on_spill(self):\n    pass",
+            "class Mine(Hopper):\n    def on_spill(self): ...",
+            "It loses grain.",
+            "open",
+        ),
+        ("def __len__(self):\n    pass", "class A:\n    def __len__(self): ...", "It is.", ""),
         ("raise OverflowError", "with raises(OverflowError):", "It loses grain.", ""),
         ("def spill():\n    pass", "def spill():\n    pass\nspill()", "It loses grain.", ""),
     ],
@@ -163,7 +170,7 @@ def test_the_name_of_a_new_file_is_a_demand(tmp_path: Path) -> None:
     test = "from mill.hopper import Hopper"
     said = "Please add the class Hopper."
     found = demands("class Hopper:\n    pass", test, said, tmp_path, BESIDE, is_new=True)
-    assert (found.case, found.why.rpartition(": ")[2]) == ("open", "hopper")
+    assert (found.case, found.why) == ("open", "demands: 1 open, 1 stated; hopper")
 
 
 @pytest.mark.parametrize(

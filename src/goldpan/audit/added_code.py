@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from goldpan.audit.names_used import Use, read_arguments, read_uses
 from goldpan.code.grammar import read
@@ -17,6 +18,8 @@ _HUNK = re.compile(r"@@ -\d")
 _CALL = re.compile(r"(?<!\w)([^\W\d]\w{2,})\(")
 _NEW = re.compile(r"^--- /dev/null$", re.M)
 _QUOTED = re.compile(r"(\"\"\"|'''|[\"'`])(.*?)(?<!\\)\1", re.S)
+_LONGEST, _MOST = 200_000, 2_000
+"""Characters of a hunk, and its calls and strings, that are read: longer ones are generated."""
 _NUMBER = re.compile(r"(?<![\w.])\d(?:\w|\.(?=\d))*")
 
 
@@ -137,9 +140,10 @@ class _Lines:
 
     def read(self, lines: Sequence[AddedLine], language: Language) -> None:
         """Read the lines after a change."""
-        if not any(line.mark == "+" for line in lines):
+        text = "\n".join(line.text for line in lines)
+        if len(text) > _LONGEST or not any(line.mark == "+" for line in lines):
             return
-        stripped = _strip("\n".join(line.text for line in lines), language)
+        stripped = _strip(text, language)
         code = stripped.code.decode("utf-8", "replace").split("\n")[: len(lines)]
         functions: set[tuple[str, int]] = set()
         for use in read_uses(code, self.wanted):
@@ -148,8 +152,8 @@ class _Lines:
                 self.uses.append(PlacedUse(use, line))
             if use.is_function:
                 functions.add((use.name, use.line))
-        for line, text in zip(lines, code, strict=False):
-            for number in _NUMBER.findall(text) if line.mark == "+" else ():
+        for line, tokens in zip(lines, code, strict=False):
+            for number in _NUMBER.findall(tokens) if line.mark == "+" else ():
                 self.numbers.setdefault(number, line)
         self._read_calls(lines, "\n".join(code), functions)
         self._read_strings(lines, stripped)
@@ -157,7 +161,7 @@ class _Lines:
     def _read_calls(
         self, lines: Sequence[AddedLine], code: str, functions: set[tuple[str, int]]
     ) -> None:
-        for found in _CALL.finditer(code):
+        for found in islice(_CALL.finditer(code), _MOST):
             number = code.count("\n", 0, found.start())
             line = lines[number]
             if line.mark == "+":
@@ -166,7 +170,7 @@ class _Lines:
                 self.calls.append(Call(found[1], line, arguments, is_definition))
 
     def _read_strings(self, lines: Sequence[AddedLine], stripped: Stripped) -> None:
-        for raw in stripped.strings:
+        for raw in stripped.strings[:_MOST]:
             literal = raw.decode("utf-8", "replace")
             first = literal.partition("\n")[0]
             line = next((x for x in lines if x.mark == "+" and first in x.text), None)

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, get_args
 
 from goldpan.audit.added_code import AddedCode, Call, read_added
@@ -31,6 +32,7 @@ _STATES: tuple[State, ...] = get_args(State)
 _MOST = 12
 """Demands whose evidence is kept; open ones come first."""
 _NAMED = 5
+_MOST_STRINGS = 1_000
 _LEAST_DIGITS = 3
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
@@ -103,15 +105,15 @@ def _finding(row: Row, judged: Sequence[_Judged]) -> Finding:
     case = next((state for state in _STATES if counts[state]), "")
     if not judged:
         return Finding(NAME, "not-found", "the tests need nothing that the fix introduces")
-    said = [f"{counts[state]:,} {state}" for state in _STATES if counts[state]]
-    why = f"of {len(judged):,} demands {', '.join(said)}"
     ordered = sorted(judged, key=lambda one: _STATES.index(one.state))
     evidence = tuple(span for one in ordered[:_MOST] for span in _evidence(row, one))
+    named = [one.demand.text for one in ordered if one.state == "open"][:_NAMED]
+    said = [f"{counts[state]:,} {state}" for state in _STATES if counts[state]]
+    why = f"demands: {', '.join(said)}{'; ' if named else ''}{', '.join(named)}"
     share = counts["open"] / len(judged)
     if case != "open":
         return Finding(NAME, "not-found", why, evidence, case, value=share)
-    named = [one.demand.text for one in ordered if one.state == "open"][:_NAMED]
-    return Finding(NAME, "found", f"{why}: {', '.join(named)}", evidence, case, value=share)
+    return Finding(NAME, "found", why, evidence, case, value=share)
 
 
 def _evidence(row: Row, one: _Judged) -> Iterator[Span]:
@@ -145,7 +147,9 @@ def _names(fixed: AddedCode, tested: AddedCode, old: frozenset[str]) -> Iterator
     seen = set(old)
     for placed in tested.uses:
         name = placed.use.name
+        is_hook = placed.use.is_function and placed.line.text[:1].isspace()
         is_needed = placed.use.is_reached or (placed.use.is_called and name not in own)
+        is_needed = (is_needed or is_hook) and not name.startswith("__")
         if name not in seen and is_needed and name in defined:
             seen.add(name)
             yield Demand("name", name, placed.place, defined[name])
@@ -180,8 +184,7 @@ def _most_before(name: str, before: str) -> int:
 
 def _strings(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
     """Yield literals that both sides have, and the parts of messages that they share."""
-    theirs = dict(_pieces(fixed))
-    needed = dict(_pieces(tested))
+    theirs, needed = (dict(islice(_pieces(code), _MOST_STRINGS)) for code in (fixed, tested))
     whole = {text: text for text in needed if text in theirs}
     long = [text for text in needed if len(text.split()) > 1]
     joined = "\n".join(theirs)
@@ -198,8 +201,9 @@ def _strings(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Deman
 
 def _pieces(code: AddedCode) -> Iterator[tuple[str, tuple[int, int]]]:
     for literal, place in code.strings.items():
-        for piece in _HOLES.split(_ESCAPED.sub(r"\1", literal)):
-            text = piece.strip(_ENDS)
+        pieces = _HOLES.split(_ESCAPED.sub(r"\1", literal))
+        for piece in pieces:
+            text = piece.strip(_ENDS if len(pieces) == 1 else f"{_ENDS}'\"`()[]=")
             if _LETTERS.search(text):
                 yield text, place
 

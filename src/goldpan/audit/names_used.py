@@ -54,7 +54,7 @@ def read_uses(code: Sequence[str], wanted: Collection[str]) -> Iterator[Use]:
     around: list[str] = []
     for number, line in enumerate(code):
         tokens = _TOKEN.findall(line)
-        is_import = bool(_IMPORT.match(line)) or _IMPORTED in around
+        is_import = bool(_IMPORT.match(line)) or around[-1:] == [_IMPORTED]
         function = _defined_function(tokens, around)
         for at, token in enumerate(tokens):
             if token in _OPEN:

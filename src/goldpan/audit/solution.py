@@ -40,7 +40,7 @@ _BRANCH = re.compile(
     r"https?://(?:www\.)?github\.com/[\w.-]+/[\w.-]+/compare/(?:[\w./-]+\.{2,3})?[\w-]+:[\w./-]+"
 )
 _EDIT = re.compile(
-    r"\W*(?:edit(?:ed)?|updated?|eta)\b(?:\s+(?:from|by)\s+@?[\w-]+|\([\w-]+\))?"
+    r"\W*(?:edit(?:ed)?|updated?|eta)\b(?:\s+(?:from|by)\s+@?[\w-]{1,39}|\([\w-]{1,39}\))?"
     r"[\s\d]*[:*_\-\u2013\u2014)\]]",
     re.I,
 )
