@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,14 @@ from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
 from goldpan.builders.label_facts import is_measured, label_facts, other_choices, rows_by_points
 from goldpan.builders.recipes import Recipe
-from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
+from goldpan.builders.repository_rows import (
+    RepositoryRows,
+    RowsRequest,
+    draw_places,
+    make_rows,
+    read_rows,
+)
+from goldpan.builders.row_check import NOT, RowCheck
 from goldpan.builders.row_origins import stored_rules
 from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
@@ -80,6 +87,8 @@ class DatasetRequest:
     """Where the questions of `qa` were asked: issues, discussions, or both."""
     limit: int | None = None
     """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
+    check: RowCheck | None = None
+    """Findings that rows must not have."""
     processes: int = 1
     """How many repositories are worked on at once on this machine."""
     engine: EngineName = "local"
@@ -108,6 +117,8 @@ class BuildResult(Result):
     """How many rows were asked for at most; `written.rows` may be fewer."""
     other_choices: tuple[str, ...] = ()
     """What other thresholds of the criterion `answer` would give."""
+    untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Rows that a required finding cannot be told of: they are kept."""
 
     def plain(self) -> dict[str, Any]:
         """Return what was built as plain data."""
@@ -116,6 +127,7 @@ class BuildResult(Result):
             "considered": self.considered,
             "kept": self.kept,
             "dropped": dict(self.dropped),
+            "untold": {name: dict(counts) for name, counts in self.untold.items()},
             "redacted": dict(self.redacted),
             "basis": [asdict(basis) for basis in self.basis],
             "limit": self.limit,
@@ -134,6 +146,9 @@ class BuildResult(Result):
             yield Line(f"  {whole:,} of the {self.limit:,} rows of --limit: no more were available")
         for reason, count in sorted(self.dropped.items()):
             yield Line(f"  {count:,} without an example: {reason}")
+        for name, verdicts in self.untold.items():
+            told = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+            yield Line(f"  kept, though {name} is not shown: {told}")
         yield from map(Line, self.other_choices)
         yield from written.dropped_blocks()
         for kind, count in sorted(self.redacted.items()):
@@ -186,6 +201,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
             answer == "reviewed",
             scratch.absolute(),
             subjects,
+            request.check,
         )
         where = (request.processes, reporter, request.engine, request.address)
         built = make_rows(rows_request, repos, *where)
@@ -198,9 +214,10 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
                 by_other = replace(rows_request, profile=other, chosen=_answered_by(other, answer))
                 return sum(rows.count for rows in make_rows(by_other, repos, *where))
 
-            explained = _explained(recipe, reviews)
+            explained = _explained(request, reviews)
             raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count)
         redacted = sum((rows.redacted for rows in built), Counter[str]())
+        untold = _untold(built)
         places = None
         if limit is not None:
             places = draw_places(built, limit, plan.seed, recipe.family.name)
@@ -220,6 +237,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
                 "split": str(plan),
                 "seed": plan.seed,
                 "reviews": list(request.reviews),
+                **({"findings": _findings(request.check, untold)} if request.check else {}),
                 **({"since": older} if older else {}),
                 **({"answer": answer} if answer else {}),
                 **({} if limit is None else {"limit": limit}),
@@ -252,7 +270,24 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
         time.monotonic() - started,
         limit,
         _other_choices(workspace, request, subjects),
+        untold,
     )
+
+
+def _untold(built: Sequence[RepositoryRows]) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = {}
+    for (name, verdict), count in sum((rows.untold for rows in built), Counter()).items():
+        counts.setdefault(name, {})[verdict] = count
+    return counts
+
+
+def _findings(check: RowCheck, untold: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """Return what provenance tells of findings that rows must not have."""
+    return {
+        "required": list(check.requirements),
+        "audits": dict(check.audits),
+        "untold": {name: dict(sorted(counts.items())) for name, counts in untold.items()},
+    }
 
 
 def _other_choices(
@@ -260,7 +295,9 @@ def _other_choices(
 ) -> tuple[str, ...]:
     """Return what other thresholds would give, where the rules alone choose answers of issues."""
     settings = request.profile.settings["answer"]
-    by_rules = (request.answer or settings.choice) == "best" and not request.reviews
+    by_rules = (request.answer or settings.choice) == "best" and not (
+        request.reviews or request.check
+    )
     by_rules = by_rules and is_measured(request.profile)
     if request.recipe.family is not QA or "issue" not in subjects or not by_rules:
         return ()
@@ -318,7 +355,7 @@ def _card(
         ),
         answer_choice=choice,
         explained={
-            **_explained(recipe, reviews),
+            **_explained(request, reviews),
             _NOT_DRAWN: f"{request.limit} rows were drawn by the seed, and they are not among them",
         },
     )
@@ -331,9 +368,10 @@ def _answer_choice(request: DatasetRequest, subjects: Sequence[Subject], profile
     return f"{choice}, and of a discussion {_ACCEPTED}" if "issue" in subjects else _ACCEPTED
 
 
-def _explained(recipe: Recipe, reviews: Iterable[str]) -> dict[str, str]:
+def _explained(request: DatasetRequest, reviews: Iterable[str]) -> dict[str, str]:
     """Return why a subject that passed the filters has no row, by reason."""
-    return {**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)}
+    found = {} if request.check is None else request.check.explained
+    return {**request.recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED), **found}
 
 
 def _answered_by(profile: Profile, answer: AnswerChoice | None) -> Profile:
@@ -388,6 +426,7 @@ def required_reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]
     for name in names:
         if name not in fitting:
             raise UsageError(
-                f"{recipe.family.name} has no review {name!r}", f"Choose {', '.join(fitting)}"
+                f"{recipe.family.name} has no review {name!r}",
+                f"Choose {', '.join(fitting)} or {NOT}FINDING",
             )
     return dict.fromkeys(names, recipe.subject)
