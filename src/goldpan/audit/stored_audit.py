@@ -61,36 +61,33 @@ class StoredAudit:
         }
 
 
-def read_audit(workspace: Workspace, dataset: Path) -> StoredAudit:
-    """Return the audit of a dataset's directory or of a table's file.
-
-    Raises `DatasetError` where there is none, or where it is of other bytes, and `WorkspaceError`
-    where it is damaged.
-    """
-    paths = shard_paths(dataset) if dataset.is_dir() else [dataset]
-    files = {path.name: file_digest(path) for path in paths}
-    return _read(workspace, dataset, files)
-
-
 def find_audit(
     workspace: Workspace, dataset: Path, files: Mapping[str, str] | None = None
 ) -> StoredAudit | GoldpanError:
-    """Return the audit as `read_audit` does, or why there is none that counts.
-
-    `files` are the digests of the dataset's files, where they are not there yet.
-    """
+    """Return the audit as `read_audit` does, or why there is none that counts."""
     try:
-        return read_audit(workspace, dataset) if files is None else _read(workspace, dataset, files)
+        return read_audit(workspace, dataset, files)
     except GoldpanError as error:
         return error
 
 
-def _read(workspace: Workspace, dataset: Path, files: Mapping[str, str]) -> StoredAudit:
+def read_audit(
+    workspace: Workspace, dataset: Path, files: Mapping[str, str] | None = None
+) -> StoredAudit:
+    """Return the audit of a dataset's directory or of a table's file.
+
+    `files` are the digests of its files by name, where they are not in their place yet. Raises
+    `DatasetError` where there is no audit, or where it is of other bytes, and `WorkspaceError`
+    where it is damaged.
+    """
     directory = audit_directory(workspace, dataset)
     path, remedy = directory / FILE, f"Run goldpan audit {dataset.name}"
     if not path.exists():
         raise DatasetError(f"{dataset.name} was not audited", remedy)
     with reading(path, remedy):
+        if files is None:
+            paths = shard_paths(dataset) if dataset.is_dir() else [dataset]
+            files = {shard.name: file_digest(shard) for shard in paths}
         digest = seal_of_parquet(path)
         about = read_lineage(directory, STAGE)
         table = read_table(path)
