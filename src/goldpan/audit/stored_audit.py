@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from goldpan.audit.audit import FILE, STAGE, audit_directory
 from goldpan.audit.finding import NAMES, FindingName
 from goldpan.core.errors import DatasetError, GoldpanError
@@ -17,6 +19,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import shard_paths
 
 _BATCH = 1_000
+_VERDICT = pa.struct([("verdict", pa.string()), ("case", pa.string())])
 Verdicts = Mapping[str, Mapping[str, Any]]
 """Verdict and case of a row, by finding."""
 
@@ -60,6 +63,14 @@ class StoredAudit:
             for row_id, row in self.rows.items()
         }
 
+    def join(self, table: pa.Table) -> pa.Table:
+        """Return rows with verdict and case of each finding as a column."""
+        verdicts = self.verdicts()
+        for name in self.names:
+            values = [verdicts.get(row_id, {}).get(name) for row_id in table["id"].to_pylist()]
+            table = table.append_column(name, pa.array(values, _VERDICT))
+        return table
+
 
 def find_audit(
     workspace: Workspace, dataset: Path, files: Mapping[str, str] | None = None
@@ -69,6 +80,12 @@ def find_audit(
         return read_audit(workspace, dataset, files)
     except GoldpanError as error:
         return error
+
+
+def stored_sentence(workspace: Workspace, dataset: Path, files: Mapping[str, str]) -> str:
+    """Return the sentence of the audit of exactly these files; empty where there is none."""
+    audit = find_audit(workspace, dataset, files)
+    return audit.sentence if isinstance(audit, StoredAudit) else ""
 
 
 def read_audit(
@@ -81,7 +98,9 @@ def read_audit(
     where it is damaged.
     """
     directory = audit_directory(workspace, dataset)
-    path, remedy = directory / FILE, f"Run goldpan audit {dataset.name}"
+    is_named = dataset.parent.resolve() == (workspace.root / "datasets").resolve()
+    path = directory / FILE
+    remedy = f"Run goldpan audit {dataset.name if is_named else dataset}"
     if not path.exists():
         raise DatasetError(f"{dataset.name} was not audited", remedy)
     with reading(path, remedy):

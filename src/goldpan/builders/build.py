@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -89,6 +89,8 @@ class DatasetRequest:
     """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
     check: RowCheck | None = None
     """Findings that rows must not have."""
+    audited: Callable[[Mapping[str, str]], str] = lambda _: ""
+    """Returns what a stored audit of exactly the written files says, for the card."""
     processes: int = 1
     """How many repositories are worked on at once on this machine."""
     engine: EngineName = "local"
@@ -354,6 +356,7 @@ def _card(
             if step.left is not None
         ),
         answer_choice=choice,
+        audited=request.audited,
         explained={
             **_explained(request, reviews),
             _NOT_DRAWN: f"{request.limit} rows were drawn by the seed, and they are not among them",

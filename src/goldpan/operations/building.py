@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, get_args
 
@@ -168,6 +168,7 @@ class Build(AddedToBuild, Group):
         self, family: str, repos: Sequence[str], options: RowOptions, **of_questions: Any
     ) -> Dataset:
         from goldpan.audit.required import row_check
+        from goldpan.audit.stored_audit import stored_sentence
         from goldpan.builders.build import DatasetRequest, build
         from goldpan.builders.recipes import find_recipe
         from goldpan.builders.row_check import NOT
@@ -179,6 +180,7 @@ class Build(AddedToBuild, Group):
         lab.settings.trust.require("plugins")
         recipe, plan = find_recipe(family), SplitPlan.parse(options["split"], options["seed"])
         names = known_repositories(lab.layout, repos, "tables")
+        directory = Path(output) if output else lab.layout.dataset(family)
         layout, execution = lab.layout.by_rules(options["rules"]), options["execution"]
         required = several(options["require"])
         request = DatasetRequest(
@@ -186,12 +188,13 @@ class Build(AddedToBuild, Group):
             names,
             find_profile(layout, names, str(options["profile"])),
             plan,
-            Path(output) if output else lab.layout.dataset(family),
+            directory,
             reviews=tuple(name for name in required if not name.startswith(NOT)),
             golds=[read_gold(path) for path in file_paths(options["gold"])],
             since=None if since is None else find_dataset(lab, since).path,
             limit=options["limit"],
             check=row_check(layout, required, recipe.family),
+            audited=partial(stored_sentence, lab.layout, directory),
             processes=execution.workers or lab.settings.processes,
             engine=execution.engine,
             address=execution.address,
