@@ -20,7 +20,7 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import Funnel, Step
 from goldpan.report.distributions import percent, share, short
-from goldpan.report.examples import draw_around
+from goldpan.report.folders import draw_around
 from goldpan.report.funnel_plot import plot_funnel
 from goldpan.text.excerpts import excerpt
 

@@ -140,6 +140,7 @@ class _Found:
 
     id: str
     repo: str
+    digest: str
     finding: Finding
 
 
@@ -171,7 +172,8 @@ def audit_dataset(
     with Fixes(workspace) as fixes, reporter.task("Auditing rows", survey.rows) as task:
         while batch := list(islice(left, _BATCH)):
             for row, fix in zip(batch, fixes.of(batch), strict=True):
-                found += (_Found(row.id, row.repo, finders[name](row, fix)) for name in names)
+                about = (row.id, row.repo, row.digest)
+                found += (_Found(*about, finders[name](row, fix)) for name in names)
                 task.advance()
         histories = fixes.read()
     inputs = {**_digests(dataset), **outcomes.inputs, **histories}
@@ -228,7 +230,10 @@ def _write(
 ) -> Path:
     target = workspace.findings(dataset)
     make_directory(target.parent)
-    plain = [{"id": row.id, "repo": row.repo or None, **row.finding.plain()} for row in found]
+    plain = [
+        {"id": row.id, "repo": row.repo or None, "digest": row.digest, **row.finding.plain()}
+        for row in found
+    ]
     table = pa.Table.from_pylist(plain, schema=FINDINGS.schema)
     table = table.sort_by([(name, "ascending") for name in FINDINGS.order])
     with workspace.scratch() as scratch:

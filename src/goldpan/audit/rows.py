@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ _TIMES = {
 """
 _ABOUT = ("patch", "diff", "changed_path", "answer")
 _BASES = ("base_commit", "base_sha")
+_JUDGED = (*_ABOUT, "test_patch")
 _ENDS = re.compile(r"\r\n?")
 
 
@@ -55,6 +58,13 @@ class Row:
         return key_of(self.id)
 
     @property
+    def digest(self) -> str:
+        """The SHA-256 of what findings judge: texts, change, answer and tests."""
+        texts = [[text.source, text.text] for text in self.texts]
+        columns = [self.column(name) for name in _JUDGED]
+        return hashlib.sha256(json.dumps([texts, self.base, columns]).encode()).hexdigest()
+
+    @property
     def has_fix(self) -> bool:
         """Whether the row is about a change of code."""
         return any(self.column(name) for name in ("patch", "diff", "changed_path"))
@@ -72,17 +82,22 @@ def read_rows(path: Path) -> Iterator[Row]:
     Raises `UsageError` and `DatasetError` for what cannot be read.
     """
     for number, columns in enumerate(dataset_rows(path), 1):
-        item = read_item(columns, number, ())
-        base = next((columns[name] for name in _BASES if isinstance(columns.get(name), str)), "")
-        yield Row(
-            item.id,
-            item.repo or "",
-            item.pulls[0] if item.pulls else None,
-            item.commits,
-            base,
-            tuple(_texts(columns)),
-            columns,
-        )
+        yield row_of(columns, number)
+
+
+def row_of(columns: Mapping[str, Any], number: int) -> Row:
+    """Return the `number`th row of a table as findings read it."""
+    item = read_item(columns, number, ())
+    base = next((columns[name] for name in _BASES if isinstance(columns.get(name), str)), "")
+    return Row(
+        item.id,
+        item.repo or "",
+        item.pulls[0] if item.pulls else None,
+        item.commits,
+        base,
+        tuple(_texts(columns)),
+        columns,
+    )
 
 
 def _texts(columns: Mapping[str, Any]) -> Iterator[Text]:

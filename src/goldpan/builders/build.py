@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -22,12 +22,14 @@ from goldpan.builders.label_facts import (
 )
 from goldpan.builders.recipes import Recipe
 from goldpan.builders.repository_rows import (
+    RepositoryRows,
     RowsRequest,
     draw_places,
     make_rows,
     read_rows,
     stored_rules,
 )
+from goldpan.builders.row_check import NOT, RowCheck
 from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import read_lineage
@@ -91,6 +93,10 @@ class DatasetRequest:
     """Where the questions of `qa` were asked: issues, discussions, or both."""
     limit: int | None = None
     """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
+    check: RowCheck | None = None
+    """Findings that rows must not have."""
+    audited: Callable[[Mapping[str, str]], str] = lambda _: ""
+    """Returns what a stored audit of exactly the written files says, for the card."""
     processes: int = 1
     """How many repositories are worked on at once on this machine."""
     engine: EngineName = "local"
@@ -119,6 +125,8 @@ class BuildResult(Result):
     """How many rows were asked for at most; `written.rows` may be fewer."""
     other_choices: tuple[str, ...] = ()
     """What other thresholds of the criterion `answer` would give."""
+    untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Rows that a required finding cannot be told of: they are kept."""
 
     def plain(self) -> dict[str, Any]:
         """Return what was built as plain data."""
@@ -127,6 +135,7 @@ class BuildResult(Result):
             "considered": self.considered,
             "kept": self.kept,
             "dropped": dict(self.dropped),
+            "untold": {name: dict(counts) for name, counts in self.untold.items()},
             "redacted": dict(self.redacted),
             "basis": [asdict(basis) for basis in self.basis],
             "limit": self.limit,
@@ -145,6 +154,9 @@ class BuildResult(Result):
             yield Line(f"  {whole:,} of the {self.limit:,} rows of --limit: no more were available")
         for reason, count in sorted(self.dropped.items()):
             yield Line(f"  {count:,} without an example: {reason}")
+        for name, verdicts in self.untold.items():
+            told = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+            yield Line(f"  kept, though {name} is not shown: {told}")
         yield from map(Line, self.other_choices)
         for score in written.scores:
             yield Line(f"  {score.read_in_words}")
@@ -199,6 +211,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
             answer == "reviewed",
             scratch.absolute(),
             subjects,
+            request.check,
         )
         where = (request.processes, reporter, request.engine, request.address)
         built = make_rows(rows_request, repos, *where)
@@ -211,9 +224,10 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
                 by_other = replace(rows_request, profile=other, chosen=_answered_by(other, answer))
                 return sum(rows.count for rows in make_rows(by_other, repos, *where))
 
-            explained = _explained(recipe, reviews)
+            explained = _explained(request, reviews)
             raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count)
         redacted = sum((rows.redacted for rows in built), Counter[str]())
+        untold = _untold(built)
         places = None
         if limit is not None:
             places = draw_places(built, limit, plan.seed, recipe.family.name)
@@ -233,6 +247,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
                 "split": str(plan),
                 "seed": plan.seed,
                 "reviews": list(request.reviews),
+                **({"findings": _findings(request.check, untold)} if request.check else {}),
                 **({"since": older} if older else {}),
                 **({"answer": answer} if answer else {}),
                 **({} if limit is None else {"limit": limit}),
@@ -265,7 +280,24 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
         time.monotonic() - started,
         limit,
         _other_choices(workspace, request, subjects),
+        untold,
     )
+
+
+def _untold(built: Sequence[RepositoryRows]) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = {}
+    for (name, verdict), count in sum((rows.untold for rows in built), Counter()).items():
+        counts.setdefault(name, {})[verdict] = count
+    return counts
+
+
+def _findings(check: RowCheck, untold: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """Return what provenance tells of findings that rows must not have."""
+    return {
+        "required": list(check.requirements),
+        "audits": dict(check.audits),
+        "untold": {name: dict(sorted(counts.items())) for name, counts in untold.items()},
+    }
 
 
 def _other_choices(
@@ -273,7 +305,9 @@ def _other_choices(
 ) -> tuple[str, ...]:
     """Return what other thresholds would give, where the rules alone choose answers of issues."""
     settings = request.profile.settings["answer"]
-    by_rules = (request.answer or settings.choice) == "best" and not request.reviews
+    by_rules = (request.answer or settings.choice) == "best" and not (
+        request.reviews or request.check
+    )
     by_rules = by_rules and is_measured(request.profile)
     if request.recipe.family is not QA or "issue" not in subjects or not by_rules:
         return ()
@@ -335,8 +369,9 @@ def _card(
             if step.left is not None
         ),
         answer_choice=choice,
+        audited=request.audited,
         explained={
-            **_explained(recipe, reviews),
+            **_explained(request, reviews),
             _NOT_DRAWN: f"{request.limit} rows were drawn by the seed, and they are not among them",
         },
     )
@@ -349,9 +384,10 @@ def _answer_choice(request: DatasetRequest, subjects: Sequence[Subject], profile
     return f"{choice}, and of a discussion {_ACCEPTED}" if "issue" in subjects else _ACCEPTED
 
 
-def _explained(recipe: Recipe, reviews: Iterable[str]) -> dict[str, str]:
+def _explained(request: DatasetRequest, reviews: Iterable[str]) -> dict[str, str]:
     """Return why a subject that passed the filters has no row, by reason."""
-    return {**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)}
+    found = {} if request.check is None else request.check.explained
+    return {**request.recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED), **found}
 
 
 def _answered_by(profile: Profile, answer: AnswerChoice | None) -> Profile:
@@ -404,6 +440,7 @@ def required_reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]
     for name in names:
         if name not in fitting:
             raise UsageError(
-                f"{recipe.family.name} has no review {name!r}", f"Choose {', '.join(fitting)}"
+                f"{recipe.family.name} has no review {name!r}",
+                f"Choose {', '.join(fitting)} or {NOT}FINDING",
             )
     return dict.fromkeys(names, recipe.subject)

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
 from goldpan.builders.recipes import find_recipe
+from goldpan.builders.row_check import RowCheck
 from goldpan.core.archive import Archive
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.lineage import read_lineage
@@ -122,6 +123,8 @@ class RowsRequest:
     scratch: Path
     subjects: tuple[Subject, ...] = ()
     """What rows are made of; empty for the recipe's own subject."""
+    check: RowCheck | None = None
+    """What rows must not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,8 @@ class RepositoryRows:
     count: int
     dropped: Counter[str]
     redacted: Counter[str]
+    untold: Counter[tuple[str, str]]
+    """Rows that the check keeps as it cannot tell, by requirement and verdict."""
 
 
 def make_rows(
@@ -182,6 +187,7 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
     clusters = _clusters(duplicates)
     unfinished = request.scratch / uuid4().hex
     raw, dropped, redacted = sources_in(archive.records), Counter[str](), Counter[str]()
+    untold = Counter[tuple[str, str]]()
 
     def rows() -> Iterator[dict[str, Any]]:
         for subject in subjects:
@@ -206,14 +212,17 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
 
     with blamed("dataset", request.family):
         family = recipe.family_of(subjects)
-        count = _write(unfinished, family, _grouped(rows(), clusters))
+        batches: Iterable[pa.RecordBatch] = family.batches(_grouped(rows(), clusters))
+        if request.check is not None:
+            batches = request.check.kept(batches, dropped, untold)
+        count = _write(unfinished, family, batches)
     path = request.scratch / f"{repo.lower().replace('/', '+')}.arrow"
     unfinished.replace(path)
     source = judged_source(request, repo, mined_source(workspace, repo, archive))
     if recipe.subject == "pair":
         source = cloned_source(workspace, repo, source)
     funnel = sum_funnels(funnels, profile.decide)
-    return RepositoryRows(path, funnel, source, count, dropped, redacted)
+    return RepositoryRows(path, funnel, source, count, dropped, redacted, untold)
 
 
 def judged_source(request: RowsRequest, repo: str, source: MinedSource) -> MinedSource:
@@ -333,12 +342,12 @@ def _grouped(
         yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
 
 
-def _write(path: Path, family: Family, rows: Iterable[dict[str, Any]]) -> int:
+def _write(path: Path, family: Family, batches: Iterable[pa.RecordBatch]) -> int:
     """Write rows to a file and return how many there are."""
     schema = family.schema.append(pa.field(GROUP, pa.string()))
     count = 0
     with named(path), pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as sink:
-        for batch in family.batches(rows):
+        for batch in batches:
             sink.write_batch(batch)
             count += len(batch)
     return count

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -175,6 +176,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         family=family,
         card=card,
         rows=f"{written.rows:,}",
+        audited=card.audited({PurePosixPath(f.path).name: f.sha256 for f in written.files}),
         mined=until.date().isoformat() if until else None,
         inputs=_Raw(", ".join(f"`{name}`" for name in family.inputs)),
         target=_Raw(f"`{family.target}`"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -191,3 +191,6 @@ class CardInputs:
     """How they were kept apart, in words, where they were not by groups."""
     redacted: bool = True
     """True where private data was searched for and made unreadable."""
+    audited: Callable[[Mapping[str, str]], str] = lambda _: ""
+    """Returns what an audit of exactly these files found, which are given by name with their
+    digests; empty where there is none."""

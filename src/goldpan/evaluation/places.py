@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table
+from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.provenance import shard_paths
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.score import PATCHES, PATHS
@@ -22,9 +25,13 @@ PLACE = "place-in-issue"
 
 
 def read_places(workspace: Workspace, task: Task, dataset: Path) -> Mapping[str, str]:
-    """Return the case of each row; nothing for other tasks, and where no audit looked for it."""
+    """Return the case of each row; nothing for other tasks, and where no audit of it looked."""
     path = workspace.findings(dataset)
     if task.source.builder not in (PATHS, PATCHES) or not path.is_file():
+        return {}
+    audited = read_lineage(path.parent, "audit")["inputs"]
+    shards = shard_paths(dataset) if dataset.is_dir() else [dataset]
+    if any(audited.get(shard.name) != file_digest(shard) for shard in shards):
         return {}
     table = read_table(path, ["id", "finding", "verdict", "case"])
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, get_args
 
@@ -42,7 +42,8 @@ class RowOptions(TypedDict, total=False):
         seed: Seed of random splits and of --limit.
         limit: At most this many rows, drawn by --seed. (default: all)
         require (NAME): Only rows that this review kept, such as question-answer or fix-pair, or
-            that goldpan verify proved: verified, for issue-resolution; may be given several times.
+            that goldpan verify proved: verified, for issue-resolution; or without a finding of
+            goldpan audit: not:solution-in-issue; may be given several times.
         gold: A gold set; the card says how well the rows agree with it.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
         since (DATASET): An older version; the card says what has changed since then, and why.
@@ -165,8 +166,11 @@ class Build(AddedToBuild, Group):
     def _build(
         self, family: str, repos: Sequence[str], options: RowOptions, **of_questions: Any
     ) -> Dataset:
+        from goldpan.audit.required import row_check
+        from goldpan.audit.stored_audit import stored_sentence
         from goldpan.builders.build import DatasetRequest, build
         from goldpan.builders.recipes import find_recipe
+        from goldpan.builders.row_check import NOT
         from goldpan.datasets.gold import read_gold
         from goldpan.datasets.splits import SplitPlan
         from goldpan.filters.stored import find_profile
@@ -175,17 +179,21 @@ class Build(AddedToBuild, Group):
         lab.settings.trust.require("plugins")
         recipe, plan = find_recipe(family), SplitPlan.parse(options["split"], options["seed"])
         names = known_repositories(lab.layout, repos, "tables")
+        directory = Path(output) if output else lab.layout.dataset(family)
         layout, execution = lab.layout.by_rules(options["rules"]), options["execution"]
+        required = several(options["require"])
         request = DatasetRequest(
             recipe,
             names,
             find_profile(layout, names, str(options["profile"])),
             plan,
-            Path(output) if output else lab.layout.dataset(family),
-            reviews=several(options["require"]),
+            directory,
+            reviews=tuple(name for name in required if not name.startswith(NOT)),
             golds=[read_gold(path) for path in file_paths(options["gold"])],
             since=None if since is None else find_dataset(lab, since).path,
             limit=options["limit"],
+            check=row_check(layout, required, recipe.family),
+            audited=partial(stored_sentence, lab.layout, directory),
             processes=execution.workers or lab.settings.processes,
             engine=execution.engine,
             address=execution.address,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pyarrow as pa
 
     from goldpan.audit.audit import AuditResult
+    from goldpan.core.workspace import Workspace as Layout
     from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
@@ -121,22 +122,30 @@ class Dataset(Result):
         """3 where building it lacked something, else 0."""
         return 0 if self.built is None else self.built.exit_code
 
-    def to_arrow(self, split: str | None = None) -> pa.Table:
-        """Return the rows of a split, by default of all, as an Arrow table."""
+    def to_arrow(self, split: str | None = None, *, findings: bool = False) -> pa.Table:
+        """Return the rows of a split, by default of all, as an Arrow table.
+
+        With `findings`, those of the stored audit are columns: a verdict and a case each.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         names = list(self.splits) if split is None else [self._checked_split(split)]
-        return pa.concat_tables(
+        rows = pa.concat_tables(
             pq.read_table(path, page_checksum_verification=True, partitioning=None)
             for name in names
             for path in self._paths(name)
         )
+        if not findings:
+            return rows
+        from goldpan.audit.stored_audit import read_audit
 
-    def to_pandas(self, split: str | None = None) -> pd.DataFrame:
-        """Return the rows of a split, by default of all, as a data frame."""
+        return read_audit(self._layout, self.path).join(rows)
+
+    def to_pandas(self, split: str | None = None, *, findings: bool = False) -> pd.DataFrame:
+        """Return the rows of a split, by default of all, as a data frame, as `to_arrow` does."""
         optional("pandas")
-        frame: pd.DataFrame = self.to_arrow(split).to_pandas()
+        frame: pd.DataFrame = self.to_arrow(split, findings=findings).to_pandas()
         return frame
 
     def to_datasets(self) -> datasets.DatasetDict:
@@ -192,14 +201,11 @@ class Dataset(Result):
         """
         from goldpan.audit.audit import audit_dataset
         from goldpan.audit.finding import chosen_findings
-        from goldpan.core.config import load_settings
         from goldpan.core.progress import Reporter
-        from goldpan.core.workspace import Workspace as Layout
 
         lab, chosen = self.workspace, chosen_findings(several(finding))
-        layout = Layout(load_settings({}).workspace) if lab is None else lab.layout
         with Reporter(quiet=True) if lab is None else lab.reporting() as reporter:
-            return audit_dataset(layout, self.path, reporter, findings=chosen, most=limit)
+            return audit_dataset(self._layout, self.path, reporter, findings=chosen, most=limit)
 
     def export(
         self,
@@ -212,7 +218,8 @@ class Dataset(Result):
 
         Each split becomes a JSON Lines file; harnesses also get a task file with a scorer. Harbor
         gets a folder of tasks. SWE-bench and Harbor take only rows that goldpan verify proved;
-        others are left out and counted.
+        others are left out and counted. Rows of SWE-bench, Inspect and lm-eval carry the findings
+        of goldpan audit, if it is of these rows.
 
         Args:
             to (FORM): swe-bench, harbor, inspect, lm-eval, alpaca or chat.
@@ -220,12 +227,15 @@ class Dataset(Result):
                 NAME-FORM)
             unverified: With swe-bench: also rows that no test run proved.
         """
+        from goldpan.audit.stored_audit import find_audit
+        from goldpan.core.errors import GoldpanError
         from goldpan.core.workspace import tasks_directory
-        from goldpan.datasets.export.export import export_dataset
+        from goldpan.datasets.export.export import ExportedFindings, export_dataset
 
         if to not in get_args(ExportName):
             raise unknown_name("format", to, get_args(ExportName))
         path = self.path.absolute()
+        audit = find_audit(self._layout, self.path)
         name = self.family if _COMMIT.fullmatch(path.name) else path.name
         return export_dataset(
             self.path,
@@ -236,6 +246,9 @@ class Dataset(Result):
             name=name,
             tasks=tasks_directory(path.parent.parent),
             unverified=unverified,
+            findings=ExportedFindings(lacking=str(audit))
+            if isinstance(audit, GoldpanError)
+            else ExportedFindings(audit.verdicts(), audit.digest),
         )
 
     def publish(
@@ -276,6 +289,16 @@ class Dataset(Result):
                 reporter=reporter,
                 allowed_licenses=several(allow_license) or None,
             )
+
+    @property
+    def _layout(self) -> Layout:
+        """The layout of the workspace that it comes from, else of the one that settings name."""
+        from goldpan.core.config import load_settings
+        from goldpan.core.workspace import Workspace as Layout
+
+        if self.workspace is not None:
+            return self.workspace.layout
+        return Layout(load_settings({}).workspace)
 
     def _paths(self, split: str = "*") -> list[Path]:
         from goldpan.datasets.provenance import shard_paths

@@ -24,38 +24,43 @@ def report(
     profile: str | Path = "default",
     rules: str = "default",
     dataset: str | Path | Sequence[str | Path] = (),
+    row: str | None = None,
     runs: bool = False,
     output: Path | str = Path("goldpan-report.html"),
 ) -> ReportFacts | ComparisonReport | FileComparisonReport:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
-    With --runs, or if the workspace holds only evaluation runs, the page says which models differ.
+    Of an audited dataset it shows the findings. With --runs, or if the workspace holds only
+    evaluation runs, the page says which models differ.
 
     Args:
         profile (NAME): The profile whose verdicts to report on.
         rules (NAME): The rules whose pairs to report on: default, unconfirmed, or a plugin's.
         dataset (DATASET): A dataset to show examples of: its name in the workspace, or its
             directory; may be given several times. (default: all of the workspace)
+        row (ID): Write a page about this row alone: its label, verdicts and findings.
         runs: Report on stored evaluation runs instead; see goldpan evaluate compare.
         output: The HTML file.
 
     """
     from goldpan.datasets.provenance import finished_datasets
-    from goldpan.report.page import write_report
+    from goldpan.report.page import write_report, write_row_page
 
     page = Path(output)
     if page.suffix != ".html":
         raise UsageError(f"--output {page} is not an HTML file", "End it in .html")
-    if runs and (repos or dataset):
+    if runs and (repos or dataset or row):
         raise UsageError(
             "--runs reports on all stored runs, not on repositories and datasets",
             "Leave out --repo and --dataset, or use goldpan evaluate compare --task",
         )
     has_runs = any(self.path.glob("runs/*/*/*/result.json"))
-    if runs or (has_runs and not repos and not self.repositories()):
+    if runs or (has_runs and not (repos or row) and not self.repositories()):
         return self.evaluate.compare(output=page)
     layout, names, chosen = choose_profile(self, repos, profile, rules)
     directories = dataset_directories(layout, dataset) or finished_datasets(layout)
+    if row is not None:
+        return write_row_page(layout, names, chosen, directories, row, page)
     return write_report(layout, names, chosen, directories, page)
 
 

@@ -126,6 +126,12 @@ class Context:
         paths = [root / "annotations" / name / "decisions.parquet" for name in projects]
         return digests_of(root, paths)
 
+    def audits(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the digests of the findings in datasets, by name."""
+        root = self.lab.path
+        paths = [root / "audits" / name / "findings.parquet" for name in names]
+        return digests_of(root, (path for path in paths if path.exists()))
+
     def task_digests(self, names: Iterable[str]) -> dict[str, str]:
         """Return the digests of the datasets that hold the rows of tasks, by task."""
         from goldpan.datasets.task_data import task_directory

@@ -144,6 +144,7 @@ class DatasetStep(OperationStep):
         digests = context.filtered(repos, profile, rules)
         if self.section.get("require"):
             digests |= self._judged(repos, context.profile(profile).name)
+            digests |= context.audits(context.file.audited(self.section.name))
         return digests
 
     def _judged(self, repos: Sequence[str], profile: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from goldpan.plan.sections import DatasetPlan, Plan, dataset_section, plan_secti
 
 LAST = "last"
 """What `since` of a dataset calls the version that the plan built before."""
-VERIFIED = "verified"
+VERIFIED, NOT = "verified", "not:"
 """What `require` calls the proof by running tests."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
@@ -68,6 +68,7 @@ class PlanFile:
             "verify": plan.verify,
             "evaluation": plan.evaluation,
             "comparison": plan.comparison,
+            "audit": plan.audit,
             "export": plan.export,
         }
         for key, sections in several.items():
@@ -77,6 +78,10 @@ class PlanFile:
     def dataset(self, name: str) -> DatasetPlan | None:
         """Return a dataset of the plan by name."""
         return next((dataset for dataset in self.datasets if dataset.name == name), None)
+
+    def audited(self, dataset: str) -> list[str]:
+        """Return the other datasets that the plan audits."""
+        return [section.dataset for section in self.plan.audit if section.dataset != dataset]
 
     def profile(self, name: str) -> str:
         """Return a profile's name, or where its file lies."""
@@ -137,6 +142,7 @@ def _check_units(file: PlanFile) -> None:
         "verify": [section.dataset for section in plan.verify],
         "evaluation": [section.name for section in plan.evaluation],
         "comparison": [section.name for section in plan.comparison],
+        "audit": [section.dataset for section in plan.audit],
         "export": [section.name for section in plan.export],
     }
     for kind, names in named.items():
@@ -145,7 +151,7 @@ def _check_units(file: PlanFile) -> None:
                 f"{file.path}: two of {kind} have the name {twice[0]!r}", "Give one another name"
             )
     for key, kind, section in file.stages():
-        if kind not in ("verify", "evaluation", "export"):
+        if kind not in ("verify", "evaluation", "audit", "export"):
             continue
         for name in section.names("dataset"):
             if name not in built:
@@ -179,7 +185,7 @@ def _check_reviews(file: PlanFile) -> None:
     wanted: dict[str, str] = {}
     for number, dataset in enumerate(file.datasets):
         rules, key = dataset.given().get("rules"), f"dataset[{number}]"
-        is_reviewed = bool({*dataset.names("require")} - {VERIFIED})
+        is_reviewed = bool(reviews_of(dataset))
         if rules is not None and rules not in file.rules:
             raise UsageError(
                 f"{file.path}: {key}.rules: the plan does not pair by {rules!r}",
@@ -200,6 +206,12 @@ def _check_reviews(file: PlanFile) -> None:
             f" keeps, and this dataset is of {profile}",
             f'Write profile = "{profile}" in [review]',
         )
+
+
+def reviews_of(dataset: DatasetPlan) -> list[str]:
+    """Return the reviews that a dataset requires: neither test runs nor findings of audits."""
+    required = dataset.names("require")
+    return [name for name in required if name != VERIFIED and not name.startswith(NOT)]
 
 
 def _is_filtered(family: str) -> bool:

@@ -14,12 +14,13 @@ from goldpan.plan.check import check_plan
 from goldpan.plan.context import Context
 from goldpan.plan.datasets import DatasetStep, stage_of
 from goldpan.plan.evaluating import EvaluateStep
-from goldpan.plan.file import VERIFIED, PlanFile
+from goldpan.plan.file import NOT, VERIFIED, PlanFile, reviews_of
 from goldpan.plan.mining import MineStep
 from goldpan.plan.publishing import PublishStep
 from goldpan.plan.section import StageSection
 from goldpan.plan.sections import DatasetPlan, family_operation, operation_of
 from goldpan.plan.stages import (
+    AUDIT,
     CLONE,
     COMPARE,
     EXPORT,
@@ -39,7 +40,7 @@ from goldpan.plan.stages import (
 from goldpan.plan.step import Files, OperationStep
 from goldpan.plan.unit import Step, Unit
 
-_WAIT_FOR_PEOPLE = ("dataset", "verify", "evaluate", "compare", "export", "publish")
+_WAIT_FOR_PEOPLE = ("dataset", "verify", "evaluate", "compare", "audit", "export", "publish")
 """The stages whose units wait for annotations, but for what people annotate."""
 
 
@@ -169,8 +170,17 @@ def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Itera
         page = context.lab.path / "comparisons" / f"{comparison.name}.html"
         fixed = {} if comparison.get("output") else {"output": page}
         yield _step(context, unit, "evaluate compare", comparison, COMPARE, fixed)
+    for audit in plan.audit:
+        need = f"dataset/{audit.dataset}"
+        runs = [
+            evaluation for evaluation in plan.evaluation if need in _data_units(context, evaluation)
+        ]
+        after = [f"verify/{audit.dataset}", *(f"evaluate/{evaluation.name}" for evaluation in runs)]
+        unit = Unit("audit", audit.dataset, (need,), tuple(after))
+        yield _step(context, unit, "audit", audit, AUDIT, {"dataset": audit.dataset})
     for export in plan.export:
-        unit = Unit("export", export.name, (f"dataset/{export.dataset}",))
+        needs = (f"dataset/{export.dataset}",)
+        unit = Unit("export", export.name, needs, (f"audit/{export.dataset}",))
         fixed = {
             "dataset": context.lab.layout.dataset(export.dataset),
             "output": context.lab.path / "exports" / export.name,
@@ -219,10 +229,12 @@ def _dataset(
         waits = tuple(f"{stage}/{repo}" for repo in chosen)
         needs, after = ([], waits) if dataset.leave_out else ([*waits], ())
     if required := dataset.names("require"):
-        if context.file.plan.review is not None and set(required) - {VERIFIED}:
+        if context.file.plan.review is not None and reviews_of(dataset):
             needs.append(f"review/{_review_name(context)}")
         if VERIFIED in required:
             needs += [f"verify/{section.dataset}" for section in context.file.plan.verify]
+        if any(name.startswith(NOT) for name in required):
+            after += tuple(f"audit/{name}" for name in context.file.audited(dataset.name))
     return DatasetStep(
         unit=Unit("dataset", dataset.name, tuple(needs), after),
         context=context,

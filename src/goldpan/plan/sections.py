@@ -222,6 +222,7 @@ class Plan(Section):
     dataset: tuple[dict[str, Any], ...] = ()
     """As they stand in the file; `dataset_section` has the keys of each family."""
     verify: tuple[OfDataset, ...] = ()
+    audit: tuple[OfDataset, ...] = ()
     evaluation: tuple[EvaluationPlan, ...] = ()
     comparison: tuple[NamedStage, ...] = ()
     export: tuple[ExportPlan, ...] = ()
@@ -262,6 +263,7 @@ def plan_section() -> type[Plan]:
     annotate: Any = create_model("Annotate", __base__=Annotate, **push)
     imports: Any = _of(StageSection, "tasks import", without=("name",))
     verify: Any = _of(OfDataset, "verify")
+    audit: Any = _of(OfDataset, "audit", without=("limit",))
     evaluation: Any = _of(EvaluationPlan, "evaluate run")
     comparison: Any = _of(NamedStage, "evaluate compare")
     export: Any = _of(ExportPlan, "export", without=("output",))
@@ -274,6 +276,7 @@ def plan_section() -> type[Plan]:
         "review": (review | None, None),
         "annotate": (annotate, annotate()),
         "verify": (tuple[verify, ...], ()),
+        "audit": (tuple[audit, ...], ()),
         "evaluation": (tuple[evaluation, ...], ()),
         "comparison": (tuple[comparison, ...], ()),
         "export": (tuple[export, ...], ()),

@@ -119,6 +119,13 @@ def _runs(step: OperationStep) -> dict[str, str]:
     return digests_of(root, (root / "runs").rglob("result.json"))
 
 
+def _evidence(step: OperationStep) -> dict[str, str]:
+    """Return the digests of what findings read of runs of models and of tests."""
+    root = step.context.lab.path
+    records = (root / "verification").rglob("record.json")
+    return digests_of(root, [*(root / "runs").rglob("*.json"), *records])
+
+
 def _given_files(step: OperationStep) -> dict[str, str]:
     paths = map(step.context.file.resolve, step.section.names("files"))
     projects = step.context.decisions(step.section.names("corrections"))
@@ -187,8 +194,15 @@ COMPARE = Files(
     ],
 )
 PUSH = Files(inputs=lambda step: step.context.data_digests(step.section))
+AUDIT = Files(
+    inputs=lambda step: {**_dataset_files(step), **_evidence(step)},
+    outputs=lambda _, results: files_below(*(Path(result.file).parent for result in results)),
+)
 EXPORT = Files(
-    inputs=_dataset_files,
+    inputs=lambda step: {
+        **_dataset_files(step),
+        **step.context.audits([step.section.get("dataset")]),
+    },
     outputs=lambda _, results: files_below(*(result.directory for result in results)),
 )
 

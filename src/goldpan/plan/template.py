@@ -20,7 +20,7 @@ _HEAD = """\
 """
 _LISTED = '[repositories]\n# Their names, OWNER/NAME.\nlisted = ["OWNER/NAME"]\n'
 _SINGLE = ("mine", "pair", "clone", "filter", "review")
-_SEVERAL = ("verify", "evaluation", "comparison", "export")
+_SEVERAL = ("verify", "evaluation", "comparison", "audit", "export")
 
 
 def commented_plan() -> str:

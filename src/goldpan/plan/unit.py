@@ -24,6 +24,7 @@ Stage = Literal[
     "verify",
     "evaluate",
     "compare",
+    "audit",
     "export",
     "publish",
 ]

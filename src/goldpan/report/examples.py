@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -11,13 +11,16 @@ from typing import Any
 
 import duckdb
 
+from goldpan.audit.stored_audit import StoredAudit
 from goldpan.code.patch import split_patch
 from goldpan.code.unified_diff import Sides, blocks_as_diff, side_by_side
-from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.sanitize import line
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
+from goldpan.report.folders import Branch, draw_around
+from goldpan.report.health import Health, ShownFinding, examples_of, show_findings, summarize
 from goldpan.report.tables import file_list, rows
 from goldpan.text.excerpts import Excerpt, excerpt
 from goldpan.text.redaction import redact
@@ -114,63 +117,15 @@ def _public(text: str | None) -> str:
     return line(redact(text or "").text)
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """One line of a drawn tree."""
-
-    lines: str
-    """The lines that lead to the name."""
-    name: str
-    changed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    name: str
-    folder: bool
-
-    @property
-    def label(self) -> str:
-        return f"{self.name}/" if self.folder else self.name
-
-
-def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Branch]:
-    """Draw the folders that lead to a file, each with at most `others` of its other entries."""
-    above: list[Branch] = []
-    below: list[Branch] = []
-    inside, indent = list(paths), ""
-    way = changed.split("/")
-    for depth, ours in enumerate(way):
-        entries = _entries(inside)
-        at = entries.index(_Entry(ours, depth < len(way) - 1))
-        # Neighbours of the way tell more than the first entries of a long folder.
-        start = max(0, min(at - others // 2, len(entries) - others - 1))
-        end = min(len(entries), start + others + 1)
-        branches = [Branch(f"{indent}├── ", f"… {start:,} more")] if start else []
-        branches += [Branch(f"{indent}├── ", entry.label) for entry in entries[start:end]]
-        if end < len(entries):
-            branches.append(Branch(f"{indent}├── ", f"… {len(entries) - end:,} more"))
-        branches[-1] = replace(branches[-1], lines=f"{indent}└── ")
-        ours_at = at - start + bool(start)
-        if depth == len(way) - 1:
-            branches[ours_at] = replace(branches[ours_at], changed=True)
-        above += branches[: ours_at + 1]
-        below = branches[ours_at + 1 :] + below
-        inside = [path[len(ours) + 1 :] for path in inside if path.startswith(f"{ours}/")]
-        indent += "│   " if branches[ours_at + 1 :] else "    "
-    return above + below
-
-
-def _entries(paths: Iterable[str]) -> list[_Entry]:
-    """Return what a folder holds, in the order of dataset trees: folders among files."""
-    entries = {_Entry(path.split("/", 1)[0], "/" in path) for path in paths}
-    return sorted(entries, key=lambda entry: (entry.name, entry.folder))
-
-
 _SHARD = re.compile(r"(.+?)-\d{5}-of-\d{5}")
 _MOST_TURNS = 12
 _DRAWN = """
 SELECT id FROM shards WHERE id IS NOT NULL ORDER BY md5($seed || ' ' || id), id LIMIT $most
+"""
+_ROWS = "FROM shards WHERE list_contains(CAST($ids AS VARCHAR[]), id)"
+_EVIDENCE = """
+SELECT coalesce(evidence, []) AS "all" FROM pairs
+WHERE repo = $repo AND issue = $issue AND pull_repo = $repo AND pull = $pull
 """
 _VERDICTS = """
 SELECT subject, criterion, decides, keep, reason, value, evidence FROM verdicts
@@ -254,6 +209,9 @@ class DatasetExample:
     answer: ReferenceAnswer | None = None
     location: Location | None = None
     edit: ShownEdit | None = None
+    findings: tuple[ShownFinding, ...] = ()
+    because: tuple[tuple[str, str], ...] = ()
+    """Why the label is right: what shows it, and a text where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +225,7 @@ class DatasetExamples:
     """None where its rows are of no issue or fix pair, such as of an imported task."""
     splits: Mapping[str, int]
     examples: tuple[DatasetExample, ...]
+    health: Health
 
     @property
     def rows(self) -> int:
@@ -275,9 +234,14 @@ class DatasetExamples:
 
 
 def draw_examples(
-    connection: duckdb.DuckDBPyConnection, directory: Path, seed: int, most: int
+    connection: duckdb.DuckDBPyConnection,
+    directory: Path,
+    seed: int,
+    most: int,
+    audit: StoredAudit | GoldpanError,
+    only: str | None = None,
 ) -> DatasetExamples:
-    """Draw at most `most` rows of a dataset, the same for the same rows and seed.
+    """Draw at most `most` rows of a dataset, or the one of that id, the same for the same seed.
 
     Of one whose rows are of no issue, such as an imported task, none is drawn. `connection` holds
     the view `verdicts`. Raises `DatasetError` where the directory holds no dataset or a damaged
@@ -303,19 +267,26 @@ def draw_examples(
         for row in rows(connection, "SELECT filename, count(*) AS n FROM shards GROUP BY filename"):
             split = _split(row["filename"])
             splits[split] = splits.get(split, 0) + row["n"]
-        name = directory.resolve().name
+        name, health = directory.resolve().name, summarize(audit)
         if family is None:
             title = str(known.get("family", name))
-            return DatasetExamples(name, title, None, dict(sorted(splits.items())), ())
-        ids = [row["id"] for row in rows(connection, _DRAWN, seed=str(seed), most=most)]
-        drawn_rows = rows(connection, "FROM shards WHERE list_contains($ids, id)", ids=ids)
+            return DatasetExamples(name, title, None, dict(sorted(splits.items())), (), health)
+        drawn = rows(connection, _DRAWN, seed=str(seed), most=most)
+        ids = [one["id"] for one in drawn] if only is None else [only]
+        drawn_rows = rows(connection, _ROWS, ids=ids)
+        flagged = examples_of(health) if only is None else []
+        having = {one["id"]: one for one in rows(connection, _ROWS, ids=[i for _, i in flagged])}
     except duckdb.Error as error:
         raise DatasetError(
             f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build it again"
         ) from error
     drawn_rows.sort(key=lambda row: (ids.index(row["id"]), row["filename"]))
-    examples = tuple(_example(connection, row) for row in drawn_rows[:most])
-    return DatasetExamples(name, family.title, family, dict(sorted(splits.items())), examples)
+    examples = tuple(_example(connection, one, audit) for one in drawn_rows[:most])
+    found = [shown for name, i in flagged for shown in show_findings(audit, having[i], (name,))]
+    health = replace(health, examples=tuple(found))
+    return DatasetExamples(
+        name, family.title, family, dict(sorted(splits.items())), examples, health
+    )
 
 
 def _family(columns: set[str]) -> Family | None:
@@ -331,7 +302,11 @@ def _split(filename: str) -> str:
     return shard[1] if shard else Path(filename).stem
 
 
-def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> DatasetExample:
+def _example(
+    connection: duckdb.DuckDBPyConnection,
+    row: Mapping[str, Any],
+    audit: StoredAudit | GoldpanError,
+) -> DatasetExample:
     title, _, body = str(row.get("problem_statement") or "").partition("\n")
     subject = {"repo": row["repo"], "issue": row["issue"], "pull": row.get("pull") or 0}
     return DatasetExample(
@@ -349,7 +324,22 @@ def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> D
         answer=_answer(row) if "answer" in row else None,
         location=_location(row) if "changed_path" in row else None,
         edit=_edit(row) if "patch" in row else None,
+        findings=show_findings(audit, row),
+        because=tuple(_because(connection, row, subject)),
     )
+
+
+def _because(
+    connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any], subject: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Yield why the answer is one, or what ties the pull request to the issue."""
+    if row.get("answer_points") is not None:
+        because = ", ".join(row.get("answer_because") or ())
+        yield f"{row['answer_points']:,} points for the answer", because
+    if row.get("pull"):
+        evidence = [one for found in rows(connection, _EVIDENCE, **subject) for one in found["all"]]
+        told = {one["signal"]: _public(one["excerpt"]) for one in reversed(evidence)}
+        yield from ((signal, told.get(signal, "")) for signal in row.get("signals") or ())
 
 
 def _verdict(row: Mapping[str, Any]) -> ShownVerdict:

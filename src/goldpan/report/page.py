@@ -13,6 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from goldpan import __version__
+from goldpan.audit.stored_audit import find_audit
+from goldpan.core.errors import UsageError
 from goldpan.core.resources import check_folder, unwritable, write_file
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line, visible
@@ -100,7 +102,10 @@ def write_report(
         measured = measure(connection)
         dropped = draw_dropped(connection, seed)
         most = max(1, min(_MOST_A_DATASET, _MOST_EXAMPLES // max(1, len(datasets))))
-        samples = [draw_examples(connection, path, seed, most) for path in datasets]
+        samples = [
+            draw_examples(connection, path, seed, most, find_audit(workspace, path))
+            for path in datasets
+        ]
     page = render(
         "report.html.jinja",
         title=f"Goldpan report: {_heading(repositories)}",
@@ -127,6 +132,35 @@ def write_report(
         sum(len(droppeds) for droppeds in dropped.values()),
         basis,
     )
+
+
+def write_row_page(
+    workspace: Workspace,
+    repos: Sequence[str],
+    profile: Profile,
+    datasets: Sequence[Path],
+    row: str,
+    output: Path,
+) -> ReportFacts:
+    """Write all that is known of a row as one HTML file: text, label, verdicts and findings.
+
+    Raises `UsageError` where no dataset that has issues or fix pairs holds it, else as
+    `write_report`.
+    """
+    check_folder(output)
+    basis = tuple(read_funnels(workspace, [repo], profile).basis[0] for repo in repos)
+    with open_repositories(workspace, repos, profile.name) as connection:
+        for path in datasets:
+            found = draw_examples(connection, path, SEED, 1, find_audit(workspace, path), row)
+            if found.examples:
+                break
+        else:
+            names = ", ".join(path.name for path in datasets) or "no dataset"
+            raise UsageError(f"No row {row!r} is in {names}", "Give the id as in the dataset")
+    (example,) = found.examples
+    page = render("row.html.jinja", title=line(row, 160), dataset=found, example=example)
+    write_page(page, output)
+    return ReportFacts(output, len(page.encode()), tuple(repos), (found.name,), 1, 0, basis)
 
 
 def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: object) -> str:

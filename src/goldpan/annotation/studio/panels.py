@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from markdown_it import MarkdownIt
 
-from goldpan.code.split_patch import split_patch
+from goldpan.code.patch import split_patch
 from goldpan.code.unified_diff import Line, Row, side_by_side
 from goldpan.core.sanitize import line, visible
 from goldpan.text.excerpts import excerpt

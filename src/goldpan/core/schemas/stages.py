@@ -170,6 +170,7 @@ FINDINGS = table(
     ),
     ("repo", TEXT, "in lower case; null where the row names none"),
     ("id", TEXT, "the row"),
+    ("digest", TEXT, "SHA-256 of what was judged of it: texts, change, answer and tests"),
     ("finding", TEXT, "see [audit.md](audit.md)"),
     ("verdict", TEXT, "`found`, `not-found` or `cannot-tell`"),
     (

@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -60,6 +60,10 @@ class ExportResult(Result):
     """How many rows were left out, by reason."""
     next: str
     """The command or the code that takes it."""
+    audit: str = ""
+    """The digest of the audit whose findings rows carry."""
+    lacking: str = ""
+    """Why rows carry no findings, where the form has a place for them."""
 
     def plain(self) -> dict[str, Any]:
         """Return what was written as plain data."""
@@ -72,6 +76,10 @@ class ExportResult(Result):
             yield Line(f"{split}: {rows:,} rows")
         for reason, rows in self.left_out.items():
             yield Line(f"left out, {reason}: {rows:,}")
+        if self.audit:
+            yield Line("Rows carry the findings of their audit")
+        elif self.lacking:
+            yield Line(f"Rows carry no findings: {self.lacking}")
         yield Line(f"Written to {self.directory}")
         yield Line(f"Next: {self.next}")
 
@@ -81,6 +89,21 @@ class ExportResult(Result):
 MARK = "goldpan-export.json"
 """Says what a directory is, so that a later export may take its place."""
 _BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFindings:
+    """What an audit says of rows, or why there is none."""
+
+    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Verdict and case by finding, by the row's id."""
+    audit: str = ""
+    """The digest of the audit."""
+    lacking: str = ""
+
+    def of(self, row_id: str) -> dict[str, Any]:
+        """Return what rows carry beside the rest, as metadata; nothing without an audit."""
+        return {"findings": self.rows[row_id]} if self.audit else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +244,8 @@ TEXT_TO_TEXT: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
     "chat": chat,
 }
 """The forms by name."""
+_CARRIED = ("swe-bench", "inspect", "lm-eval")
+"""The forms whose rows have a place for findings."""
 _PROVED = ("swe-bench", "harbor")
 """The forms of `issue-resolution`, whose rows running their tests has to have proved."""
 _SPLIT = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -239,16 +264,18 @@ def export_dataset(
     name: str,
     tasks: Path | None = None,
     unverified: bool = False,
+    findings: ExportedFindings | None = None,
 ) -> ExportResult:
     """Write a dataset to the directory `output`, all or nothing.
 
     It is of one of `FAMILIES`, or of a classification task, shipped or in the directory `tasks`.
     Harnesses call its task by the dataset's `name`.
     Harbor's form and SWE-bench's take rows that running their tests proved; SWE-bench's takes
-    others if `unverified`. An earlier export in the directory is replaced. Raises `UsageError`
-    where the family has no such form, `DatasetError` where no row is left or the directory holds
-    something else.
+    others if `unverified`. Rows of SWE-bench and of harnesses carry the `findings`. An earlier
+    export in the directory is replaced. Raises `UsageError` where the family has no such form,
+    `DatasetError` where no row is left or the directory holds something else.
     """
+    findings = (findings or ExportedFindings()) if to in _CARRIED else ExportedFindings()
     labelling = None
     if family not in FAMILIES and to not in _PROVED:
         labelling = find_labelling(dataset, family, tasks)
@@ -267,7 +294,7 @@ def export_dataset(
         if to == "harbor":
             rows = {split: _write_tasks(writer, dataset, split) for split in splits}
         else:
-            convert = _converter(family, to, writer.left_out, labelling, unverified=unverified)
+            convert = _converter(family, to, writer.left_out, labelling, findings, unverified)
             rows = {
                 split: writer.lines(f"{split}.jsonl", read_rows(dataset, split, convert))
                 for split in splits
@@ -279,7 +306,9 @@ def export_dataset(
         kind = family if labelling is None else labelling.kind
         _write_harness(writer, task, kind, to, written, scored)
     following = _next(to, task, output, scored)
-    return ExportResult(to, output, rows, dict(sorted(writer.left_out.items())), following)
+    left_out = dict(sorted(writer.left_out.items()))
+    audit, lacking = findings.audit, findings.lacking
+    return ExportResult(to, output, rows, left_out, following, audit, lacking)
 
 
 def _families(to: str) -> tuple[str, ...]:
@@ -293,7 +322,7 @@ def _converter(
     to: str,
     left_out: Counter[str],
     labelling: Labelling | None,
-    *,
+    findings: ExportedFindings,
     unverified: bool,
 ) -> Callable[[Row], Mapping[str, Any] | None]:
     if to == "swe-bench":
@@ -301,7 +330,11 @@ def _converter(
         def proved(row: Row) -> Mapping[str, Any] | None:
             reason = None if unverified else why_not(row)
             if reason is None:
-                return swe_bench_row(row)
+                told = findings.of(row["id"])
+                return {
+                    **swe_bench_row(row),
+                    **{k: orjson.dumps(v).decode() for k, v in told.items()},
+                }
             left_out[reason] += 1
             return None
 
@@ -314,10 +347,11 @@ def _converter(
     shape = shapes[to]
 
     def asked(row: Row) -> Mapping[str, Any] | None:
-        if labelling is not None:
-            return shape(labelled_sample(labelling, row))
         try:
-            return shape(sample_of(family, row))
+            sample = (
+                sample_of(family, row) if labelling is None else labelled_sample(labelling, row)
+            )
+            return shape(replace(sample, facts={**sample.facts, **findings.of(sample.id)}))
         except EditError:
             left_out["does-not-apply"] += 1
             return None

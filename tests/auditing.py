@@ -1,0 +1,25 @@
+"""Audits whose verdicts are planted."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from goldpan import Workspace
+from goldpan.audit.audit import FILE, STAGE
+from goldpan.core.lineage import read_lineage, write_lineage
+from goldpan.core.parquet import read_table, write, writer
+from goldpan.core.schemas import FINDINGS
+from goldpan.core.sealed import seal_of_parquet
+
+
+def find_in(lab: Workspace, dataset: str, finding: str, row_id: str) -> str:
+    """Change a stored audit so that it has a finding in a row; return the audit's digest."""
+    directory = lab.path / "audits" / dataset
+    rows = read_table(directory / FILE).to_pylist()
+    (planted,) = [row for row in rows if row["id"] == row_id and row["finding"] == finding]
+    planted |= {"verdict": "found", "why": "planted", "remedy": None}
+    with writer(directory / FILE, FINDINGS) as target:
+        write(target, FINDINGS, "", pa.Table.from_pylist(rows, schema=FINDINGS.schema))
+    inputs = read_lineage(directory, STAGE)["inputs"]
+    write_lineage(directory, STAGE, inputs, [directory / FILE])
+    return seal_of_parquet(directory / FILE)

@@ -1,0 +1,124 @@
+"""Findings as criteria: rows that have one stay out of a build that requires it not to be there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldpan import Dataset, Workspace
+from goldpan.core.errors import UsageError, WorkspaceError
+from tests import filtering
+from tests.auditing import find_in
+from tests.demo_workspace import make_demo
+from tests.filtering import LONG, comment, issue
+from tests.invoking import invoke
+
+ADVICE = "You need to tighten the bolts, because the seal slips else: `sluice --bolts 4`."
+NOT_GIVEN = "not:solution-in-issue"
+STORED = "not:measures-nothing"
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Workspace:
+    """Return three answered issues, the second of which says in its body what solved it."""
+    told = f"{LONG}\n\nEdit: solved by tightening the bolts."
+    issues = [issue(1), issue(2, told), issue(3)]
+    replies = [
+        comment(number, ADVICE, "frank", author_association="member") for number in (1, 2, 3)
+    ]
+    profile = tmp_path / "own.toml"
+    profile.write_text('decide = ["bots"]\n[answer]\nchoice = "first"\n', encoding="utf-8")
+    lab = Workspace(filtering.build(tmp_path / "lab", issues, replies).root)
+    lab.filter(profile=profile)
+    return lab
+
+
+def build(lab: Workspace, *required: str, **options: Any) -> Dataset:
+    return lab.build.qa(profile=lab.path.parent / "own.toml", require=required, **options)
+
+
+def numbers(dataset: Dataset) -> list[int]:
+    return [row["issue"] for row in dataset.to_arrow().to_pylist()]
+
+
+def test_rows_whose_question_holds_the_answer_stay_out_and_are_counted(
+    questions: Workspace,
+) -> None:
+    assert numbers(build(questions)) == [1, 2, 3]
+    dataset = build(questions, NOT_GIVEN)
+    assert numbers(dataset) == [1, 3]
+    assert dataset.built.dropped[NOT_GIVEN] == 1
+    assert dataset.built.untold == {}
+    assert dataset.provenance["counts"][NOT_GIVEN] == 1
+    assert dataset.provenance["settings"]["reviews"] == []
+    required = {"required": [NOT_GIVEN], "audits": {}, "untold": {}}
+    assert dataset.provenance["settings"]["findings"] == required
+    assert "goldpan audit finds solution-in-issue" in dataset.card
+    first = (dataset.path / "provenance.json").read_bytes()
+    build(questions, NOT_GIVEN)
+    assert (dataset.path / "provenance.json").read_bytes() == first
+
+
+def test_the_limit_draws_among_the_rows_that_are_left(questions: Workspace) -> None:
+    assert numbers(build(questions, NOT_GIVEN, limit=2)) == [1, 3]
+
+
+def test_what_an_audit_alone_can_tell_is_read_from_it_for_rows_that_are_as_they_were(
+    questions: Workspace,
+) -> None:
+    with pytest.raises(WorkspaceError, match="says which rows of qa have measures-nothing"):
+        build(questions, STORED)
+    build(questions)
+    questions.audit("qa")
+    dataset = build(questions, STORED)
+    assert dataset.built.untold == {STORED: {"cannot-tell": 3}}
+    assert numbers(dataset) == [1, 2, 3]
+    digest = find_in(questions, "qa", "measures-nothing", dataset.to_arrow()["id"][0].as_py())
+    dataset = build(questions, STORED)
+    assert numbers(dataset) == [2, 3]
+    assert dataset.built.dropped[STORED] == 1
+    findings = dataset.provenance["settings"]["findings"]
+    assert findings["audits"] == {"qa": digest}
+    assert findings["untold"] == {STORED: {"cannot-tell": 2}}
+    again = build(questions, STORED)
+    assert again.provenance == dataset.provenance, "the audit outlives the rows that it dropped"
+
+
+def test_rows_that_changed_since_the_audit_are_kept_and_named(questions: Workspace) -> None:
+    build(questions)
+    questions.audit("qa")
+    profile = questions.path.parent / "own.toml"
+    profile.write_text('decide = ["bots"]\n[answer]\nchoice = "all"\n', encoding="utf-8")
+    questions.filter(profile=profile)
+    done = invoke(
+        *("build", "qa", "--profile", profile, "--require", STORED),
+        *("--workspace", questions.path),
+    )
+    assert done.exit_code == 0, done.output
+    assert f"kept, though {STORED} is not shown: 3 not-audited" in " ".join(done.stdout.split())
+
+
+def test_a_finding_that_there_is_not_or_that_rows_cannot_have_is_refused(
+    questions: Workspace,
+) -> None:
+    with pytest.raises(UsageError, match="did you mean solution-in-issue"):
+        build(questions, "not:solution-in-issues")
+    with pytest.raises(UsageError, match="Rows of qa have no fix, which place-in-issue needs"):
+        build(questions, "not:place-in-issue")
+    with pytest.raises(UsageError, match="qa has no review 'nonsense'") as refused:
+        build(questions, "nonsense")
+    assert "not:FINDING" in refused.value.remedy
+
+
+def test_edits_are_judged_by_the_fix_before_they_become_rows(tmp_path: Path) -> None:
+    lab = Workspace(make_demo(tmp_path / "demo"))
+    findings = lab.audit("code-edit", finding="place-in-issue").findings[0].verdicts
+    dataset = lab.build.code_edit(require="not:place-in-issue")
+    assert len(dataset) == findings["not-found"] + findings["cannot-tell"]
+    assert dataset.built.dropped["not:place-in-issue"] == findings["found"] > 0
+    every = json.loads(json.dumps(dataset.plain(), default=str))
+    assert every["dropped"]["not:place-in-issue"] == findings["found"]
+    assert lab.audit("code-edit", finding="place-in-issue").findings[0].verdicts["found"] == 0

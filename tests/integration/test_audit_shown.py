@@ -1,0 +1,196 @@
+"""What a stored audit says stands in the card, in exports, in columns and in the report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from goldpan import Workspace
+from goldpan.audit.audit import FILE, STAGE
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.lineage import read_lineage, write_lineage
+from tests.auditing import find_in
+from tests.demo_workspace import attempt, make_demo
+from tests.invoking import invoke
+
+EDIT = "code-edit:prospector/sluice#63+64"
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Workspace:
+    lab = Workspace(make_demo(tmp_path / "demo"))
+    shutil.rmtree(lab.path / "audits", ignore_errors=True)
+    return lab
+
+
+def make_stale(lab: Workspace, dataset: str) -> None:
+    """Say of an audit that it is of other rows."""
+    directory = lab.path / "audits" / dataset
+    inputs = read_lineage(directory, STAGE)["inputs"]
+    others = {name: "0" * 64 for name in inputs if "/" not in name}
+    write_lineage(directory, STAGE, {**inputs, **others}, [directory / FILE])
+
+
+def exported(lab: Workspace, dataset: str, to: Any, folder: Path) -> list[dict[str, Any]]:
+    result = lab.dataset(dataset).export(to=to, output=folder / to, unverified=to == "swe-bench")
+    return [
+        json.loads(row)
+        for split in result.counts
+        for row in (folder / to / f"{split}.jsonl").read_text("utf-8").splitlines()
+    ]
+
+
+def first_row(folder: Path) -> dict[str, Any]:
+    (file,) = folder.glob("*.jsonl")
+    row: dict[str, Any] = json.loads(file.read_text("utf-8").splitlines()[0])
+    return row
+
+
+def test_the_card_states_an_audit_of_exactly_the_rows_that_it_is_of(lab: Workspace) -> None:
+    before = lab.build.qa()
+    assert "free of all findings" not in before.card
+    lab.audit("qa", finding="solution-in-issue")
+    after = lab.build.qa()
+    first_screen = after.card.partition("## Use")[0]
+    assert (
+        "Of 5 rows, 5 are free of all findings (solution-in-issue); 0 cannot be told."
+        in first_screen
+    )
+    names = [name for name in before.provenance["files"] if name.startswith("data/")]
+    assert [after.provenance["files"][name] for name in names] == [
+        before.provenance["files"][name] for name in names
+    ]
+    assert "free of all findings" not in lab.build.qa(limit=3).card
+
+
+def test_exports_carry_findings_so_that_both_figures_can_be_reported(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    lab.audit("code-edit")
+    find_in(lab, "code-edit", "solution-in-issue", EDIT)
+    (sample,) = [
+        one for one in exported(lab, "code-edit", "inspect", tmp_path) if one["id"] == EDIT
+    ]
+    told = sample["metadata"]["findings"]
+    assert told["solution-in-issue"] == {"verdict": "found", "case": ""}
+    assert told["place-in-issue"]["case"] in ("fully", "partly", "not-named")
+    (doc,) = [one for one in exported(lab, "code-edit", "lm-eval", tmp_path) if one["id"] == EDIT]
+    assert doc["findings"] == told
+    assert all("findings" not in row for row in exported(lab, "code-edit", "chat", tmp_path))
+    lab.audit("issue-resolution", finding=["solution-in-issue", "place-in-issue"])
+    for row in exported(lab, "issue-resolution", "swe-bench", tmp_path):
+        assert orjson.loads(row["findings"]).keys() == {"solution-in-issue", "place-in-issue"}
+
+
+def test_findings_are_columns_where_they_are_asked_for(lab: Workspace) -> None:
+    lab.audit("qa")
+    dataset = lab.dataset("qa")
+    table = dataset.to_arrow(findings=True)
+    assert table.column_names == [*dataset.columns, "solution-in-issue", "measures-nothing"]
+    assert set(table["solution-in-issue"].to_pylist()[0]) == {"verdict", "case"}
+    assert dataset.to_arrow().column_names == dataset.columns
+
+
+def test_without_an_audit_of_these_rows_nothing_is_told_and_the_remedy_is_named(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    def check(cause: str) -> None:
+        done = invoke(
+            *("export", "qa", "--to", "inspect", "--output", tmp_path / "inspect"),
+            *("--workspace", lab.path),
+        )
+        assert done.exit_code == 0
+        said = " ".join(done.stdout.split())
+        assert f"Rows carry no findings: {cause}. Run goldpan audit qa." in said
+        assert "findings" not in first_row(tmp_path / "inspect")["metadata"]
+        with pytest.raises(DatasetError, match=cause):
+            lab.dataset("qa").to_arrow(findings=True)
+        page = tmp_path / "report.html"
+        lab.report(dataset="qa", output=page)
+        assert f"{cause}. Run goldpan audit qa" in page.read_text("utf-8")
+
+    check("qa was not audited")
+    lab.audit("qa")
+    make_stale(lab, "qa")
+    check("The audit of qa is of other rows")
+
+
+def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    lab.audit("code-edit")
+    find_in(lab, "code-edit", "solution-in-issue", EDIT)
+    whole = tmp_path / "report.html"
+    lab.report(dataset="code-edit", output=whole)
+    text = whole.read_text("utf-8")
+    assert "free of all findings (solution-in-issue, place-in-issue, measures-nothing)" in text
+    assert "<mark>" in text.partition('class="passage"')[2]
+    assert "no stored run answered it" in text
+    page = tmp_path / "row.html"
+    done = invoke(
+        *("report", "--row", EDIT, "--dataset", "code-edit", "--output", page),
+        *("--workspace", lab.path),
+    )
+    assert done.exit_code == 0, done.output
+    row = page.read_text("utf-8")
+    assert "Why is this row good?" in row and EDIT in row
+    assert "Findings: solution-in-issue" in row
+    assert "Verdicts: " in row and "Label: " in row
+    with pytest.raises(UsageError, match="No row 'code-edit:nobody#1' is in code-edit"):
+        lab.report(dataset="code-edit", row="code-edit:nobody#1", output=page)
+    with pytest.raises(UsageError, match="--runs reports on all stored runs"):
+        lab.report(runs=True, row=EDIT, output=page)
+
+
+PLAN = """
+workspace = "demo"
+[repositories]
+listed = ["prospector/sluice"]
+[mine]
+enabled = false
+[clone]
+enabled = false
+[[dataset]]
+name = "edits"
+family = "code-edit"
+[[dataset]]
+name = "strict"
+family = "code-edit"
+require = ["not:place-in-issue", "not:measures-nothing"]
+[[audit]]
+dataset = "edits"
+[[export]]
+name = "edits-inspect"
+dataset = "edits"
+to = "inspect"
+"""
+
+
+def test_a_plan_audits_before_it_exports_and_before_what_requires_findings(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
+    planned = json.loads(attempt("run", "plan.toml", "--dry-run", "--json", cwd=tmp_path).out)
+    names = [unit["unit"] for unit in planned]
+    assert names.index("dataset/edits") < names.index("audit/edits")
+    assert names.index("audit/edits") < names.index("export/edits-inspect")
+    assert names.index("audit/edits") < names.index("dataset/strict")
+    done = attempt("run", "plan.toml", "--json", cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    assert "findings" in first_row(lab.path / "exports" / "edits-inspect")["metadata"]
+    assert len(lab.dataset("strict")) < len(lab.dataset("edits"))
+    again = json.loads(attempt("run", "plan.toml", "--json", cwd=tmp_path).out)["units"]
+    assert [unit["unit"] for unit in again if unit["ran"]] == []
+    (lab.path / "audits" / "edits" / FILE).unlink()
+    due = json.loads(attempt("run", "plan.toml", "--dry-run", "--json", cwd=tmp_path).out)
+    assert {unit["unit"] for unit in due if unit["due"]} >= {"audit/edits"}
+    wrong = PLAN.replace('[[audit]]\ndataset = "edits"', '[[audit]]\ndataset = "edit"')
+    (tmp_path / "plan.toml").write_text(wrong, encoding="utf-8")
+    refused = attempt("run", "plan.toml", "--dry-run", cwd=tmp_path)
+    assert refused.code == 2
+    assert "audit[0].dataset: the plan builds no 'edit'" in " ".join(refused.err.split())
