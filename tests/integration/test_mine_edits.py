@@ -1,4 +1,4 @@
-"""The edits of texts are mined over GraphQL with what was edited, and nothing else pays for them."""
+"""The edits of texts are mined over GraphQL, of those alone that were edited."""
 
 from __future__ import annotations
 

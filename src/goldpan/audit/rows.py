@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from goldpan.audit.finding import Text
+from goldpan.audit.times import NOT_READ, Times
 from goldpan.datasets.contamination.items import dataset_rows, read_item
 
 _TIMES = {
@@ -36,6 +37,7 @@ class Row:
     id: str
     repo: str
     """As owner/name in lower case; empty where the row names none."""
+    issues: tuple[int, ...]
     pull: int | None
     commits: tuple[str, ...]
     """Those that hold the fix."""
@@ -43,6 +45,7 @@ class Row:
     """The commit before the fix."""
     texts: tuple[Text, ...]
     columns: Mapping[str, Any]
+    times: Times = field(default_factory=lambda: Times(lacks=NOT_READ))
 
     def column(self, name: str) -> str:
         """Return a column of text; empty where the row has none."""
@@ -77,6 +80,7 @@ def read_rows(path: Path) -> Iterator[Row]:
         yield Row(
             item.id,
             item.repo or "",
+            item.issues,
             item.pulls[0] if item.pulls else None,
             item.commits,
             base,

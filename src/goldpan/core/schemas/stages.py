@@ -172,7 +172,12 @@ FINDINGS = table(
     ("id", TEXT, "the row"),
     ("finding", TEXT, "see [audit.md](audit.md)"),
     ("verdict", TEXT, "`found`, `not-found` or `cannot-tell`"),
-    ("case", TEXT, "`fully`, `partly`, `not-named`; `all`, `none`, `reversed`; null for others"),
+    (
+        "case",
+        TEXT,
+        "`before-fix`, `edited-in`, `after-fix`, `when-unknown`; `fully`, `partly`, `not-named`; "
+        "`all`, `none`, `reversed`; null for others",
+    ),
     ("why", TEXT),
     ("remedy", TEXT, "what would let it be told; null where it is told"),
     ("value", pa.float64(), "the share that is quoted or named, or the discrimination"),
