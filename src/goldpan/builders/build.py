@@ -13,7 +13,7 @@ from typing import Any, Literal
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
 from goldpan.builders.label_facts import is_measured, label_facts, other_choices, rows_by_points
-from goldpan.builders.recipes import Recipe
+from goldpan.builders.recipes import RECIPES, Recipe
 from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
 from goldpan.builders.row_origins import stored_rules
 from goldpan.core.engine import EngineName
@@ -55,6 +55,16 @@ _CHOICES: dict[AnswerChoice, str] = {
     "all": "each reply of another person that is no mere note, a row each",
     "reviewed": "the reply that the review `question-answer` names as the answer",
 }
+Texts = Literal["as-mined", "before-fix"]
+AS_MINED: Texts = "as-mined"
+BEFORE_FIX: Texts = "before-fix"
+_TEXTS = {
+    False: (
+        "Issues and comments read as they stood before the fix was begun: before the pull request "
+        "was opened or its first commit written, whichever came first"
+    ),
+    True: "Questions read as they stood before the answer was given",
+}
 _ACCEPTED = "the comment or reply that the asker or a maintainer accepted"
 
 
@@ -78,6 +88,8 @@ class DatasetRequest:
     """An older version; the card says what changed since then."""
     sources: Sequence[str] = ("issues",)
     """Where the questions of `qa` were asked: issues, discussions, or both."""
+    texts: Texts = AS_MINED
+    """Whether issues read as they were mined, or as they stood before what answers them."""
     limit: int | None = None
     """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
     processes: int = 1
@@ -169,6 +181,11 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
         required = tuple(name for name in required if name != "answer")
     chosen = _answered_by(profile, answer)
     reviews = required_reviews(recipe, request.reviews)
+    if request.texts == BEFORE_FIX and recipe.family.name not in RECIPES:
+        raise UsageError(
+            f"{recipe.family.name} is a plugin's, and its texts are as they were mined",
+            f"Leave out --texts {BEFORE_FIX}",
+        )
     basis = find_basis(workspace, repos, profile.name)
     for repo in repos:  # what lacks is told before anything is built
         profile_verdicts(workspace, repo, profile, ("criterion", "decides"))
@@ -186,6 +203,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
             answer == "reviewed",
             scratch.absolute(),
             subjects,
+            request.texts == BEFORE_FIX,
         )
         where = (request.processes, reporter, request.engine, request.address)
         built = make_rows(rows_request, repos, *where)
@@ -223,6 +241,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
                 **({"since": older} if older else {}),
                 **({"answer": answer} if answer else {}),
                 **({} if limit is None else {"limit": limit}),
+                **({} if request.texts == AS_MINED else {"texts": request.texts}),
                 **({"sources": sorted(request.sources)} if "discussion" in subjects else {}),
             },
             versions={package: version(package) for package in _PACKAGES},
@@ -317,6 +336,7 @@ def _card(
             if step.left is not None
         ),
         answer_choice=choice,
+        texts=_TEXTS[recipe.family is QA] if request.texts == BEFORE_FIX else "",
         explained={
             **_explained(recipe, reviews),
             _NOT_DRAWN: f"{request.limit} rows were drawn by the seed, and they are not among them",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.builders.earlier import EarlierTexts, read_earlier
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
@@ -38,6 +39,8 @@ class BuildContext:
     """Whether that reply is the answer; otherwise it has to be the one that the rules choose."""
     of_discussions: bool = False
     """Whether the subjects are discussions."""
+    before_fix: bool = False
+    """Whether texts are given as they stood before the fix was begun, or the answer given."""
 
     def keep(self, verdicts: pa.Table, subject: Subject, required: Sequence[str]) -> None:
         """Make the table `kept` out of verdicts: subjects that every deciding criterion keeps.
@@ -50,6 +53,14 @@ class BuildContext:
             if after < before:
                 self.dropped[criterion] += before - after
             before = after
+
+    def earlier(self) -> EarlierTexts | None:
+        """Return the earlier texts of what is kept, where rows are made of those."""
+        if not self.before_fix:
+            return None
+        kept = self.view.sql("SELECT DISTINCT issue, pull FROM kept").to_pydict()
+        pulls = {pull for pull in kept["pull"] if pull is not None}
+        return read_earlier(self.view.workspace, self.view.repo, set(kept["issue"]), pulls)
 
     def drop_all(self, reason: str) -> None:
         """Count all kept subjects as dropped."""

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from goldpan.builders.context import BuildContext
+from goldpan.builders.earlier import REASONS, UNTOLD
 
 PAIR_REASONS = {
     "no-history": "the history of the code was not cloned, or lies in another repository",
     "no-state": "the states before and after the pull request are lost",
     "several-files": "the pull request changes more than one file, or none",
+    **REASONS,
 }
 """Why a kept pair may give no example, by reason."""
 _PAIRS = """
@@ -41,12 +43,19 @@ def fix_pairs(
     a pair has the columns of the one file that it changes.
     """
     repository = context.repository()
-    repo = repository["repo"]
+    repo, earlier = repository["repo"], context.earlier()
     for pair in context.rows(_PAIRS, repo=repo):
         reason = _obstacle(pair, several_files)
         if reason:
             context.dropped[reason] += 1
             continue
+        if earlier:
+            begun = earlier.begun.get(pair["pull"])
+            texts = earlier.question(pair["issue"], begun) if begun else UNTOLD
+            if isinstance(texts, str):
+                context.dropped[texts] += 1
+                continue
+            pair["title"], pair["body"] = texts
         raw = (*context.raw.get(pair["issue"], ()), *context.raw.get(pair["pull"], ()))
         yield (
             pair,

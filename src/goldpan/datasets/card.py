@@ -209,6 +209,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         reviews=sorted(provenance.reviews.items()),
         corrections=sorted(provenance.corrections.items()),
         answer_choice=card.answer_choice,
+        texts=card.texts,
         scores=written.scores,
         known_right=family.known_right,
         sample=_sample(written),

@@ -109,7 +109,8 @@ class Versions:
     def _rows(self, query: str, numbers: Collection[int]) -> Sequence[dict[str, Any]]:
         values = {"numbers": sorted(numbers)}
         asked = self._connection.sql(query.format(chosen=_CHOSEN), params=values)
-        return asked.to_arrow_table().to_pylist()
+        rows: list[dict[str, Any]] = asked.to_arrow_table().to_pylist()
+        return rows
 
 
 @contextmanager
