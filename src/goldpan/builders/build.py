@@ -61,9 +61,9 @@ BEFORE_FIX: Texts = "before-fix"
 _TEXTS = {
     False: (
         "Issues and comments read as they stood before the fix was begun: before the pull request "
-        "was opened or its first commit written, whichever came first"
+        "was opened or its first commit written, whichever came first. Other texts are as mined"
     ),
-    True: "Questions read as they stood before the answer was given",
+    True: "Questions read as they stood before the answer was given. Other texts are as mined",
 }
 _ACCEPTED = "the comment or reply that the asker or a maintainer accepted"
 

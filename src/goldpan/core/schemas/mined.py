@@ -360,9 +360,9 @@ LEDGER = table(
         TEXT,
         (
             "`entry`, `edits`, `comments`, `labels`, `timeline`, `links`, of issues `relations`, "
-            "of pull requests `files`, `reviews`, `review_comments`, `commits`, of discussions `replies`; "
-            "of the repository: `issues`, `pulls`, `comments`, `review_comments`, `discussions` "
-            "where they were asked for, and `backup` where entries of a "
+            "of pull requests `files`, `reviews`, `review_comments`, `commits`, of discussions "
+            "`replies`; of the repository: `issues`, `pulls`, `comments`, `review_comments`, "
+            "`discussions` where they were asked for, and `backup` where entries of a "
             "backup cannot be read, `replies` where replies were lost to damage"
         ),
     ),
