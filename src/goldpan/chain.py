@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.annotation.review.stored import lost_answers, review_path
-from goldpan.builders.build import VERIFIED, required_reviews
+from goldpan.builders.build import BEFORE_FIX, VERIFIED, required_reviews
 from goldpan.builders.qa import subjects_of
 from goldpan.builders.recipes import find_recipe
 from goldpan.builders.repository_rows import RowsRequest, read_rows, write_rows
@@ -353,6 +353,7 @@ def rebuild_row(
         answer == "reviewed",
         scratch,
         subjects_of(settings["sources"]) if "sources" in settings else (),
+        before_fix=settings.get("texts") == BEFORE_FIX,
     )
     for batch in read_rows([write_rows(request, repo)]):
         rows = pa.Table.from_batches([batch])

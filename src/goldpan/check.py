@@ -295,6 +295,7 @@ def _build_again(directory: Path, facts: Mapping[str, Any]) -> str:
         f"--profile {facts.get('profile', {}).get('name')}",
         *(f"--require {name}" for name in settings.get("reviews", ())),
         *(f"--answer {settings['answer']}" for _ in range("answer" in settings)),
+        *(f"--texts {settings['texts']}" for _ in range("texts" in settings)),
         *(f"--limit {settings['limit']}" for _ in range("limit" in settings)),
         f"--split {settings.get('split')} --seed {settings.get('seed')}",
         f"--output {shlex.quote(str(directory))}",

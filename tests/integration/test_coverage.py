@@ -173,7 +173,7 @@ def test_every_list_of_the_twin_is_in_the_ledger(via: Via) -> None:
     }
     world = synthetic_world()
     for number, entry in world.main.entries.items():
-        parts = {"entry", "comments", "labels", "timeline", "links"}
+        parts = {"entry", "edits", "comments", "labels", "timeline", "links"}
         parts |= {"files", "reviews", "review_comments", "commits"} if entry.pull else {"relations"}
         assert {part for whose, part in ledger if whose == number} == parts
         assert ledger[number, "comments"]["announced"] == len(entry.comments)
@@ -196,7 +196,8 @@ def test_every_list_of_the_twin_is_in_the_ledger(via: Via) -> None:
     states = {listed["state"] for listed in ledger.values()}
     assert states == ({"complete"} if via == "graphql" else {"complete", "unseen"})
     assert {part for (_, part), listed in ledger.items() if listed["state"] == "unseen"} <= {
-        "links"
+        "edits",
+        "links",
     }
 
 

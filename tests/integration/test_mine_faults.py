@@ -35,7 +35,7 @@ from tests.twin.faults import KINDS
 both = pytest.mark.parametrize("via", BOTH)
 DAILY_KINDS = ("504", "invalid_json", "reset", "resource_limits", "truncate")
 """One fault each of the status, the body, the connection, the query and its length."""
-CLEAN_REQUESTS: dict[Via, int] = {"graphql": 13, "rest": 123}
+CLEAN_REQUESTS: dict[Via, int] = {"graphql": 12, "rest": 123}
 
 
 def gaps(mined: MineResult) -> list[tuple[int | None, str]]:

@@ -91,7 +91,7 @@ def test_graphql_asks_for_nothing_but_the_sweep(tmp_path: Path) -> None:
         twin.requests.clear()
         mined = mine_twin(twin, tmp_path, notes=notes)
         assert operations(twin.requests) == SWEEP
-        assert twin.points == mined.points == mined.predicted.points == 5
+        assert twin.points == mined.points == mined.predicted.points == 4
     assert "60 entries; 0 to fetch, 60 known" in notes
     assert whole(mined)
     assert_current(table_bytes(tmp_path), undisturbed("graphql"))

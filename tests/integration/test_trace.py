@@ -152,7 +152,7 @@ def test_the_whole_chain_is_recomputed(family: str, workspace: Workspace, tmp_pa
     done = verified(workspace, name, tmp_path)
     assert done.code == 0, done.out + done.err
     assert "The whole chain holds." in done.out
-    assert "tables: comments, commits, discussion_comments, discussions, entries" in done.out
+    assert "tables: comments, commits, discussion_comments, discussions, edits" in done.out
     assert "row: made anew, the same in all" in done.out
     assert {path: path.read_bytes() for path in workspace.root.rglob("*.parquet")} == before
 
@@ -229,6 +229,6 @@ def test_rows_that_are_drawn_from_all_at_once_are_verified_as_far_as_can_be(
     name = examples(workspace, "nlbse23_issue_type")[0]["id"]
     done = verified(workspace, name, tmp_path)
     assert done.code == 3, done.out
-    assert "tables: comments, commits, discussion_comments, discussions, entries" in done.out
+    assert "tables: comments, commits, discussion_comments, discussions, edits" in done.out
     assert "row: cannot be verified: " in done.out
     assert "What could be verified holds" in done.out

@@ -84,7 +84,8 @@ def _asked(
     lists = {
         prefix + below.name.value: _key(below)
         for below, condition in _fields(field.selection_set, fragments)
-        if condition in (None, kind) and {"first", "last"} & set(_arguments(below, variables))
+        if condition in (None, kind, "Comment")
+        and {"first", "last"} & set(_arguments(below, variables))
     }
     return Asked(path, identity, number, lists)
 

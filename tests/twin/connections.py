@@ -7,12 +7,22 @@ from typing import Any
 
 from .discussions import DISCUSSION_CONNECTIONS
 from .paging import Page, paginate
-from .resolvers import Info, Resolver, enum_name, timeline_type
+from .resolvers import Info, Resolver, edits, enum_name, timeline_type
 from .store import World
 from .threads import threads
 from .world import Account, Commit, Entry, Repository, Review
 
 FILES_LIMIT = 3000
+EDITED = (
+    "Issue",
+    "PullRequest",
+    "IssueComment",
+    "PullRequestReview",
+    "PullRequestReviewComment",
+    "Discussion",
+    "DiscussionComment",
+)
+"""The types of texts that can be edited."""
 _ORDERS: dict[str, Callable[[Entry], tuple[Any, ...]]] = {
     "CREATED_AT": lambda entry: (entry.created_at, entry.id),
     "UPDATED_AT": lambda entry: (entry.updated_at, entry.id),
@@ -163,6 +173,7 @@ CONNECTIONS: dict[tuple[str, str], Resolver] = {
         "pulls", lambda world, commit: list(world.pulls_with(commit.sha))
     ),
     **DISCUSSION_CONNECTIONS,
+    **{(kind, "userContentEdits"): edits for kind in EDITED},
     **{
         (kind, name): resolver
         for kind in ("Issue", "PullRequest")

@@ -10,7 +10,18 @@ from typing import Any
 
 from .editing import Editor
 from .paging import Page, paginate
-from .resolvers import SITE, Info, Resolver, attribute, constant, small, upper, world
+from .resolvers import (
+    SITE,
+    Info,
+    Resolver,
+    attribute,
+    constant,
+    has_edits,
+    last_edited_at,
+    small,
+    upper,
+    world,
+)
 from .store import World
 from .world import (
     Account,
@@ -22,7 +33,7 @@ from .world import (
     Repository,
     node_id,
 )
-from .writing import MAINTAINER, VISITOR
+from .writing import MAINTAINER, VISITOR, with_edit
 
 QUESTIONS = Category("Q&A", "q-a", True)
 IDEAS = Category("Ideas", "ideas", False)
@@ -108,6 +119,17 @@ class Forum:
         discussion = self.discussion(number)
         self._put(replace(discussion, comments=(*discussion.comments, made), updated_at=now))
         return made.id
+
+    def revise(self, number: int, body: str, *, comment: int | None = None) -> None:
+        """Edit the text of a discussion or of one of its comments."""
+        discussion = self.discussion(number)
+        if comment is None:
+            edits = with_edit(discussion, body, self._tick(), discussion.author)
+            self.change(number, body=body, edits=edits)
+            return
+        said = next(each for each in discussion.comments if each.id == comment)
+        edits = with_edit(said, body, self._tick(), said.author)
+        self.change_comment(number, comment, body=body, edits=edits)
 
     def accept(self, number: int, comment: int, *, by: Account | None = VISITOR) -> None:
         """Mark a comment as the answer."""
@@ -336,7 +358,8 @@ _TEXT: dict[str, Resolver] = {
     "databaseId": lambda source, info: small(source.id),
     "authorAssociation": attribute("association"),
     "publishedAt": attribute("created_at"),
-    "lastEditedAt": attribute("edited_at"),
+    "lastEditedAt": last_edited_at,
+    "includesCreatedEdit": has_edits,
     "upvoteCount": attribute("upvotes"),
     "url": lambda source, info: f"{SITE}/{source.home.repo}/discussions/{source.home.number}",
 }

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from .world import Account, Comment, Entry, Event, Item, Label, Ref, Review
-from .writing import MAINTAINER, VISITOR, Writer, sha
+from .writing import MAINTAINER, VISITOR, Writer, sha, with_edit
 
 __all__ = ["MAINTAINER", "VISITOR", "Editor"]
 
@@ -15,7 +15,9 @@ __all__ = ["MAINTAINER", "VISITOR", "Editor"]
 class Editor(Writer):
     """Edits one repository of a world; see `Writer` for the clock and for what it adds."""
 
-    def edit_comment(self, identity: int, body: str, *, at: str | None = None) -> None:
+    def edit_comment(
+        self, identity: int, body: str, *, by: Account | None = MAINTAINER, at: str | None = None
+    ) -> None:
         """Change the text of a comment, review or review comment."""
         now = self.tick(at)
 
@@ -23,7 +25,8 @@ class Editor(Writer):
             if isinstance(comment, Review) and comment.comments:
                 comment = replace(comment, comments=tuple(map(change, comment.comments)))
             if getattr(comment, "id", None) == identity and isinstance(comment, Comment):
-                return replace(comment, body=body, updated_at=now)
+                edits = with_edit(comment, body, now, by)
+                return replace(comment, body=body, updated_at=now, edits=edits)
             return comment
 
         entry = self._holder(identity)
@@ -61,17 +64,25 @@ class Editor(Writer):
         *,
         title: str | None = None,
         body: str | None = None,
+        by: Account | None = MAINTAINER,
         at: str | None = None,
     ) -> None:
         """Change an entry's title (which leaves an event behind) or body."""
         now, entry = self.tick(at), self.entry(number)
         old = entry.title
         new = old if title is None else title
-        self.world.put(
-            replace(entry, title=new, body=entry.body if body is None else body, updated_at=now)
-        )
+        if body is not None:
+            entry = replace(entry, body=body, edits=with_edit(entry, body, now, by))
+        self.world.put(replace(entry, title=new, updated_at=now))
         if new != old:
             self.event(number, "renamed", at=now, details={"rename": {"from": old, "to": new}})
+
+    def delete_edit(self, number: int, place: int, *, at: str | None = None) -> None:
+        """Delete a version of an entry's text from its history, as counted from the oldest."""
+        now, entry = self.tick(at), self.entry(number)
+        edits = list(entry.edits)
+        edits[place] = replace(edits[place], body=None, deleted_at=now)
+        self.world.put(replace(entry, edits=tuple(edits)))
 
     def assign(self, number: int, who: Account, *, at: str | None = None) -> None:
         """Make somebody responsible for an entry."""

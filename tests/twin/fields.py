@@ -21,9 +21,11 @@ from .resolvers import (
     event_label,
     find_node,
     find_repository,
+    has_edits,
     head_repository,
     html_url,
     key,
+    last_edited_at,
     linked,
     merge_ref,
     numbered,
@@ -75,9 +77,8 @@ _COMMENT: dict[str, Resolver] = {
     "body": _body,
     "authorAssociation": attribute("association"),
     "publishedAt": attribute("created_at"),
-    "lastEditedAt": lambda source, info: (
-        None if source.updated_at == source.created_at else source.updated_at
-    ),
+    "lastEditedAt": last_edited_at,
+    "includesCreatedEdit": has_edits,
     "id": attribute("node_id"),
     "repository": repository,
     "url": html_url,
@@ -269,6 +270,14 @@ FIELDS: dict[str, dict[str, Resolver]] = {
         "committedDate": attribute("committed_at"),
         "author": person("author"),
         "committer": person("committer"),
+    },
+    "UserContentEdit": {
+        "id": attribute("node_id"),
+        "createdAt": attribute("at"),
+        "updatedAt": lambda source, info: source.deleted_at or source.at,
+        "editedAt": attribute("at"),
+        "diff": attribute("body"),
+        "deletedBy": lambda source, info: source.editor if source.deleted_at else None,
     },
     "GitActor": {name: key(name) for name in ("name", "email", "date", "user")},
     "Label": {

@@ -10,7 +10,7 @@ from typing import Any
 
 from graphql import GraphQLResolveInfo
 
-from .paging import Page, RefusedError
+from .paging import Page, RefusedError, paginate
 from .store import World
 from .world import (
     Account,
@@ -280,6 +280,21 @@ def ties(source: Entry, info: Info) -> dict[str, int]:
         made[f"total{name}"] = len(refs)
         made[name[0].lower() + name[1:]] = _count_open(refs, info)
     return made
+
+
+def last_edited_at(source: Any, info: Info) -> str | None:
+    """Return when a text was last edited, None where it never was."""
+    return source.edits[-1].at if source.edits else None
+
+
+def has_edits(source: Any, info: Info) -> bool:
+    """Return whether a text was edited; its edits then begin with the text as it was first."""
+    return bool(source.edits)
+
+
+def edits(source: Any, info: Info, **arguments: Any) -> Page:
+    """Return the versions of a text, the newest first."""
+    return paginate(source.edits[::-1], f"{source.node_id}:edits", arguments)
 
 
 def parts(source: Entry, info: Info) -> dict[str, int]:

@@ -17,17 +17,31 @@ def workload_world(
     review_comments: int = 3,
     reviews: int = 1,
     files: int = 2,
+    *,
+    edited: int = 0,
 ) -> World:
     """Return a repository whose i-th pull request closes its i-th issue.
 
     Each pull request has one cross reference (from its issue's last comment), one commit, and
-    `reviews` reviews that share its `review_comments`.
+    `reviews` reviews that share its `review_comments`. Of each `edited` texts one was edited.
     """
     world = World(_repository("mill", 77_000_001))
     editor = Editor(world, start=_START, step=60)
     _fill(editor, issues, pulls, comments, review_comments, reviews, files)
+    if edited:
+        _edit(editor, edited)
     link(world)
     return world
+
+
+def _edit(editor: Editor, every: int) -> None:
+    for entry in list(editor.repository.entries.values()):
+        texts = (*entry.comments, *entry.reviews, *entry.review_comments())
+        if entry.number % every == 0:
+            editor.edit_entry(entry.number, body=f"{entry.body} Louder now.")
+        for place, text in enumerate(texts, 1):
+            if (entry.number + place) % every == 0:
+                editor.edit_comment(text.id, f"{text.body} More.")
 
 
 def mills_world(count: int, issues: int = 20, pulls: int = 20) -> World:

@@ -54,6 +54,17 @@ class Label:
         return 1_000_000 + zlib.crc32(self.name.encode("utf-8", "surrogatepass"))
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A version of a text: what it was once it was written or edited; None where deleted since."""
+
+    node_id: str
+    at: str
+    editor: Account | None
+    body: str | None
+    deleted_at: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
     """A text under an entry; `author` is None for a deleted account."""
@@ -66,6 +77,8 @@ class Comment:
     body: str | None
     created_at: str
     updated_at: str
+    edits: tuple[Edit, ...] = ()
+    """With the text as it was first, the oldest first; none where it was never edited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +217,7 @@ class Entry:
     timeline: tuple[Item, ...] = ()
     replies: tuple[Review, ...] = ()
     pull: Pull | None = None
+    edits: tuple[Edit, ...] = ()
 
     @property
     def ref(self) -> Ref:
@@ -251,7 +265,6 @@ class DiscussionComment(Comment):
     reply_to: int | None = None
     minimized: str | None = None
     deleted_at: str | None = None
-    edited_at: str | None = None
     upvotes: int = 1
     reactions: int = 0
 
@@ -270,7 +283,7 @@ class Discussion:
     created_at: str
     updated_at: str
     category: Category
-    edited_at: str | None = None
+    edits: tuple[Edit, ...] = ()
     closed_at: str | None = None
     state_reason: str | None = None
     locked: bool = False

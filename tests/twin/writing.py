@@ -13,6 +13,7 @@ from .world import (
     Account,
     Comment,
     Commit,
+    Edit,
     Entry,
     Event,
     File,
@@ -35,6 +36,13 @@ _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 def sha(text: str) -> str:
     """Return a commit hash made from a text."""
     return hashlib.sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+def with_edit(text: Any, body: str | None, at: str, editor: Account | None) -> tuple[Edit, ...]:
+    """Return the versions of an entry, a comment or a discussion once it is edited."""
+    first = Edit(node_id("UCE", text.id, 0), text.created_at, text.author, text.body)
+    edits = text.edits or (first,)
+    return (*edits, Edit(node_id("UCE", text.id, len(edits)), at, editor, body))
 
 
 class Writer:

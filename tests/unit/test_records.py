@@ -27,6 +27,7 @@ def test_every_table_is_listed_once() -> None:
         "comments",
         "discussions",
         "discussion_comments",
+        "edits",
         "commits",
         "files",
         "references",

@@ -15,6 +15,7 @@ import pyarrow as pa
 from goldpan.audit.demands import find_demands
 from goldpan.audit.finding import NAMES, VERDICTS, Finding, FindingName, Verdict
 from goldpan.audit.fixes import Fix, Fixes
+from goldpan.audit.histories import Histories
 from goldpan.audit.place import find_place
 from goldpan.audit.rows import Row, read_rows
 from goldpan.audit.solution import find_solution
@@ -33,10 +34,6 @@ from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
 STAGE = "audit"
 _BATCH = 64
-_UNEDITED = (
-    "Edits of texts were not mined, so it cannot be told whether a text was edited after its fix "
-    "was begun"
-)
 _LACKING: Mapping[FindingName, str] = {
     "solution-in-issue": "neither a fix nor an answer",
     "place-in-issue": "no fix",
@@ -169,16 +166,22 @@ def audit_dataset(
         )
     found: list[_Found] = []
     left = read_rows(dataset)
-    with Fixes(workspace) as fixes, reporter.task("Auditing rows", survey.rows) as task:
-        while batch := list(islice(left, _BATCH)):
+    with (
+        Fixes(workspace) as fixes,
+        Histories(workspace) as texts,
+        reporter.task("Auditing rows", survey.rows) as task,
+    ):
+        while batch := texts.add_to(list(islice(left, _BATCH))):
             for row, fix in zip(batch, fixes.of(batch), strict=True):
                 about = (row.id, row.repo, row.digest)
                 found += (_Found(*about, finders[name](row, fix)) for name in names)
                 task.advance()
-        histories = fixes.read()
+        histories = {**fixes.read(), **texts.read()}
+    notes = texts.notes() if "solution-in-issue" in names else ()
     inputs = {**_digests(dataset), **outcomes.inputs, **histories}
     path = _write(workspace, dataset, found, inputs)
-    return _result(dataset, survey.rows, names, found, most, path, time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return _result(dataset, survey.rows, names, found, most, notes, path, seconds)
 
 
 def _survey(dataset: Path) -> _Survey:
@@ -251,6 +254,7 @@ def _result(
     names: Sequence[FindingName],
     found: Sequence[_Found],
     most: int,
+    notes: tuple[str, ...],
     path: Path,
     seconds: float,
 ) -> AuditResult:
@@ -267,7 +271,6 @@ def _result(
         for name in names
         for row in [row for row in having if row.finding.name == name][:most]
     ]
-    notes = (_UNEDITED,) if "solution-in-issue" in names else ()
     untold = rows - flagged - free
     return AuditResult(
         str(dataset),

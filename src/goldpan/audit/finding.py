@@ -27,6 +27,11 @@ class Text:
     time: datetime | None = None
     """When it was first written, where the row tells."""
 
+    @property
+    def of_issue(self) -> bool:
+        """Whether it is of the issue or its comments, not of the pull request."""
+        return not self.source.startswith("pull_")
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -35,7 +40,7 @@ class Span:
     source: str
     """The row's column that the text stands in, or the path of a file before the fix."""
     time: datetime | None
-    """When that text was first written, where the row tells."""
+    """When it first appeared, by the edits of that text; null where that cannot be told."""
     kind: str
     """What was recognized, such as line, pull or base-name."""
     start: int
@@ -55,7 +60,7 @@ class Finding:
     case: str = ""
     """Which case of the finding it is, such as fully, partly or not-named."""
     remedy: str = ""
-    """What would let it be told; of `cannot-tell` alone."""
+    """What would let it be told: the verdict, or when a solution appeared."""
     value: float | None = None
     """A measure with its 95 % interval, where the finding has one."""
     low: float | None = None

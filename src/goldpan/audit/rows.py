@@ -6,12 +6,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from goldpan.audit.finding import Text
+from goldpan.audit.times import NOT_READ, Times
 from goldpan.datasets.contamination.items import dataset_rows, read_item
 
 _TIMES = {
@@ -39,6 +40,7 @@ class Row:
     id: str
     repo: str
     """As owner/name in lower case; empty where the row names none."""
+    issues: tuple[int, ...]
     pull: int | None
     commits: tuple[str, ...]
     """Those that hold the fix."""
@@ -46,6 +48,7 @@ class Row:
     """The commit before the fix."""
     texts: tuple[Text, ...]
     columns: Mapping[str, Any]
+    times: Times = field(default_factory=lambda: Times(lacks=NOT_READ))
 
     def column(self, name: str) -> str:
         """Return a column of text; empty where the row has none."""
@@ -92,6 +95,7 @@ def row_of(columns: Mapping[str, Any], number: int) -> Row:
     return Row(
         item.id,
         item.repo or "",
+        item.issues,
         item.pulls[0] if item.pulls else None,
         item.commits,
         base,

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from goldpan.audit.finding import Finding, FindingName, Span, Text, span_of
 from goldpan.audit.fixes import Fix
 from goldpan.audit.rows import Row
+from goldpan.audit.times import joined
 from goldpan.audit.token_text import TokenText, tokens_of
 from goldpan.text.keywords import find_mentions
 from goldpan.text.lines import Kind, classify
@@ -52,7 +54,38 @@ _NOT = re.compile(
 
 
 def find_solution(row: Row, fix: Fix | None) -> Finding:
-    """Return whether the texts of a row give its fix or its answer away."""
+    """Return whether the texts of a row give its fix or its answer away, and since when."""
+    found = _find(row, fix)
+    texts = {text.source: text for text in row.texts}
+    dated = (
+        replace(span, time=row.times.first(texts[span.source], span)) for span in found.evidence
+    )
+    found = replace(found, evidence=tuple(dated))
+    return _with_case(row, fix, found) if found.verdict == "found" else found
+
+
+def _with_case(row: Row, fix: Fix | None, found: Finding) -> Finding:
+    """Tell whether the solution was there before the fix was begun, by looking for it there."""
+    stood = [(text, *row.times.before(text)) for text in row.texts]
+    before = tuple(earlier for _, earlier, why in stood if earlier and not why)
+    if _is_found(row, fix, before):
+        return replace(found, case="before-fix")
+    if why := joined([why for _, _, why in stood]):
+        said = f"{found.why}, since when cannot be told: {why}"
+        return replace(found, case="when-unknown", why=said, remedy=row.times.remedy)
+    # What stands now of the texts that stood then: nothing but edits came to them.
+    edited = tuple(text for text, earlier, _ in stood if earlier)
+    if _is_found(row, fix, edited):
+        said = f"{found.why}, by an edit after the fix was begun"
+        return replace(found, case="edited-in", why=said)
+    return replace(found, case="after-fix")
+
+
+def _is_found(row: Row, fix: Fix | None, texts: tuple[Text, ...]) -> bool:
+    return _find(replace(row, texts=texts), fix).verdict == "found"
+
+
+def _find(row: Row, fix: Fix | None) -> Finding:
     if not row.has_fix:
         return _find_answer(row)
     links = [span for text in row.texts for span in _links(row, text)]

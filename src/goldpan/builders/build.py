@@ -20,7 +20,7 @@ from goldpan.builders.label_facts import (
     other_choices,
     rows_by_points,
 )
-from goldpan.builders.recipes import Recipe
+from goldpan.builders.recipes import RECIPES, Recipe
 from goldpan.builders.repository_rows import (
     RepositoryRows,
     RowsRequest,
@@ -68,6 +68,16 @@ _CHOICES: dict[AnswerChoice, str] = {
     "all": "each reply of another person that is no mere note, a row each",
     "reviewed": "the reply that the review `question-answer` names as the answer",
 }
+Texts = Literal["as-mined", "before-fix"]
+AS_MINED: Texts = "as-mined"
+BEFORE_FIX: Texts = "before-fix"
+_TEXTS = {
+    False: (
+        "Issues and comments read as they stood before the fix was begun: before the pull request "
+        "was opened or its first commit written, whichever came first. Other texts are as mined"
+    ),
+    True: "Questions read as they stood before the answer was given. Other texts are as mined",
+}
 _ACCEPTED = "the comment or reply that the asker or a maintainer accepted"
 
 
@@ -91,6 +101,8 @@ class DatasetRequest:
     """An older version; the card says what changed since then."""
     sources: Sequence[str] = ("issues",)
     """Where the questions of `qa` were asked: issues, discussions, or both."""
+    texts: Texts = AS_MINED
+    """Whether issues read as they were mined, or as they stood before what answers them."""
     limit: int | None = None
     """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
     check: RowCheck | None = None
@@ -194,6 +206,11 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
         required = tuple(name for name in required if name != "answer")
     chosen = _answered_by(profile, answer)
     reviews = required_reviews(recipe, request.reviews)
+    if request.texts == BEFORE_FIX and recipe.family.name not in RECIPES:
+        raise UsageError(
+            f"{recipe.family.name} is a plugin's, and its texts are as they were mined",
+            f"Leave out --texts {BEFORE_FIX}",
+        )
     basis = find_basis(workspace, repos, profile.name)
     for repo in repos:  # what lacks is told before anything is built
         profile_verdicts(workspace, repo, profile, ("criterion", "decides"))
@@ -212,6 +229,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
             scratch.absolute(),
             subjects,
             request.check,
+            request.texts == BEFORE_FIX,
         )
         where = (request.processes, reporter, request.engine, request.address)
         built = make_rows(rows_request, repos, *where)
@@ -251,6 +269,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
                 **({"since": older} if older else {}),
                 **({"answer": answer} if answer else {}),
                 **({} if limit is None else {"limit": limit}),
+                **({} if request.texts == AS_MINED else {"texts": request.texts}),
                 **({"sources": sorted(request.sources)} if "discussion" in subjects else {}),
             },
             versions={package: version(package) for package in _PACKAGES},
@@ -370,6 +389,7 @@ def _card(
         ),
         answer_choice=choice,
         audited=request.audited,
+        texts=_TEXTS[recipe.family is QA] if request.texts == BEFORE_FIX else "",
         explained={
             **_explained(request, reviews),
             _NOT_DRAWN: f"{request.limit} rows were drawn by the seed, and they are not among them",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.builders.earlier import REASONS, UNTOLD, EarlierTexts, read_earlier
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
@@ -36,6 +37,8 @@ class BuildContext:
     """Whether that reply is the answer; otherwise it has to be the one that the rules choose."""
     of_discussions: bool = False
     """Whether the subjects are discussions."""
+    before_fix: bool = False
+    """Whether texts are given as they stood before the fix was begun, or the answer given."""
 
     def keep(self, verdicts: pa.Table, subject: Subject, required: Sequence[str]) -> None:
         """Make the table `kept` out of verdicts: subjects that every deciding criterion keeps.
@@ -48,6 +51,14 @@ class BuildContext:
             if after < before:
                 self.dropped[criterion] += before - after
             before = after
+
+    def earlier(self) -> EarlierTexts | None:
+        """Return the earlier texts of what is kept, where rows are made of those."""
+        if not self.before_fix:
+            return None
+        kept = self.view.sql("SELECT DISTINCT issue, pull FROM kept").to_pydict()
+        pulls = {pull for pull in kept["pull"] if pull is not None}
+        return read_earlier(self.view.workspace, self.view.repo, set(kept["issue"]), pulls)
 
     def drop_all(self, reason: str) -> None:
         """Count all kept subjects as dropped."""
@@ -81,6 +92,7 @@ PAIR_REASONS = {
     "no-history": "the history of the code was not cloned, or lies in another repository",
     "no-state": "the states before and after the pull request are lost",
     "several-files": "the pull request changes more than one file, or none",
+    **REASONS,
 }
 """Why a kept pair may give no example, by reason."""
 _PAIRS = """
@@ -111,12 +123,19 @@ def fix_pairs(
     a pair has the columns of the one file that it changes.
     """
     repository = context.repository()
-    repo = repository["repo"]
+    repo, earlier = repository["repo"], context.earlier()
     for pair in context.rows(_PAIRS, repo=repo):
         reason = _obstacle(pair, several_files)
         if reason:
             context.dropped[reason] += 1
             continue
+        if earlier:
+            begun = earlier.begun.get(pair["pull"])
+            texts = earlier.question(pair["issue"], begun) if begun else UNTOLD
+            if isinstance(texts, str):
+                context.dropped[texts] += 1
+                continue
+            pair["title"], pair["body"] = texts
         raw = (*context.raw.get(pair["issue"], ()), *context.raw.get(pair["pull"], ()))
         yield (
             pair,

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from goldpan.builders.context import PAIR_REASONS, BuildContext, fix_pairs
+from goldpan.builders.earlier import EarlierTexts
 from goldpan.code.patch import part_patch, split_patch
 from goldpan.code.paths import is_test_file
 from goldpan.execution.outcome import EXPLAINED as VERDICTS
@@ -36,7 +37,7 @@ EXPLAINED: dict[str, str] = {
 _AT_ONCE = 64
 _CHANGES = "SELECT path, kind, blob_after FROM changes WHERE number = $number ORDER BY path"
 _HINTS = """
-SELECT text FROM texts
+SELECT comment_id, text FROM texts
 WHERE number = $number AND source = 'comment' AND NOT robot AND created_at < $before
 ORDER BY created_at, comment_id
 """
@@ -50,7 +51,7 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
         if objects is None:
             context.drop_all("no-history")
             return
-        clone = context.view.workspace.clone(context.view.repo)
+        clone, earlier = context.view.workspace.clone(context.view.repo), context.earlier()
         waiting = fix_pairs(context, FAMILY, several_files=True)
         while batch := list(islice(waiting, _AT_ONCE)):
             spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair, _ in batch]
@@ -59,7 +60,10 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                 if isinstance(change, str):
                     context.dropped[change] += 1
                     continue
-                row = _row(context, objects, pair, shared, change)
+                row = {
+                    **_row(context, objects, pair, shared, change),
+                    "hints_text": _hints(context, earlier, pair),
+                }
                 record = _record(context, row)
                 verdict = record.proof.verdict if record else NOT_RUN
                 if context.only_verified and verdict != "verified":
@@ -107,19 +111,31 @@ def _row(
     change: dict[str, Any],
 ) -> dict[str, Any]:
     opened = pair["pull_created_at"]
-    hints = context.rows(_HINTS, number=pair["issue"], before=opened)
     return {
         **shared,
         **change,
         "instance_id": f"{shared['owner']}__{shared['name']}-{pair['pull']}",
         "base_commit": pair["merge_base"],
         "problem_statement": f"{shared['title']}\n{shared['body']}".strip(),
-        "hints_text": "\n".join(context.text(hint["text"]) for hint in hints),
         "created_at": opened,
         "issue_created_at": shared["created_at"],
         "version": _version(objects, pair["merge_base"]),
         "environment_setup_commit": pair["merge_base"],
     }
+
+
+def _hints(context: BuildContext, earlier: EarlierTexts | None, pair: dict[str, Any]) -> str:
+    """Return what was said before the pull request was opened, or its fix begun."""
+    number, opened = pair["issue"], pair["pull_created_at"]
+    if earlier is None:
+        rows = context.rows(_HINTS, number=number, before=opened)
+        return "\n".join(context.text(hint["text"]) for hint in rows)
+    begun = earlier.begun[pair["pull"]]
+    said = (
+        earlier.comment(number, hint["comment_id"], begun)
+        for hint in context.rows(_HINTS, number=number, before=begun)
+    )
+    return "\n".join(context.text(text) for text in said if text is not None)
 
 
 def _version(objects: Objects, commit: str) -> str:

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from goldpan.builders.context import BuildContext
+from goldpan.builders.earlier import REASONS
 from goldpan.filters.answers import Answer, AskedQuestion, IssueReply, choose, rated_answers
 from goldpan.filters.criterion import Subject
 from goldpan.filters.issues.answer import AnswerSettings, discussion_of
@@ -29,6 +30,7 @@ EXPLAINED: dict[str, str] = {
     "accepted": (
         "no answer to the discussion was accepted, or it was deleted, minimized or is a bot's"
     ),
+    **REASONS,
 }
 
 _DIALOGUES = """
@@ -77,6 +79,7 @@ def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
     shared = stock.repository()
     settings: AnswerSettings = stock.profile.settings["answer"]
     query = _DISCUSSIONS if stock.of_discussions else _DIALOGUES
+    earlier = stock.earlier()
     for _, group in groupby(stock.rows(query), itemgetter("number")):
         comments = list(group)
         issue = comments[0]
@@ -90,13 +93,21 @@ def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
         if not answers:
             stock.dropped[reason] += 1
             continue
-        title, body = stock.text(issue["title"]), stock.text(issue["body"])
-        dialogue = [_turn(issue["question_role"], f"{title}\n\n{body}", issue["created_at"], None)]
-        for reply in replies:
-            text = stock.text(reply.text)
-            dialogue.append(_turn(reply.role, text, reply.created_at, reply.comment_id))
+        said = [
+            _turn(reply.role, stock.text(reply.text), reply.created_at, reply.comment_id)
+            for reply in replies
+        ]
         of_all = settings.choice == "all" and not stock.of_discussions
         for answer in answers:
+            texts: tuple[str, str] | str = issue["title"], issue["body"]
+            if earlier:
+                texts = earlier.question(number, answer.reply.created_at)
+            if isinstance(texts, str):
+                stock.dropped[texts] += 1
+                continue
+            title, body = map(stock.text, texts)
+            asked = f"{title}\n\n{body}"
+            dialogue = [_turn(issue["question_role"], asked, issue["created_at"], None), *said]
             name = f"qa:{shared['repo']}#{number}"
             yield {
                 **shared,

@@ -125,6 +125,8 @@ class RowsRequest:
     """What rows are made of; empty for the recipe's own subject."""
     check: RowCheck | None = None
     """What rows must not have."""
+    before_fix: bool = False
+    """Whether texts are given as they stood before the fix was begun, or the answer given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,7 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
                     named=_named(verdicts) if qa.REVIEW in request.reviews else None,
                     by_review=request.by_review,
                     of_discussions=subject == "discussion",
+                    before_fix=request.before_fix,
                 )
                 context.keep(verdicts, subject, (*request.required, *request.reviews))
                 yield from recipe.rows(context)
@@ -232,6 +235,8 @@ def judged_source(request: RowsRequest, repo: str, source: MinedSource) -> Mined
         "verdicts": workspace.verdicts(repo, profile.name),
         "duplicates": duplicates_path(workspace, profile.settings["near-duplicates"]),
     }
+    if request.before_fix:
+        verdicts["edits"] = workspace.table(repo, "edits")
     if request.reviews:
         from goldpan.annotation.review.stored import review_path
 

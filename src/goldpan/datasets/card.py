@@ -23,6 +23,8 @@ from goldpan import __version__
 from goldpan.core.parquet import open_file
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.sanitize import CUT, for_json, visible
+from goldpan.datasets.examples import EDITED_SINCE
+from goldpan.datasets.family import Family
 from goldpan.datasets.label_statement import state_labels
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written
@@ -105,6 +107,11 @@ def front_matter(written: Written, card: CardInputs) -> dict[str, Any]:
             "dataset_size": sum(split.size for split in written.splits),
         },
     }
+
+
+def _limits(family: Family, card: CardInputs) -> tuple[str, ...]:
+    """Return the limits of a family that hold for texts as of the time that the card tells."""
+    return tuple(limit for limit in family.limits if not (card.texts and limit == EDITED_SINCE))
 
 
 def title(written: Written, card: CardInputs) -> str:
@@ -198,7 +205,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         stated={s.repo for s in provenance.sources if s.license_source == STATED},
         shown_origins=written.origins[:_MOST_ORIGINS],
         hidden_origins=max(0, len(written.origins) - _MOST_ORIGINS),
-        limits=(*family.limits, *card.limits),
+        limits=(*_limits(family, card), *card.limits),
         mined_sources=[source for source in provenance.sources if source.via],
         mined_kinds=[
             *("issues", "pulls", "comments", "reviews", "review comments", "commits"),
@@ -213,6 +220,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         corrections=sorted(provenance.corrections.items()),
         answer_choice=card.answer_choice,
         labels=state_labels(written, card, provenance),
+        texts=card.texts,
         scores=written.scores,
         known_right=family.known_right,
         sample=_sample(written),

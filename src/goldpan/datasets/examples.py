@@ -61,9 +61,12 @@ FAUN_EVAL = """\
   archivePrefix = {arXiv},
   doi           = {10.48550/arXiv.2411.18019}
 }"""
-MINED_LIMITS = (
+EDITED_SINCE = (
     "Texts are as they stood when the repository was mined; people may have edited them since "
-    "they were first written.",
+    "they were first written."
+)
+MINED_LIMITS = (
+    EDITED_SINCE,
     "The texts are public, so models may have been trained on them. Split by time, or keep only "
     "issues from after a model's training data, where that matters.",
 )

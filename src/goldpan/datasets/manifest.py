@@ -175,6 +175,8 @@ class CardInputs:
     tags: tuple[str, ...] = ()
     answer_choice: str = ""
     """How the reply that answers was chosen, in words; empty where there is none."""
+    texts: str = ""
+    """As of when texts are, in words; empty where that is when they were mined."""
     explained: Mapping[str, str] = field(default_factory=dict)
     """The meaning of the reasons in the provenance's counts."""
     tasks: tuple[TaskLine, ...] = ()

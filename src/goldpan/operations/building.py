@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
 
 Answer = Literal["best", "first", "all", "reviewed"]
+Texts = Literal["as-mined", "before-fix"]
 F = TypeVar("F", bound=Callable[..., Any])
 Source = Literal["issues", "discussions"]
 
@@ -41,6 +42,8 @@ class RowOptions(TypedDict, total=False):
             time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given.
         seed: Seed of random splits and of --limit.
         limit: At most this many rows, drawn by --seed. (default: all)
+        texts: as-mined, or before-fix: issues as they stood before the fix was begun, or the
+            question answered.
         require (NAME): Only rows that this review kept, such as question-answer or fix-pair, or
             that goldpan verify proved: verified, for issue-resolution; or without a finding of
             goldpan audit: not:solution-in-issue; may be given several times.
@@ -55,6 +58,7 @@ class RowOptions(TypedDict, total=False):
     split: str
     seed: int
     limit: Positive | None
+    texts: Texts
     require: str | Sequence[str]
     gold: Path | str | Sequence[Path | str]
     output: Path | str | None
@@ -68,6 +72,7 @@ _DEFAULTS: RowOptions = {
     "split": "none",
     "seed": 0,
     "limit": None,
+    "texts": "as-mined",
     "require": (),
     "gold": (),
     "output": None,
@@ -176,6 +181,8 @@ class Build(AddedToBuild, Group):
         from goldpan.filters.stored import find_profile
 
         lab, output, since = self.lab, options["output"], options["since"]
+        if options["texts"] not in get_args(Texts):
+            raise unknown_name("choice of texts", options["texts"], get_args(Texts))
         lab.settings.trust.require("plugins")
         recipe, plan = find_recipe(family), SplitPlan.parse(options["split"], options["seed"])
         names = known_repositories(lab.layout, repos, "tables")
@@ -191,6 +198,7 @@ class Build(AddedToBuild, Group):
             reviews=tuple(name for name in required if not name.startswith(NOT)),
             golds=[read_gold(path) for path in file_paths(options["gold"])],
             since=None if since is None else find_dataset(lab, since).path,
+            texts=options["texts"],
             limit=options["limit"],
             check=row_check(layout, required, recipe.family),
             audited=partial(stored_sentence, lab.layout, directory),

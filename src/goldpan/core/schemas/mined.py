@@ -63,6 +63,7 @@ ENTRIES = table(
     ("author_association", TEXT, "`member`, `owner`, `collaborator`, `contributor`, `none`, ..."),
     ("created_at", TIME),
     ("updated_at", TIME),
+    ("last_edited_at", TIME, "when its text was; null if never, or if `edits` are `unseen`"),
     ("closed_at", TIME),
     ("locked", FLAG),
     ("labels", TEXTS, "sorted"),
@@ -136,6 +137,7 @@ COMMENTS = table(
     ("author_association", TEXT),
     ("created_at", TIME, "of a review: when it was submitted"),
     ("updated_at", TIME),
+    ("last_edited_at", TIME, "as `entries.last_edited_at`"),
     ("body", TEXT),
     ("path", TEXT, "of a review comment: the file it is on"),
     ("review_id", COUNT, "of a review comment: its review; null from before GitHub had reviews"),
@@ -168,7 +170,6 @@ DISCUSSIONS = table(
     ("answer_chosen_by_type", TEXT, "as `entries.author_type`"),
     ("upvotes", COUNT),
     ("reactions", COUNT, "of all kinds"),
-    ("edited_at", TIME, "when its text was last edited"),
     order=("number",),
     key=("number",),
 )
@@ -185,9 +186,28 @@ DISCUSSION_COMMENTS = table(
     ("deleted_at", TIME, "of a comment that was deleted and keeps its place for its replies"),
     ("upvotes", COUNT),
     ("reactions", COUNT, "of all kinds"),
-    ("edited_at", TIME, "when its text was last edited"),
     order=("number", "comment_id"),
     key=("number", "comment_id"),
+)
+
+EDITS = table(
+    "edits",
+    (
+        "A version of a text that was edited, the first one included where GitHub has it; read "
+        "over GraphQL alone. Earlier titles are the events `renamed`."
+    ),
+    ("repo", TEXT),
+    ("number", COUNT),
+    ("kind", TEXT, "whose text: as `entries.kind`, else as `comments.kind`"),
+    ("comment_id", COUNT, "null for the text of the entry itself"),
+    ("edited_at", TIME, "of the first version: when it was written"),
+    ("editor", TEXT, "null for a deleted account"),
+    ("editor_type", TEXT, "as `entries.author_type`"),
+    ("text", TEXT, "all of it, as this edit left it; null where it is withheld"),
+    ("deleted_at", TIME, "when this version was deleted from the history"),
+    ("edit_id", TEXT, "GitHub's node id"),
+    order=("number", "kind", "comment_id", "edited_at", "edit_id"),
+    key=("number", "edit_id"),
 )
 
 COMMITS = table(
@@ -339,10 +359,10 @@ LEDGER = table(
         "part",
         TEXT,
         (
-            "`entry`, `comments`, `labels`, `timeline`, `links`, of issues `relations`, of pull "
-            "requests `files`, `reviews`, `review_comments`, `commits`, of discussions `replies`; "
-            "of the repository: `issues`, `pulls`, `comments`, `review_comments`, `discussions` "
-            "where they were asked for, and `backup` where entries of a "
+            "`entry`, `edits`, `comments`, `labels`, `timeline`, `links`, of issues `relations`, "
+            "of pull requests `files`, `reviews`, `review_comments`, `commits`, of discussions "
+            "`replies`; of the repository: `issues`, `pulls`, `comments`, `review_comments`, "
+            "`discussions` where they were asked for, and `backup` where entries of a "
             "backup cannot be read, `replies` where replies were lost to damage"
         ),
     ),
@@ -387,6 +407,7 @@ MINED = (
     COMMENTS,
     DISCUSSIONS,
     DISCUSSION_COMMENTS,
+    EDITS,
     COMMITS,
     FILES,
     REFERENCES,

@@ -177,8 +177,9 @@ FINDINGS = table(
         "case",
         TEXT,
         (
-            "`fully`, `partly`, `not-named`; `open`, `determined`, `stated`; `all`, `none`, "
-            "`reversed`, `solved-without`; null for others"
+            "`before-fix`, `edited-in`, `after-fix`, `when-unknown`; `fully`, `partly`, "
+            "`not-named`; `open`, `determined`, `stated`; `all`, `none`, `reversed`, "
+            "`solved-without`; null for others"
         ),
     ),
     ("why", TEXT),

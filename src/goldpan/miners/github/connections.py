@@ -85,7 +85,9 @@ fragment duplicate on IssueOrPullRequest {
 
 
 _COMMIT = "... on PullRequestCommit { commit { oid message authoredDate committedDate } }"
-_COMMENT = "id fullDatabaseId author { ...actor } authorAssociation createdAt updatedAt body"
+_COMMENT = (
+    "id fullDatabaseId author { ...actor } authorAssociation createdAt updatedAt lastEditedAt body"
+)
 PAGE = "pageInfo { hasNextPage endCursor }"
 LINKED = "number repository { nameWithOwner }"
 
@@ -199,6 +201,19 @@ REVIEW_COMMENTS = _list(
     f"{_COMMENT} path replyTo {{ fullDatabaseId }} pullRequestReview {{ fullDatabaseId }}",
 )
 
+# Few texts were edited, so their edits are asked for where `lastEditedAt` says that there are some.
+EDITS = Connection(
+    "userContentEdits",
+    "Comment",
+    20,
+    "",
+    f"totalCount {PAGE} nodes {{ id editedAt deletedAt diff editor {{ ...actor }} }}",
+    "... on IssueComment { fullDatabaseId } ... on PullRequestReview { fullDatabaseId } "
+    "... on PullRequestReviewComment { fullDatabaseId } ... on DiscussionComment { databaseId }",
+    most=20,
+)
+"""The versions of any text; `Comment` is what GitHub calls whatever has one."""
+
 
 CONNECTIONS: dict[tuple[str, str], Connection] = {
     (connection.parent, connection.name): connection
@@ -209,6 +224,7 @@ CONNECTIONS: dict[tuple[str, str], Connection] = {
         *RELATIONS,
         REVIEW_COMMENTS,
         REPLIES,
+        EDITS,
     )
 }
 """Every list that there is, by its parent's type and its name."""

@@ -224,5 +224,13 @@ def by_kind(targets: Iterable[Target]) -> dict[Kind, tuple[Target, ...]]:
 
 
 def key_of(target: Target) -> str:
-    """Return the key under which the journal knows this version of an entry."""
-    return f"entry|{target.version}"
+    """Return the key under which the journal knows an entry that was fetched."""
+    return entry_key(target.version)
+
+
+def entry_key(version: str) -> str:
+    """Return the key under which the journal knows a version of an entry and of its edits.
+
+    Archives without edits have other keys, so that their entries are fetched once more.
+    """
+    return f"edited-entry|{version}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from goldpan.miners.github.connections import CONNECTIONS, RELATIONS
+from goldpan.miners.github.connections import CONNECTIONS, EDITS, RELATIONS
 from goldpan.miners.github.queries import lists_by_summary
 from goldpan.miners.replies import Reply, errors_of, is_forbidden, reason_of
 
@@ -21,6 +21,7 @@ Part = Literal[
     "review_comments",
     "relations",
     "replies",
+    "edits",
 ]
 PART_OF: dict[tuple[str, str], Part] = {
     ("Issue", "closedByPullRequestsReferences"): "links",
@@ -31,6 +32,7 @@ PART_OF: dict[tuple[str, str], Part] = {
     ("PullRequest", "reviewThreads"): "review_comments",
     ("PullRequestReviewThread", "comments"): "review_comments",
     ("DiscussionComment", "replies"): "replies",
+    (EDITS.parent, EDITS.name): "edits",
     **{(parent, "comments"): "comments" for parent in ("Issue", "PullRequest", "Discussion")},
     **{(parent, "labels"): "labels" for parent in ("Issue", "PullRequest", "Discussion")},
     **{
@@ -150,6 +152,9 @@ def open_lists(
     if after is None:
         for name in lists_by_summary(node):
             yield More(number, owner, node["id"], parent, name, None)
+        yield from _open_edits(number, owner, [node])
+    elif after.parent == EDITS.parent:
+        parent = EDITS.parent  # whichever text it is
     for owner_type, name in CONNECTIONS:
         if owner_type != parent:
             continue
@@ -163,21 +168,27 @@ def open_lists(
         stuck = after is not None and info["endCursor"] == after.cursor
         if info["hasNextPage"] and info["endCursor"] and not stuck:
             yield More(number, owner, node["id"], parent, name, info["endCursor"])
+        items = [item for item in page["nodes"] or () if item]
+        yield from _open_edits(number, owner, items)
         if name == "reviewThreads":
-            for thread in page["nodes"] or ():
-                if thread:
-                    yield More(
-                        number, owner, thread["id"], "PullRequestReviewThread", "comments", None
-                    )
+            for thread in items:
+                yield More(number, owner, thread["id"], "PullRequestReviewThread", "comments", None)
         if parent == "Discussion" and name == "comments":
-            for comment in page["nodes"] or ():
-                info = ((comment or {}).get("replies") or {}).get("pageInfo")
-                if info and info["hasNextPage"] and info["endCursor"]:
-                    yield More(
-                        number,
-                        owner,
-                        comment["id"],
-                        "DiscussionComment",
-                        "replies",
-                        info["endCursor"],
-                    )
+            yield from _open_replies(number, owner, items)
+
+
+def _open_replies(number: int, owner: str, comments: Sequence[dict[str, Any]]) -> Iterator[More]:
+    for comment in comments:
+        replies = comment.get("replies") or {}
+        info = replies.get("pageInfo")
+        if info and info["hasNextPage"] and info["endCursor"]:
+            yield More(
+                number, owner, comment["id"], "DiscussionComment", "replies", info["endCursor"]
+            )
+        yield from _open_edits(number, owner, [item for item in replies.get("nodes") or () if item])
+
+
+def _open_edits(number: int, owner: str, texts: Iterable[dict[str, Any]]) -> Iterator[More]:
+    for text in texts:
+        if text.get("lastEditedAt"):
+            yield More(number, owner, text["id"], EDITS.parent, EDITS.name, None)

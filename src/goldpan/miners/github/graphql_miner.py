@@ -32,7 +32,7 @@ from goldpan.miners.replies import Reply
 
 # Fetches the pages of entries' lists that did not fit into the reply with the entry.
 
-_CONTINUATIONS: Mapping[Kind | None, int] = {None: 100, "discussion": 1}
+_CONTINUATIONS: Mapping[Kind | None, int] = {None: queries.FURTHER, "discussion": 1}
 """How many pages a request asks for: those of a discussion cost a point each."""
 _LONGEST_PAGE = 100
 

@@ -34,7 +34,7 @@ KINDS: tuple[Kind, ...] = ("issue", "pull", "discussion")
 
 
 _ENTRY_FIELDS = (
-    "__typename id number title body state createdAt updatedAt closedAt locked "
+    "__typename id number title body state createdAt updatedAt lastEditedAt closedAt locked "
     "authorAssociation author { ...actor } repository { nameWithOwner } milestone { title }"
 )
 _ISSUE_FIELDS = (
@@ -216,12 +216,24 @@ query {listing.operation}($ids: [ID!]!) {{
     )
 
 
+A_POINT = 149
+"""How many connections a query may ask for at the price of a single point."""
+FURTHER = A_POINT - 1
+"""How many further pages a single point buys."""
+
+
 def entries_batch(kind: Kind) -> int:
     """Return how many entries of one kind a single point buys."""
     lists = first_lists(kind)
     counts = sum(list_.parent_fields.count("totalCount") for list_ in lists)
     nested = sum(list_.first * list_.per_item for list_ in lists)
-    return 149 // (len(lists) + counts + nested)
+    return A_POINT // (len(lists) + counts + nested)
+
+
+def sweep_page(kind: Kind) -> int:
+    """Return how many entries of one kind a single point lists, but a hundred at most."""
+    lists = _swept(kind).count("(last:") + _swept(kind).count("totalCount")
+    return min(100, (A_POINT - 1) // lists)
 
 
 def continuations_document(

@@ -18,6 +18,7 @@ from goldpan.core.archive import Record
 from goldpan.core.errors import QueryError, RepositoryError
 from goldpan.core.progress import Reporter, Task
 from goldpan.miners.github.batches import together
+from goldpan.miners.github.graphql_entries import entry_key
 from goldpan.miners.github.graphql_lists import More
 from goldpan.miners.github.rest_feeds import (
     COMMENTS,
@@ -255,7 +256,7 @@ class _LastStates:
                 open_ = {More(*row).number for row in meta["more"] if not _is_kept(journal, row)}
                 for _, number, owner in meta["nodes"]:
                     version = owner.rpartition("@")[0]
-                    whole = journal.find(f"entry|{version}") is not None and number not in open_
+                    whole = journal.find(entry_key(version)) is not None and number not in open_
                     self.timelines[number] = version if whole else ""
                     for part in RELATIONS:
                         self.relations[number, part] = version if whole else ""

@@ -13,7 +13,7 @@ from typing import Any
 from goldpan.core.errors import QueryError
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import CONNECTIONS
-from goldpan.miners.github.queries import entries_batch
+from goldpan.miners.github.queries import FURTHER, entries_batch, sweep_page
 from goldpan.miners.github.request import NoAnswerError
 
 PAGE = 100
@@ -21,20 +21,29 @@ MOST_FILES = 3_000
 """GitHub lists no more files of a pull request, and none of a diff that it finds too large."""
 _SAMPLED = 300
 _A_REQUEST = 100
+_EDITED = "edited"
+"""What a sample calls the texts of an entry that were edited, beside the lists."""
+_FIRST = 10
+"""How many texts of a list tell what share of it was edited."""
 
-_COUNTED = """
-fragment sized on IssueOrPullRequest {
+
+def _texts(name: str) -> str:
+    return f"{name}(first: {_FIRST}) {{ totalCount nodes {{ lastEditedAt }} }}"
+
+
+_COUNTED = f"""
+fragment sized on IssueOrPullRequest {{
   __typename
-  ... on Issue {
-    comments { totalCount } timelineItems { totalCount }
-    closedByPullRequestsReferences(includeClosedPrs: true) { totalCount }
-  }
-  ... on PullRequest {
-    comments { totalCount } timelineItems { totalCount } files { totalCount }
-    reviews { totalCount } reviewThreads { totalCount }
-    closingIssuesReferences { totalCount }
-  }
-}
+  ... on Issue {{
+    lastEditedAt {_texts("comments")} timelineItems {{ totalCount }}
+    closedByPullRequestsReferences(includeClosedPrs: true) {{ totalCount }}
+  }}
+  ... on PullRequest {{
+    lastEditedAt {_texts("comments")} timelineItems {{ totalCount }} files {{ totalCount }}
+    {_texts("reviews")} reviewThreads {{ totalCount }}
+    closingIssuesReferences {{ totalCount }}
+  }}
+}}
 """
 
 
@@ -54,22 +63,29 @@ query Discussed($owner: String!, $name: String!) {
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How long the lists of some entries are: list name to one length an entry, by type."""
+    """How long the lists of some entries are: list name to one length an entry, by type.
 
-    issues: Sequence[Mapping[str, int]] = ()
-    pulls: Sequence[Mapping[str, int]] = ()
+    And about how many of an entry's texts were edited.
+    """
+
+    issues: Sequence[Mapping[str, float]] = ()
+    pulls: Sequence[Mapping[str, float]] = ()
 
     def further(self, parent: str, count: int) -> float:
         """Return how many further pages `count` entries of a type need over GraphQL.
 
-        Review threads come as ids; the comments of each are a page of their own.
+        Review threads come as ids; the comments of each are a page of their own, and so are the
+        edits of each text.
         """
         entries = self.issues if parent == "Issue" else self.pulls
         if not entries:
             return 0.0
-        pages = 0
+        pages = 0.0
         for lengths in entries:
             for name, length in lengths.items():
+                if name == _EDITED:
+                    pages += length
+                    continue
                 pages += ceil(max(0, length - CONNECTIONS[parent, name].first) / PAGE)
                 pages += length if name == "reviewThreads" else 0
         return count * pages / len(entries)
@@ -99,8 +115,8 @@ async def sample(github: GitHub, repo: str, numbers: Sequence[int]) -> Sample:
     owner, name = repo.split("/")
     step = max(1.0, len(numbers) / _SAMPLED)
     chosen = [numbers[int(i * step)] for i in range(min(len(numbers), _SAMPLED))]
-    issues: list[Mapping[str, int]] = []
-    pulls: list[Mapping[str, int]] = []
+    issues: list[Mapping[str, float]] = []
+    pulls: list[Mapping[str, float]] = []
     for start in range(0, len(chosen), _A_REQUEST):
         aliases = "\n".join(
             f"    n{number}: issueOrPullRequest(number: {number}) {{ ...sized }}"
@@ -122,19 +138,28 @@ async def sample(github: GitHub, repo: str, numbers: Sequence[int]) -> Sample:
     return Sample(issues, pulls)
 
 
-def _lengths(node: Mapping[str, Any]) -> dict[str, int]:
-    return {
+def _lengths(node: Mapping[str, Any]) -> dict[str, float]:
+    lengths: dict[str, float] = {
         name: int(value["totalCount"])
         for name, value in node.items()
         if isinstance(value, dict) and value.get("totalCount") is not None
     }
+    edited = float(bool(node.get("lastEditedAt")))
+    for name in ("comments", "reviews"):
+        texts = [text for text in (node.get(name) or {}).get("nodes") or () if text]
+        if texts:
+            share = sum(bool(text.get("lastEditedAt")) for text in texts) / len(texts)
+            # What is said in threads is edited as often as comments are.
+            count = lengths.get(name, 0) + (name == "comments") * lengths.get("reviewThreads", 0)
+            edited += share * count
+    return {**lengths, **({_EDITED: edited} if edited else {})}
 
 
 def graphql_requests(issues: int, pulls: int, sampled: Sample) -> int:
     """Return how many requests fetch so many entries and whatever their first pages lack."""
     batches = ceil(issues / entries_batch("issue")) + ceil(pulls / entries_batch("pull"))
     further = sampled.further("Issue", issues) + sampled.further("PullRequest", pulls)
-    return batches + ceil(further / PAGE)
+    return batches + ceil(further / FURTHER)
 
 
 def discussion_requests(lengths: Sequence[int]) -> int:
@@ -169,4 +194,4 @@ async def count_discussions(github: GitHub, repo: str) -> list[int]:
 
 def sweep_requests(issues: int, pulls: int) -> int:
     """Return how many pages list so many entries."""
-    return max(1, ceil(issues / PAGE)) + max(1, ceil(pulls / PAGE))
+    return max(1, ceil(issues / sweep_page("issue"))) + max(1, ceil(pulls / sweep_page("pull")))

@@ -22,12 +22,11 @@ from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import list_flaw
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.github.queries import Kind, sweep_document
+from goldpan.miners.github.queries import Kind, sweep_document, sweep_page
 from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply, errors_of
 
-PAGE = 100
 _RESTARTS = 3
 FIELDS: dict[Kind, str] = {
     "issue": "issues",
@@ -124,7 +123,7 @@ class Sweep:
 
     async def _walk(self, kind: Kind, attempt: int, targets: dict[str, Target], task: Task) -> None:
         order = ("UPDATED_AT", "DESC") if self._since else ("CREATED_AT", "ASC")
-        size = BatchSize(PAGE)
+        size = BatchSize(sweep_page(kind))
         pages = list(self._recorded(kind, attempt))
         if pages and (pages[-1].meta["next"] is None or self._is_late(pages[-1])):
             return

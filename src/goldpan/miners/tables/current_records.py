@@ -21,7 +21,7 @@ from goldpan.miners.repair import unresolved
 from goldpan.miners.tables.rows import PART_OF_RECORD
 
 RELATIONS = ("sub_issues", "blocked_by", "blocking")
-FLOORED = ("timeline", "files", "review_comments", "links", *RELATIONS)
+FLOORED = ("timeline", "files", "review_comments", "links", "edits", *RELATIONS)
 """The parts of an entry that a complete observation lists anew."""
 
 NOT_YET = "not fetched yet: run the same mine command again"
@@ -152,6 +152,8 @@ class _Scan:
                 if meta["next"] is None:
                     self.complete.add(walk)
                     self.floors[part][meta["number"]] = self.walks[walk][0]
+                    if part == "timeline":  # REST shows no edits of the texts that it shows
+                        self.floors["edits"][meta["number"]] = self.walks[walk][0]
                     self.solved[meta["number"], _displayed_part(part)] = sequence
             case "issues" | "issue":
                 for number, _, is_pull in meta["items"]:

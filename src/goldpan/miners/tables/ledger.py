@@ -27,9 +27,10 @@ from goldpan.miners.tables.current_records import (
 )
 from goldpan.miners.tables.rows import NOBODY
 
-ISSUE_PARTS = ("entry", "comments", "labels", "timeline", "links", "relations")
+ISSUE_PARTS = ("entry", "edits", "comments", "labels", "timeline", "links", "relations")
 PULL_PARTS = (
     "entry",
+    "edits",
     "comments",
     "labels",
     "timeline",
@@ -39,7 +40,7 @@ PULL_PARTS = (
     "review_comments",
     "commits",
 )
-DISCUSSION_PARTS = ("entry", "comments", "replies", "labels")
+DISCUSSION_PARTS = ("entry", "edits", "comments", "replies", "labels")
 _PARTS_OF = {"issue": ISSUE_PARTS, "pull": PULL_PARTS, "discussion": DISCUSSION_PARTS}
 MOST_SERVED = {"files": 3_000, "commits": 250}
 """How many items GitHub lists at most."""
@@ -208,7 +209,7 @@ def _part_rows(
     received = stored[part][chosen] if part in stored else pages.items_received(part, size)[chosen]
     announced = pages.announces(part, size)[chosen]
     unseen = np.zeros(len(numbers), dtype=bool)
-    if part in ("links", "files"):  # which some sources do not have at all
+    if part in ("links", "files", "edits"):  # which some sources do not have at all
         unseen = ~pages.has(part, size)[chosen]
     if part == "entry":
         announced, received = np.ones_like(received), np.ones_like(received)

@@ -32,6 +32,7 @@ def parse_discussion(rows: Rows, number: int, node: dict[str, Any]) -> None:
             lower(node.get("authorAssociation")),
             at,
             node.get("updatedAt"),
+            node.get("lastEditedAt"),
             node.get("closedAt"),
             node.get("locked"),
             names(nodes(node.get("labels")), "name"),
@@ -42,6 +43,8 @@ def parse_discussion(rows: Rows, number: int, node: dict[str, Any]) -> None:
             row,
         )
     )
+    if "lastEditedAt" in node:
+        rows.page(number, "edits", 0, 0)  # unless a text announces some
     category = node.get("category")
     rows.facets["discussions"].append(
         (
@@ -57,7 +60,6 @@ def parse_discussion(rows: Rows, number: int, node: dict[str, Any]) -> None:
             chooser.type,
             node.get("upvoteCount"),
             inner(node.get("reactions"), "totalCount"),
-            node.get("lastEditedAt"),
             rows.sequence,
         )
     )
@@ -102,6 +104,7 @@ def _said(rows: Rows, number: int, item: dict[str, Any], to: object) -> None:
             lower(item.get("authorAssociation")),
             at,
             item.get("updatedAt"),
+            item.get("lastEditedAt"),
             body,
             None,
             None,
@@ -121,7 +124,6 @@ def _said(rows: Rows, number: int, item: dict[str, Any], to: object) -> None:
             item.get("deletedAt"),
             item.get("upvoteCount"),
             inner(item.get("reactions"), "totalCount"),
-            item.get("lastEditedAt"),
             rows.sequence,
         )
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from goldpan.miners.github.connections import EDITS
 from goldpan.miners.github.graphql_lists import PART_OF
 from goldpan.miners.tables.columns import UnreadableValue, inner, integer, lower, names
 from goldpan.miners.tables.columns import nodes as nodes_of
 from goldpan.miners.tables.parse_discussions import parse_discussion, parse_said
+from goldpan.miners.tables.parse_edits import parse_edits
 from goldpan.miners.tables.parse_timeline import (
     End,
     add_link,
@@ -46,7 +48,9 @@ def _further_page(
     rows: Rows, data: dict[str, Any], alias: str, number: int, parent: str, connection: str
 ) -> None:
     node = data["data"][alias]
-    if node and parent in ("Discussion", "DiscussionComment"):
+    if node and connection == EDITS.name:
+        parse_edits(rows, int(number), node)
+    elif node and parent in ("Discussion", "DiscussionComment"):
         parse_said(rows, int(number), parent, connection, node)
     elif node:
         _list(rows, int(number), parent, connection, node)
@@ -76,6 +80,7 @@ def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
             lower(node.get("authorAssociation")),
             at,
             node.get("updatedAt"),
+            node.get("lastEditedAt"),
             node.get("closedAt"),
             node.get("locked"),
             names(nodes_of(node.get("labels")), "name"),
@@ -97,6 +102,8 @@ def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
     )
     read_text(rows, row, number, "title", None, at, title, of_pull=is_pull)
     read_text(rows, row, number, "body", None, at, body, of_pull=is_pull)
+    if "lastEditedAt" in node:
+        rows.page(number, "edits", 0, 0)  # unless a text announces some
     if holder.number:
         add_link(rows, number, "sub_issue", holder, End(rows.repo, number), part="entry")
     if is_pull:
@@ -245,6 +252,7 @@ def _comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pul
             lower(item.get("authorAssociation")),
             at,
             item.get("updatedAt"),
+            item.get("lastEditedAt"),
             body,
             item.get("path"),
             integer(inner(item.get("pullRequestReview"), "fullDatabaseId")),

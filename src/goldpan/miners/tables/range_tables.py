@@ -14,6 +14,7 @@ from goldpan.core.schemas import (
     COMMITS,
     DISCUSSION_COMMENTS,
     DISCUSSIONS,
+    EDITS,
     ENTRIES,
     EVENTS,
     FILES,
@@ -198,12 +199,14 @@ class RangeTables:
         files = newest(self._current("files", self._floor("files")), ["number", "path"])
         said = self._current("discussion_comments", self._floor("timeline"))
         said = newest(said, ["number", "comment_id"])
+        edits = newest(self._current("edits", self._floor("edits")), ["number", "edit_id"])
         events = self._current("events", self._floor("timeline")).drop_columns(["_sequence"])
         self._made = {
             ENTRIES: self._entries(entry, comments),
             COMMENTS: sort_rows(comments, COMMENTS.order),
             DISCUSSIONS: newest(self._current("discussions"), ["number"]).sort_by("number"),
             DISCUSSION_COMMENTS: sort_rows(said, DISCUSSION_COMMENTS.order),
+            EDITS: sort_rows(edits, EDITS.order),
             COMMITS: sort_rows(commits, COMMITS.order),
             FILES: sort_rows(files, FILES.order),
             EVENTS: distinct(sort_rows(events, (*EVENTS.order, "actor_id", "actor_type"))),

@@ -20,6 +20,7 @@ from goldpan.core.schemas import (
     COMMITS,
     DISCUSSION_COMMENTS,
     DISCUSSIONS,
+    EDITS,
     ENTRIES,
     EVENTS,
     FILES,
@@ -141,6 +142,7 @@ FACETS: dict[str, pa.Schema] = {
     "discussion_comments": _facet(
         DISCUSSION_COMMENTS.schema, _without_repo(DISCUSSION_COMMENTS.schema)
     ),
+    "edits": _facet(EDITS.schema, _without_repo(EDITS.schema)),
     "commits": _facet(COMMITS.schema, _without_repo(COMMITS.schema), text=True),
     "files": _facet(FILES.schema, _without_repo(FILES.schema)),
     "events": _facet(EVENTS.schema, _without_repo(EVENTS.schema)),
@@ -164,6 +166,7 @@ NEEDS = {
     "comments": Needs(("number", "comment_id"), ("created_at", "updated_at")),
     "discussions": Needs(("number",), ("category", "is_answerable")),
     "discussion_comments": Needs(("number", "comment_id")),
+    "edits": Needs(("number", "edit_id"), ("edited_at",)),
     "commits": Needs(("number", "sha"), ("message", "authored_at", "committed_at")),
     "files": Needs(("number", "path"), ("status", "additions", "deletions")),
     "events": Needs(("number", "event"), ("at",)),

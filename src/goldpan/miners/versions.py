@@ -1,0 +1,157 @@
+"""What a text said at a moment: from the edits that were mined, and the titles that were changed.
+
+GitHub gives each version whole, so the one that stood at a moment is the newest before it. It has
+to fit: where the newest version is not the text as it was mined, nothing is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import duckdb
+
+from goldpan.core.query import open_tables
+from goldpan.core.workspace import Workspace
+
+Source = Literal["title", "body", "comment"]
+NOT_MINED = "edits of its texts were not mined"
+WITHHELD = "an earlier version of its text is withheld"
+_UNFIT = "its newest edit is not the text that was mined"
+_AT_ONCE = timedelta(minutes=1)
+"""How much later than the text its first version may be said to be."""
+_ENDS = re.compile(r"\r\n?")
+
+_ENTRIES = "SELECT number, created_at, title, body, last_edited_at FROM entries WHERE {chosen}"
+_COMMENTS = """
+SELECT number, comment_id, created_at, body, last_edited_at FROM comments
+WHERE kind IN ('comment', 'discussion_comment') AND {chosen} ORDER BY number, created_at, comment_id
+"""
+_EDITS = """
+SELECT number, comment_id, edited_at, text FROM edits
+WHERE kind IN ('issue', 'pull', 'discussion', 'comment', 'discussion_comment') AND {chosen}
+ORDER BY number, comment_id, edited_at, edit_id
+"""
+_RENAMES = """
+SELECT number, "at", title_before, title_after FROM events
+WHERE event = 'renamed' AND {chosen} ORDER BY number, "at"
+"""
+_SEEN = "SELECT number FROM ledger WHERE part = 'edits' AND state = 'complete' AND {chosen}"
+_BEGUN = """
+SELECT number, least(e.created_at, min(c.authored_at)) AS begun
+FROM entries e LEFT JOIN commits c USING (number) WHERE e.kind = 'pull' AND {chosen}
+GROUP BY number, e.created_at
+"""
+_CHOSEN = "number IN (SELECT unnest($numbers))"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A text from a moment on; null where it is withheld."""
+
+    at: datetime
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A title, a body or a comment with its versions, the oldest first."""
+
+    source: Source
+    comment_id: int | None
+    versions: tuple[Version, ...]
+    lacks: str = ""
+    """Why its earlier versions cannot be told; then only the text as it was mined is there."""
+
+    def before(self, moment: datetime) -> Version | None:
+        """Return the version that stood before a moment; None where nothing was written yet."""
+        return next((each for each in reversed(self.versions) if each.at < moment), None)
+
+
+class Versions:
+    """The texts of one repository, with what they said before."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, *, has_edits: bool) -> None:
+        self._connection = connection
+        self._has_edits = has_edits
+
+    def of(self, numbers: Collection[int]) -> dict[int, tuple[Written, ...]]:
+        """Return the texts of entries: title, body, then the comments, the oldest first."""
+        edits: dict[tuple[int, int | None], list[Version]] = defaultdict(list)
+        for row in self._rows(_EDITS, numbers) if self._has_edits else ():
+            version = Version(row["edited_at"], _plain(row["text"]))
+            edits[row["number"], row["comment_id"]].append(version)
+        seen = {row["number"] for row in self._rows(_SEEN, numbers)}
+        renames: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        for row in self._rows(_RENAMES, numbers):
+            renames[row["number"]].append(row)
+        texts: dict[int, list[Written]] = {}
+        for row in self._rows(_ENTRIES, numbers):
+            number, title = row["number"], _title(row, renames[row["number"]])
+            body = _written("body", row, edits[number, None], is_seen=number in seen)
+            texts[number] = [title, body]
+        for row in self._rows(_COMMENTS, numbers):
+            number, versions = row["number"], edits[row["number"], row["comment_id"]]
+            if number in texts:
+                is_seen = number in seen
+                texts[number].append(_written("comment", row, versions, is_seen=is_seen))
+        return {number: tuple(written) for number, written in texts.items()}
+
+    def begun(self, pulls: Collection[int]) -> dict[int, datetime]:
+        """Return when work on pull requests began: opened, or their first commit, if earlier."""
+        return {row["number"]: row["begun"] for row in self._rows(_BEGUN, pulls)}
+
+    def _rows(self, query: str, numbers: Collection[int]) -> Sequence[dict[str, Any]]:
+        values = {"numbers": sorted(numbers)}
+        asked = self._connection.sql(query.format(chosen=_CHOSEN), params=values)
+        rows: list[dict[str, Any]] = asked.to_arrow_table().to_pylist()
+        return rows
+
+
+@contextmanager
+def open_versions(workspace: Workspace, repo: str) -> Iterator[Versions]:
+    """Give the texts of a mined repository; raises `WorkspaceError` where it is not."""
+    names = ("entries", "comments", "commits", "events", "ledger")
+    has_edits = workspace.table(repo, "edits").exists()
+    with open_tables(workspace, repo, names, optional=("edits",)) as connection:
+        yield Versions(connection, has_edits=has_edits)
+
+
+def _written(
+    source: Source, row: Mapping[str, Any], edits: Sequence[Version], *, is_seen: bool
+) -> Written:
+    created, now = row["created_at"], _plain(row["body"]) or ""
+    comment = row.get("comment_id")
+    whole = (Version(created, now),)
+    if not is_seen:
+        return Written(source, comment, whole, NOT_MINED)
+    if not edits:
+        lacks = _UNFIT if row["last_edited_at"] else ""
+        return Written(source, comment, whole, lacks)
+    # Those of one second stand in no order, but for the newest, which is the text as it is.
+    versions = sorted(edits, key=lambda each: (each.at, each.text == now))
+    if versions[-1].text != now:
+        return Written(source, comment, whole, _UNFIT)
+    if versions[0].at > created + _AT_ONCE:  # GitHub has not kept what it said at first
+        versions.insert(0, Version(created, None))
+    return Written(source, comment, tuple(versions))
+
+
+def _title(row: Mapping[str, Any], renames: Sequence[Mapping[str, Any]]) -> Written:
+    now, created = row["title"] or "", row["created_at"]
+    if not renames:
+        return Written("title", None, (Version(created, now),))
+    first = Version(created, renames[0]["title_before"])
+    versions = (first, *(Version(each["at"], each["title_after"]) for each in renames))
+    if versions[-1].text != now:
+        return Written("title", None, (Version(created, now),), _UNFIT)
+    return Written("title", None, versions)
+
+
+def _plain(text: str | None) -> str | None:
+    return None if text is None else _ENDS.sub("\n", text)
