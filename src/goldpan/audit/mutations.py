@@ -30,6 +30,8 @@ _DEFINITION = re.compile(
     r"|line_comment|block_comment|pass|empty)(?:_|$)"
 )
 """Leaving these out breaks what uses them, or nothing."""
+_RELEASE = re.compile(rb"\s*_*version(?:_info|_tuple)?_*\s*[:=]", re.I)
+"""A line that names the project's release, which no issue asks for."""
 _EXIT = re.compile(r"(?:return|raise|throw|break|continue|next)(?:_statement|_expression)?")
 _RETURN = re.compile(r"return(?:_statement|_expression)?")
 _RAISED = re.compile(r"(?:raise|throw)(?:_statement|_expression)")
@@ -89,6 +91,10 @@ def edits_of(reading: Reading, language: Language, blocks: Sequence[Block]) -> l
     rows: dict[int, int] = {}
     for number, block in enumerate(blocks):
         end = block.first + block.added
+        lines = reading.text[starts[block.first] : starts[end]].splitlines()
+        if lines and all(_RELEASE.match(line) for line in lines if line.strip()):
+            found.append([])
+            continue
         found.append([Edit("hunk", starts[block.first], starts[end], block.removed)])
         rows |= dict.fromkeys(range(block.first, end), number)
     waiting = [(reading.tree.root_node, False)]

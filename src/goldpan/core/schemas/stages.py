@@ -172,12 +172,21 @@ FINDINGS = table(
     ("id", TEXT, "the row"),
     ("finding", TEXT, "see [audit.md](audit.md)"),
     ("verdict", TEXT, "`found`, `not-found` or `cannot-tell`"),
-    ("case", TEXT, "`fully`, `partly`, `not-named`; `all`, `none`, `reversed`; null for others"),
+    (
+        "case",
+        TEXT,
+        "`fully`, `partly`, `not-named`; `all`, `none`, `reversed`; what luck changes; else null",
+    ),
     ("why", TEXT),
     ("remedy", TEXT, "what would let it be told; null where it is told"),
-    ("value", pa.float64(), "the share that is quoted or named, or the discrimination"),
+    (
+        "value",
+        pa.float64(),
+        "the share that is quoted or named, the strength of the tests, or the discrimination",
+    ),
     ("low", pa.float64(), "of the 95 % interval, where there is one"),
     ("high", pa.float64()),
+    ("seconds", pa.float64(), "what running tests took; null where none ran"),
     (
         "evidence",
         pa.list_(
@@ -192,7 +201,8 @@ FINDINGS = table(
                 ]
             )
         ),
-        "spans of texts by column, offsets in code points with each line end as one",
+        "spans of texts by column, offsets in code points with each line end as one; of findings "
+        "that run tests, diffs and names of tests, which stand in no text",
     ),
     order=("id", "finding"),
     key=("id", "finding"),
