@@ -174,6 +174,8 @@ def _negated(condition: Node, language: Language) -> bytes:
     text = condition.text or b""
     if language.name in ("Python", "Lua"):
         return b"not (" + text + b")"
+    if language.name == "Shell":
+        return b"! (" + text + b")"
     return b"(!" + text + b")" if text.startswith(b"(") else b"!(" + text + b")"
 
 

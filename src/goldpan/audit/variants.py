@@ -246,7 +246,7 @@ def _diff(file: FixedFile, edit: Edit) -> str:
     end = edit.end if is_whole else (content.find(b"\n", edit.end) + 1 or len(content))
     new = content[begin : edit.start] + edit.text + content[edit.end : end]
     first = content.count(b"\n", 0, begin)
-    lines = content.split(b"\n")
+    lines = _rows(content)
     above = lines[max(0, first - _AROUND) : first]
     olds, news = _rows(content[begin:end]), _rows(new)
     below = lines[first + len(olds) : first + len(olds) + _AROUND]
