@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,8 +15,9 @@ from goldpan.execution.trial import Trial
 NAME: FindingName = "luck"
 VERSION = 1
 """Raised where the same row would give another finding."""
-CASES = 7
-"""How many circumstances there are at most, each run before and after the fix."""
+RUNS = 4
+"""How often the tests of a stable row run."""
+_ALONE, _TOGETHER = "alone", "together"
 _ZONE = "Asia/Kathmandu"
 _YEAR = "+365d"
 _LOOK = f"""
@@ -45,6 +46,7 @@ _SAID = {
     "clock": "a clock a year later",
     "processor": "a single processor",
     "network": "no network",
+    "together": "all of these together",
 }
 
 
@@ -62,15 +64,25 @@ class Case:
 
 
 def run_cases(trial: RerunTrial) -> tuple[Case, ...]:
-    """Run the tests before and after the fix in other circumstances; what differs, once more."""
+    """Run the tests before and after the fix, each alone, and in all other circumstances at once.
+
+    Where tests say something else in these, each is tried by itself, and what differs once more.
+    """
     found = dict(_circumstances(trial))
-    names = list(found)
-
-    def run(lane: Trial, number: int) -> Case:
-        return _case(trial, lane, names[number], found[names[number]])
-
-    first = list(trial.side_by_side(run, len(names)))
-    cases = [_again(trial, case, found[case.name]) if case.tests else case for case in first]
+    others = {name: conditions for name, conditions in found.items() if name != _ALONE}
+    alone = {name: conditions for name, conditions in found.items() if name == _ALONE}
+    variables = {key: value for one in others.values() for key, value in one.variables.items()}
+    prefix = next((one.prefix for one in others.values() if one.prefix), ())
+    first = {_TOGETHER: trial.limited(variables, prefix), **alone}
+    together, *cases = _run_each(trial, first, 1)
+    if together.tests or together.untold:
+        apart = _run_each(trial, others, 2)
+        changed = any(case.tests for case in apart) or not together.tests
+        cases = [*apart, *cases, *(() if changed else (together,))]
+        found[_TOGETHER] = first[_TOGETHER]
+    else:
+        cases = [*map(Case, others), *cases]
+    cases = [_again(trial, case, found[case.name]) if case.tests else case for case in cases]
     if trial.trial.environment.get("isolation") != "none":
         cases.append(Case("network"))  # no run has one
     run_or_not = {case.name for case in cases}
@@ -78,10 +90,19 @@ def run_cases(trial: RerunTrial) -> tuple[Case, ...]:
     return (*cases, *unable)
 
 
+def _run_each(trial: RerunTrial, found: Mapping[str, Conditions], time: int) -> list[Case]:
+    names = list(found)
+
+    def run(lane: Trial, number: int) -> Case:
+        return _case(trial, lane, names[number], found[names[number]], time)
+
+    return list(trial.side_by_side(run, len(names)))
+
+
 def _circumstances(trial: RerunTrial) -> Iterator[tuple[str, Conditions]]:
     lines = dict.fromkeys(trial.trial.answer(_LOOK))
     if trial.is_python:
-        for name, order in (("order", "reversed"), ("alone", "alone")):
+        for name, order in (("order", "reversed"), (_ALONE, "alone")):
             variables = {"PYTEST_ADDOPTS": "-p goldpan_order", "GOLDPAN_ORDER": order}
             yield name, trial.limited(variables)
         yield "hash-seed", trial.limited({"PYTHONHASHSEED": "1729"})
@@ -99,10 +120,10 @@ def _circumstances(trial: RerunTrial) -> Iterator[tuple[str, Conditions]]:
         yield "processor", trial.limited({"PYTHON_CPU_COUNT": "1"}, prefix)
 
 
-def _case(trial: RerunTrial, lane: Trial, name: str, conditions: Conditions) -> Case:
+def _case(trial: RerunTrial, lane: Trial, name: str, conditions: Conditions, time: int) -> Case:
     try:
-        before = lane.run(f"{name}-before", trial.apply_tests, conditions)
-        after = lane.run(f"{name}-after", trial.apply_fix, conditions)
+        before = lane.run(f"{name}-before-{time}", trial.apply_tests, conditions)
+        after = lane.run(f"{name}-after-{time}", trial.apply_fix, conditions)
     except EndedError as ended:
         return Case(name, untold=f"it exceeded a limit ({ended.detail})")
     if not after:
@@ -115,7 +136,7 @@ def _case(trial: RerunTrial, lane: Trial, name: str, conditions: Conditions) -> 
 
 def _again(trial: RerunTrial, first: Case, conditions: Conditions) -> Case:
     """Repeat a case in which tests differ, with nothing beside it."""
-    second = _case(trial, trial.trial, first.name, conditions)
+    second = _case(trial, trial.trial, first.name, conditions, 3)
     both = tuple(test for test in first.tests if test in second.tests)
     return replace(first, tests=both or first.tests, times=2 if both else 1)
 

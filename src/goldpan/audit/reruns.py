@@ -20,8 +20,8 @@ from typing import Any
 import orjson
 
 from goldpan.audit.finding import Finding, FindingName, finding_of
-from goldpan.audit.luck import CASES, check_again, find_luck, plain_cases, run_cases
 from goldpan.audit.luck import NAME as LUCK
+from goldpan.audit.luck import RUNS, check_again, find_luck, plain_cases, run_cases
 from goldpan.audit.luck import VERSION as LUCK_VERSION
 from goldpan.audit.rerun_trial import RerunTrial, Untold
 from goldpan.audit.rows import Row
@@ -125,7 +125,7 @@ class _Unit:
         if not took:
             return None
         one = took["tests"] / (1 + 2 * int(self.record.environment.get("repeats", 1)))
-        runs = sum(self.options.variants if name == WEAK else 2 * CASES for name in self.names)
+        runs = sum(self.options.variants if name == WEAK else RUNS for name in self.names)
         return took["build"] + one * (1 + ceil(runs / self.lanes))
 
     def __str__(self) -> str:

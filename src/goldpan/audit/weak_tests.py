@@ -99,7 +99,8 @@ def find_weak_tests(runs: Sequence[VariantRun], tests: int, seconds: float) -> F
     survivors = [run for run in counted if run.outcome == "survived"]
     strength = wilson(len(counted) - len(survivors), len(counted))
     passes = "passes" if len(survivors) == 1 else "pass"
-    why = f"{len(survivors):,} of {len(counted):,} variants of the fix {passes} its {tests:,} tests"
+    those = "test" if tests == 1 else f"{tests:,} tests"
+    why = f"{len(survivors):,} of {len(counted):,} variants of the fix {passes} its {those}"
     return Finding(
         NAME,
         "found" if survivors else "not-found",
