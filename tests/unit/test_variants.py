@@ -130,6 +130,13 @@ def test_messages_of_errors_and_imports_are_left_alone() -> None:
     assert not [text for _, text in found if text == "pass" and "import" in text]
 
 
+def test_types_are_no_behavior() -> None:
+    after = BEFORE.replace("def empty():", "def empty(size: int | None = 1) -> list | None:")
+    assert {text for _, text in changes(varied(after))} == {
+        "def empty(size: int | None = 2) -> list | None:"
+    }
+
+
 def test_the_draw_is_the_same_for_a_seed_and_spread_over_hunks() -> None:
     file = fixed(AFTER)
     first = make_variants([file], 6, 1)

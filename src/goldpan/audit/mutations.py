@@ -34,6 +34,7 @@ _RELEASE = re.compile(rb"\s*_*version(?:_info|_tuple)?_*\s*[:=]", re.I)
 """A line that names the project's release, which no issue asks for."""
 _EXIT = re.compile(r"(?:return|raise|throw|break|continue|next)(?:_statement|_expression)?")
 _RETURN = re.compile(r"return(?:_statement|_expression)?")
+_TYPE = re.compile(r"type|type_annotation|type_arguments|type_parameters")
 _RAISED = re.compile(r"(?:raise|throw)(?:_statement|_expression)")
 _CONDITIONAL = re.compile(r"(?:if|unless|while|until|for|ternary|conditional|elif|do)(?:_|$)")
 _OPERATION = re.compile(
@@ -108,7 +109,8 @@ def edits_of(reading: Reading, language: Language, blocks: Sequence[Block]) -> l
         # Lines between two blocks are in neither, and blocks never touch.
         if number >= 0 and last < blocks[number].first + blocks[number].added:
             found[number] += _edits_of_node(node, language, mark, in_raise)
-        if mark not in (Mark.COMMENT, Mark.STRING, Mark.EXACT):
+        is_text = mark in (Mark.COMMENT, Mark.STRING, Mark.EXACT)
+        if not is_text and not _TYPE.fullmatch(node.type):
             in_raise = in_raise or _RAISED.fullmatch(node.type) is not None
             waiting += [(child, in_raise) for child in reversed(node.children)]
     return found
