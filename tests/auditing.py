@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from goldpan import Workspace
-from goldpan.audit.audit import FILE, STAGE
+from goldpan.audit.audit import STAGE
 from goldpan.core.lineage import read_lineage, write_lineage
 from goldpan.core.parquet import read_table, write, writer
 from goldpan.core.schemas import FINDINGS
@@ -15,11 +15,11 @@ from goldpan.core.sealed import seal_of_parquet
 def find_in(lab: Workspace, dataset: str, finding: str, row_id: str) -> str:
     """Change a stored audit so that it has a finding in a row; return the audit's digest."""
     directory = lab.path / "audits" / dataset
-    rows = read_table(directory / FILE).to_pylist()
+    rows = read_table(directory / "findings.parquet").to_pylist()
     (planted,) = [row for row in rows if row["id"] == row_id and row["finding"] == finding]
     planted |= {"verdict": "found", "why": "planted", "remedy": None}
-    with writer(directory / FILE, FINDINGS) as target:
+    with writer(directory / "findings.parquet", FINDINGS) as target:
         write(target, FINDINGS, "", pa.Table.from_pylist(rows, schema=FINDINGS.schema))
     inputs = read_lineage(directory, STAGE)["inputs"]
-    write_lineage(directory, STAGE, inputs, [directory / FILE])
-    return seal_of_parquet(directory / FILE)
+    write_lineage(directory, STAGE, inputs, [directory / "findings.parquet"])
+    return seal_of_parquet(directory / "findings.parquet")

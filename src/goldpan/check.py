@@ -16,6 +16,7 @@ import orjson
 import pyarrow as pa
 
 from goldpan.annotation.review.stored import lost_answers
+from goldpan.audit.reruns import RERUNS
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.archive import run_files
 from goldpan.core.errors import GoldpanError, WorkspaceError
@@ -186,7 +187,7 @@ def _items(workspace: Workspace) -> Iterator[_Item]:
         for path in object_files(clone):
             yield _Item((path,), partial(_objects, root, path))
         yield _Item((clone / REFS,), partial(_refs, clone))
-    for name in (RECORD, ANSWER):
+    for name in (RECORD, ANSWER, RERUNS):
         for path in sorted((root / "verification").rglob(name)):
             if not path.relative_to(root / "verification").parts[0].startswith("."):
                 logs = tuple(other for other in path.parent.iterdir() if other.is_file())
@@ -331,6 +332,8 @@ def _test_run(workspace: Workspace, record: Path) -> list[Damage]:
     again = _verify_again(workspace, record)
     if record.name == ANSWER:
         again = again.replace("goldpan verify", "goldpan evaluate resolved")
+    if record.name == RERUNS:
+        again = again.replace("goldpan verify", "goldpan audit --finding weak-tests")
     flaws = changed_files(record.parent, record.name)
     return [Damage(str(path), None, reason, again) for path, reason in flaws]
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from goldpan import Workspace
-from goldpan.audit.audit import FILE, STAGE
+from goldpan.audit.audit import STAGE
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.lineage import read_lineage, write_lineage
 from tests.auditing import find_in
@@ -33,7 +33,7 @@ def make_stale(lab: Workspace, dataset: str) -> None:
     directory = lab.path / "audits" / dataset
     inputs = read_lineage(directory, STAGE)["inputs"]
     others = {name: "0" * 64 for name in inputs if "/" not in name}
-    write_lineage(directory, STAGE, {**inputs, **others}, [directory / FILE])
+    write_lineage(directory, STAGE, {**inputs, **others}, [directory / "findings.parquet"])
 
 
 def exported(lab: Workspace, dataset: str, to: Any, folder: Path) -> list[dict[str, Any]]:
@@ -186,7 +186,7 @@ def test_a_plan_audits_before_it_exports_and_before_what_requires_findings(
     assert len(lab.dataset("strict")) < len(lab.dataset("edits"))
     again = json.loads(attempt("run", "plan.toml", "--json", cwd=tmp_path).out)["units"]
     assert [unit["unit"] for unit in again if unit["ran"]] == []
-    (lab.path / "audits" / "edits" / FILE).unlink()
+    (lab.path / "audits" / "edits" / "findings.parquet").unlink()
     due = json.loads(attempt("run", "plan.toml", "--dry-run", "--json", cwd=tmp_path).out)
     assert {unit["unit"] for unit in due if unit["due"]} >= {"audit/edits"}
     wrong = PLAN.replace('[[audit]]\ndataset = "edits"', '[[audit]]\ndataset = "edit"')

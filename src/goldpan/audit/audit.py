@@ -17,6 +17,7 @@ from goldpan.audit.finding import NAMES, VERDICTS, Finding, FindingName, Verdict
 from goldpan.audit.fixes import Fix, Fixes
 from goldpan.audit.histories import Histories
 from goldpan.audit.place import find_place
+from goldpan.audit.reruns import RERUN_NAMES, RerunOptions, Reruns, rerun_rows
 from goldpan.audit.rows import Row, read_rows
 from goldpan.audit.solution import find_solution
 from goldpan.audit.stored_runs import Outcomes, find_measure, read_outcomes
@@ -33,6 +34,7 @@ from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
 STAGE = "audit"
+RERUN_OPTIONS = RerunOptions()
 _BATCH = 64
 _LACKING: Mapping[FindingName, str] = {
     "solution-in-issue": "neither a fix nor an answer",
@@ -148,16 +150,21 @@ def audit_dataset(
     *,
     findings: Sequence[FindingName] = (),
     most: int = 5,
+    reruns: RerunOptions = RERUN_OPTIONS,
 ) -> AuditResult:
     """Look for findings in each row of a dataset, or of a table's file, and keep them.
 
-    Of each finding the first `most` rows that have it are examples. Raises `UsageError` where the
-    rows can have none of the `findings`, and `DatasetError` for what cannot be read or is empty.
+    Of each finding the first `most` rows that have it are examples. Tests run, as `reruns` says,
+    only for findings that are named and need it; otherwise what came of earlier runs counts. Raises
+    `UsageError` where the rows can have none of the `findings`, and `DatasetError` for what cannot
+    be read or is empty.
     """
     started = time.monotonic()
     survey = _survey(dataset)
     outcomes = read_outcomes(workspace, survey.keys, _family(dataset))
-    finders = _finders(survey, outcomes)
+    run = [name for name in RERUN_NAMES if name in findings and survey.has_fix]
+    rerun = rerun_rows(workspace, dataset, read_rows(dataset), run, reruns, reporter)
+    finders = _finders(survey, outcomes, rerun)
     names = [name for name in NAMES if name in finders and (not findings or name in findings)]
     if lacking := [name for name in findings if name not in finders]:
         raise UsageError(
@@ -178,7 +185,7 @@ def audit_dataset(
                 task.advance()
         histories = {**fixes.read(), **texts.read()}
     notes = texts.notes() if "solution-in-issue" in names else ()
-    inputs = {**_digests(dataset), **outcomes.inputs, **histories}
+    inputs = {**_digests(dataset), **outcomes.inputs, **histories, **rerun.inputs}
     path = _write(workspace, dataset, found, inputs)
     seconds = time.monotonic() - started
     return _result(dataset, survey.rows, names, found, most, notes, path, seconds)
@@ -200,7 +207,7 @@ def _survey(dataset: Path) -> _Survey:
 
 
 def _finders(
-    survey: _Survey, outcomes: Outcomes
+    survey: _Survey, outcomes: Outcomes, reruns: Reruns
 ) -> dict[FindingName, Callable[[Row, Fix | None], Finding]]:
     """Return which findings these rows can have."""
     finders: dict[FindingName, Callable[[Row, Fix | None], Finding]] = {}
@@ -210,6 +217,8 @@ def _finders(
         finders["place-in-issue"] = find_place
     if survey.has_tests:
         finders["demanding-tests"] = find_demands
+    for name in reruns.names:
+        finders[name] = lambda row, _, name=name: reruns.find(name, row)  # type: ignore[misc]
     finders["measures-nothing"] = lambda row, _: find_measure(row, outcomes)
     return finders
 

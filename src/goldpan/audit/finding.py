@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, get_args
 
 from goldpan.core.registry import unknown_name
 
-FindingName = Literal["solution-in-issue", "place-in-issue", "demanding-tests", "measures-nothing"]
+FindingName = Literal[
+    "solution-in-issue",
+    "place-in-issue",
+    "demanding-tests",
+    "weak-tests",
+    "luck",
+    "measures-nothing",
+]
 Verdict = Literal["found", "not-found", "cannot-tell"]
 NAMES: tuple[FindingName, ...] = get_args(FindingName)
 VERDICTS: tuple[Verdict, ...] = ("found", "not-found", "cannot-tell")
@@ -65,6 +72,8 @@ class Finding:
     """A measure with its 95 % interval, where the finding has one."""
     low: float | None = None
     high: float | None = None
+    seconds: float | None = field(default=None, compare=False)
+    """What running tests for it took."""
 
     def plain(self) -> dict[str, Any]:
         """Return what the table of findings holds of it."""
@@ -77,10 +86,27 @@ class Finding:
             "value": self.value,
             "low": self.low,
             "high": self.high,
+            "seconds": self.seconds,
             "evidence": [
                 {name: getattr(span, name) for name in Span.__slots__} for span in self.evidence
             ],
         }
+
+
+def finding_of(plain: Mapping[str, Any]) -> Finding:
+    """Return a finding that was kept as what `Finding.plain` returns."""
+    return Finding(
+        plain["finding"],
+        plain["verdict"],
+        plain["why"],
+        tuple(Span(**span) for span in plain["evidence"]),
+        plain["case"] or "",
+        plain["remedy"] or "",
+        plain["value"],
+        plain["low"],
+        plain["high"],
+        plain["seconds"],
+    )
 
 
 def span_of(text: Text, kind: str, start: int, end: int) -> Span:

@@ -30,6 +30,7 @@ from goldpan.execution.outcome import Proof
 RECORD = "record.json"
 FILES = "files"
 """The member of a record that has the digests of what lies beside it."""
+_SECONDS = "seconds"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _VERSION = 5
 """Raised where the same instance and settings would give another record."""
@@ -120,6 +121,8 @@ class TrialRecord:
     digest: str
     """SHA-256 of what the record says, but for its logs: the same run gives the same one."""
     environment: Mapping[str, Any] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """What it took, to `build` and to run the `tests`; empty where it ended early."""
 
 
 @contextmanager
@@ -163,6 +166,7 @@ def write_record(
     proof: Proof,
     detail: str,
     environment: Mapping[str, Any],
+    seconds: Mapping[str, float],
 ) -> TrialRecord:
     """Write the record of an instance, whole or not at all, and return it."""
     plain = {
@@ -177,9 +181,9 @@ def write_record(
         "detail": detail,
         "environment": dict(environment),
     }
-    sealed = {**plain, FILES: seal_files(directory, RECORD)}
+    sealed = {**plain, _SECONDS: dict(seconds), FILES: seal_files(directory, RECORD)}
     write_whole(directory / RECORD, sealed_json(sealed))
-    return TrialRecord(instance, proof, detail, _digest(plain), environment)
+    return TrialRecord(instance, proof, detail, _digest(plain), environment, seconds)
 
 
 def seal_files(directory: Path, record: str) -> dict[str, str]:
@@ -222,8 +226,10 @@ def read_record(
             return None
         lists = ("fail_to_pass", "pass_to_pass", "broken", "flaky")
         proof = Proof(plain["verdict"], *(tuple(plain[name]) for name in lists))
-        said = {name: value for name, value in plain.items() if name != FILES}
-        return TrialRecord(instance, proof, plain["detail"], _digest(said), plain["environment"])
+        said = {name: value for name, value in plain.items() if name not in (FILES, _SECONDS)}
+        seconds = dict(plain.get(_SECONDS, {}))  # records of before 2026-11 have none
+        environment = plain["environment"]
+        return TrialRecord(instance, proof, plain["detail"], _digest(said), environment, seconds)
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 

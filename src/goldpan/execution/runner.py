@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from goldpan.execution.command import CommandLimits, Finished, SandboxCommand
 from goldpan.execution.imports import PROBE, VARIABLE, Imports, import_roots, read_imports
@@ -25,6 +28,20 @@ class EndedError(Exception):
         self.verdict, self.detail = verdict, detail
 
 
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What is otherwise than usual while tests run."""
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
+    """A command that runs the one behind it, such as one that binds it to a processor."""
+    seconds: float | None = None
+    """A lower limit of time."""
+
+
+USUAL = Conditions()
+
+
 class Runner:
     """Runs a recipe's commands in isolation."""
 
@@ -40,23 +57,33 @@ class Runner:
         self._isolation = isolation
         self._limits = limits
         self._directory = directory
-        self._home = scratch / "home"
-        self._reports = scratch / "reports"
         self._command: int | None = None
         is_own = isolation.is_own_system
         self.python = os.path.realpath(sys.executable) if is_own else "python3"
         interpreter = (Path(self.python).parent.parent,) if is_own else ()
         self.readable: tuple[Path, ...] = (*interpreter, *recipe.scripts, *recipe.readable)
-        self.variables = {"HOME": str(self._home), **recipe.variables(str(self._home))}
-        """What is set when tests run."""
         self.files: frozenset[str] = frozenset()
         """The project's Python files, as they were before anything was built."""
         self.copied: frozenset[str] = frozenset()
         """The project's files that its environment holds as a copy."""
         self.imports = Imports((), ())
         """What the last run imported of the project, where it is one of Python."""
+        self._settle(scratch)
+
+    def _settle(self, scratch: Path) -> None:
+        self._home = scratch / "home"
+        self._reports = scratch / "reports"
+        self.variables = {"HOME": str(self._home), **self._recipe.variables(str(self._home))}
+        """What is set when tests run."""
         for path in (self._home, self._reports):
             path.mkdir()
+
+    def beside(self, scratch: Path) -> Self:
+        """Return a runner of the same environment whose home, reports and logs are its own."""
+        other = copy(self)
+        other._directory = scratch
+        other._settle(scratch)
+        return other
 
     def build(self, testbed: Path, date: str, network: BuildNetwork, log: Path) -> bool:
         """Run the recipe's own commands of building; say whether those of the fallback were needed.
@@ -90,11 +117,15 @@ class Runner:
                 break
         return finished
 
-    def run(self, testbed: Path, files: Sequence[str], name: str) -> Run:
+    def run(
+        self, testbed: Path, files: Sequence[str], name: str, conditions: Conditions = USUAL
+    ) -> Run:
         """Run the tests of those files that are there, all where none is for the runner.
 
         Raises `EndedError` where they take more than they may.
         """
+        seconds = min(self._limits.seconds, conditions.seconds or self._limits.seconds)
+        limits = replace(self._limits, seconds=seconds)
         runnable = self._recipe.runnable(files)
         present = [path for path in runnable if (testbed / path).is_file()]
         if runnable and not present:
@@ -117,8 +148,10 @@ class Runner:
                 readable = (*readable, PROBE)
                 path = ":".join((str(PROBE), *first))
                 variables = {**variables, "PYTHONPATH": path, VARIABLE: str(reports)}
+            command = [*conditions.prefix, *command]
+            variables = {**variables, **conditions.variables}
             finished = self._isolation.run(
-                SandboxCommand(command, testbed, writable, readable, variables), self._limits, log
+                SandboxCommand(command, testbed, writable, readable, variables), limits, log
             )
             self.imports = read_imports(reports, inner, self.files, self.copied, roots)
             if finished.exceeded:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from goldpan.code.patch import split_patch
 from goldpan.code.paths import is_test_file
@@ -23,7 +24,7 @@ from goldpan.execution.checkout import (
     make_accessible,
     nearest_version,
 )
-from goldpan.execution.command import CommandLimits
+from goldpan.execution.command import CommandLimits, SandboxCommand
 from goldpan.execution.imports import Imports, python_files
 from goldpan.execution.isolation import Isolation, find_isolation
 from goldpan.execution.network import REQUESTS, open_network
@@ -32,8 +33,10 @@ from goldpan.execution.packages import package_cache
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
 from goldpan.execution.records import FixInstance, Settings
-from goldpan.execution.runner import EndedError, Runner
+from goldpan.execution.runner import USUAL, Conditions, EndedError, Runner
 from goldpan.execution.submodules import lay_out_submodules, submodules
+
+_ANSWER_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +149,42 @@ class Trial:
         }
         return False
 
-    def run(self, name: str, change: Callable[[Path], None]) -> Run:
+    def run(self, name: str, change: Callable[[Path], None], conditions: Conditions = USUAL) -> Run:
         """Run the tests on the base commit's files, changed as told, where these were built."""
         assert self._runner is not None, "it is prepared"
         with _copy(self._base, self._testbed):
             change(self._testbed)
-            return self._runner.run(self._testbed, self._instance.test_files, name)
+            return self._runner.run(self._testbed, self._instance.test_files, name, conditions)
+
+    def beside(self, name: str) -> Self | None:
+        """Return a trial of the same base and environment whose tests run beside this one's.
+
+        Its logs go with its scratch folder. None where what is installed refers to this trial's
+        folder, or where what was built lies in the home directory.
+        """
+        assert self._runner is not None, "it is prepared"
+        folder = self._scratch / name
+        testbed = folder / "testbed"
+        if not self.is_python or self._isolation.testbed(testbed) == str(testbed):
+            return None
+        folder.mkdir()
+        other = copy(self)
+        other._testbed, other._runner = testbed, self._runner.beside(folder)
+        return other
+
+    @property
+    def is_python(self) -> bool:
+        """Whether the tests are run by pytest, in an environment that was built for the project."""
+        return self._recipe is not None and self._recipe.is_python
+
+    def answer(self, script: str) -> list[str]:
+        """Return the lines that a shell script of ours prints where the tests run."""
+        folder, log = self._scratch / "asked", self._scratch / "asked.log"
+        folder.mkdir(exist_ok=True)
+        log.unlink(missing_ok=True)
+        command = SandboxCommand(("/bin/sh", "-c", script), folder)
+        self._isolation.run(command, CommandLimits(_ANSWER_SECONDS), log)
+        return log.read_text("utf-8", "replace").splitlines()
 
     @property
     def imports(self) -> Imports:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -45,9 +46,13 @@ def verify_instance(job: TrialJob) -> TrialRecord:
     with open_trial(job, directory) as trial:
         shutil.rmtree(directory, ignore_errors=True)
         make_directory(directory)
+        seconds: dict[str, float] = {}
+        started = time.monotonic()
         try:
             trial.prepare()
+            built = time.monotonic()
             proof, detail = _prove(trial, job), ""
+            seconds = {"build": built - started, "tests": time.monotonic() - built}
         except EndedError as ended:
             proof, detail = Proof(ended.verdict), ended.detail
         missing = trial.environment.get("lacking_submodules")
@@ -55,7 +60,7 @@ def verify_instance(job: TrialJob) -> TrialRecord:
             without = f"without submodule {', '.join(missing)}"
             detail = f"{detail}; {without}" if detail else without
     environment = {**_described(job.settings), **trial.environment}
-    return write_record(directory, instance, run, proof, detail, environment)
+    return write_record(directory, instance, run, proof, detail, environment, seconds)
 
 
 def _prove(trial: Trial, job: TrialJob) -> Proof:

@@ -54,7 +54,7 @@ def verify(
         proved = verify_all(
             existing(self.layout),
             [instance_of(row) for row in _rows(opened)],
-            _settings(sandbox, repeats),
+            test_settings(sandbox, repeats),
             reporter,
             recipes=_recipes(sandbox),
             workers=execution.workers or 1,
@@ -102,7 +102,7 @@ def resolved(
             existing(self.lab.layout),
             [instance_of(row) for row in rows],
             patches,
-            _settings(sandbox, 1),
+            test_settings(sandbox, 1),
             reporter,
             recipes=_recipes(sandbox),
             workers=execution.workers or 1,
@@ -114,7 +114,8 @@ def resolved(
     return result
 
 
-def _settings(sandbox: Sandbox, repeats: int) -> Settings:
+def test_settings(sandbox: Sandbox, repeats: int) -> Settings:
+    """Return how tests run, each of them so often in each state."""
     from goldpan.execution.records import Settings
 
     return Settings(

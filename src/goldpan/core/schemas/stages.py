@@ -178,15 +178,20 @@ FINDINGS = table(
         TEXT,
         (
             "`before-fix`, `edited-in`, `after-fix`, `when-unknown`; `fully`, `partly`, "
-            "`not-named`; `open`, `determined`, `stated`; `all`, `none`, `reversed`, "
-            "`solved-without`; null for others"
+            "`not-named`; `open`, `determined`, `stated`; what luck changes; `all`, `none`, "
+            "`reversed`, `solved-without`; null for others"
         ),
     ),
     ("why", TEXT),
     ("remedy", TEXT, "what would let it be told; null where it is told"),
-    ("value", pa.float64(), "the share that is quoted, named or open, or the discrimination"),
+    (
+        "value",
+        pa.float64(),
+        "the share that is quoted, named or open, the strength of the tests, or the discrimination",
+    ),
     ("low", pa.float64(), "of the 95 % interval, where there is one"),
     ("high", pa.float64()),
+    ("seconds", pa.float64(), "what running tests took; null where none ran"),
     (
         "evidence",
         pa.list_(
@@ -203,7 +208,8 @@ FINDINGS = table(
         ),
         (
             "spans of texts by column, or by path of files before the fix, offsets in code points "
-            "with each line end as one"
+            "with each line end as one; of findings that run tests, diffs and names of tests, "
+            "which stand in no text"
         ),
     ),
     order=("id", "finding"),

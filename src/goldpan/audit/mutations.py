@@ -1,0 +1,239 @@
+"""Edits of the lines that a fix changes, of one thing each, as mutation testing makes them.
+
+A hunk or a statement is left out, a condition negated; an operator, a constant, a returned value or
+an early exit becomes another; a type of exception becomes wider.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from goldpan.code.grammar import Mark, Reading
+from goldpan.code.languages import Language
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Kind = Literal[
+    "hunk", "statement", "condition", "operator", "constant", "return", "exit", "exception"
+]
+_BLOCKS = re.compile(
+    r"block|module|statement_block|statement_list|compound_statement|body_statement|then|program"
+    r"|source_file|constructor_body|switch_block_statement_group|do_block|else"
+)
+_DEFINITION = re.compile(
+    r"(?:async_)?(?:function|method|class|decorated|interface|enum|struct|trait|impl|type|module"
+    r"|import|future_import|package|include|use|using|namespace|global|nonlocal|export|comment"
+    r"|line_comment|block_comment|pass|empty)(?:_|$)"
+)
+"""Leaving these out breaks what uses them, or nothing."""
+_RELEASE = re.compile(rb"\s*_*version(?:_info|_tuple)?_*\s*[:=]", re.I)
+"""A line that names the project's release, which no issue asks for."""
+_EXIT = re.compile(r"(?:return|raise|throw|break|continue|next)(?:_statement|_expression)?")
+_RETURN = re.compile(r"return(?:_statement|_expression)?")
+_TYPE = re.compile(r"type|type_annotation|type_arguments|type_parameters")
+_RAISED = re.compile(r"(?:raise|throw)(?:_statement|_expression)")
+_CONDITIONAL = re.compile(r"(?:if|unless|while|until|for|ternary|conditional|elif|do)(?:_|$)")
+_OPERATION = re.compile(
+    r"binary|comparison|boolean_operator|augmented|compound_assign|additive|multiplicative"
+    r"|equality|conjunction|disjunction"
+)
+_OPERATORS = {
+    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "===": "!==",
+    "!==": "===", "is": "is not", "is not": "is", "in": "not in", "not in": "in",
+    "+": "-", "-": "+", "*": "/", "/": "*", "//": "*", "%": "*", "**": "*",
+    "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=", "&": "|", "|": "&", "<<": ">>", ">>": "<<",
+    "and": "or", "or": "and", "&&": "||", "||": "&&",
+}  # fmt: skip
+_NUMBER = re.compile(
+    r"integer|float|number|number_literal|(?:decimal_)?(?:int|integer|float|floating_point)_literal"
+)
+_BOOLEANS = {"true": "false", "false": "true", "True": "False", "False": "True"}
+_STRING = re.compile(rb"([A-Za-z]*)([\"'`])")
+_SWAPPED = {"break": "continue", "continue": "break"}
+_NOTHING = {
+    "Python": "None", "JavaScript": "undefined", "TypeScript": "undefined", "TSX": "undefined",
+    "Java": "null", "C#": "null", "PHP": "null", "Ruby": "nil", "Lua": "nil", "Go": "nil",
+    "C": "0", "C++": "0",
+}  # fmt: skip
+"""What a function returns instead of a value."""
+_WIDEST = {"Python": "Exception", "Java": "Exception", "C#": "Exception", "Ruby": "StandardError"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Neighboring lines that a fix changes."""
+
+    first: int
+    """Where they begin in the file after the fix, from 0."""
+    added: int
+    """How many lines the fix has there; none where it only removes some."""
+    removed: bytes
+    """What was there before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of a file that may be a variant."""
+
+    kind: Kind
+    start: int
+    end: int
+    text: bytes
+
+
+def edits_of(reading: Reading, language: Language, blocks: Sequence[Block]) -> list[list[Edit]]:
+    """Return the edits of each block: leaving it out, and those of the nodes that lie in it."""
+    starts = line_starts(reading.text)
+    found: list[list[Edit]] = []
+    rows: dict[int, int] = {}
+    for number, block in enumerate(blocks):
+        end = block.first + block.added
+        lines = reading.text[starts[block.first] : starts[end]].splitlines()
+        if lines and all(_RELEASE.match(line) for line in lines if line.strip()):
+            found.append([])
+            continue
+        found.append([Edit("hunk", starts[block.first], starts[end], block.removed)])
+        rows |= dict.fromkeys(range(block.first, end), number)
+    waiting = [(reading.tree.root_node, False)]
+    while waiting:
+        node, in_raise = waiting.pop()
+        first, last = node.start_point.row, node.end_point.row
+        last -= node.end_point.column == 0 and last > first
+        if not any(row in rows for row in range(first, last + 1)):
+            continue
+        mark, number = reading.marks.get(node.id), rows.get(first, -1)
+        # Lines between two blocks are in neither, and blocks never touch.
+        if number >= 0 and last < blocks[number].first + blocks[number].added:
+            found[number] += _edits_of_node(node, language, mark, in_raise)
+        is_text = mark in (Mark.COMMENT, Mark.STRING, Mark.EXACT)
+        if not is_text and not _TYPE.fullmatch(node.type):
+            in_raise = in_raise or _RAISED.fullmatch(node.type) is not None
+            waiting += [(child, in_raise) for child in reversed(node.children)]
+    return found
+
+
+def _edits_of_node(
+    node: Node, language: Language, mark: Mark | None, in_raise: bool
+) -> Iterator[Edit]:
+    if mark in (Mark.COMMENT, Mark.EXACT):
+        return
+    parent, text = node.parent, _text(node)
+    if mark is Mark.STRING:
+        # A message that tells of an error is no behavior that an issue asks for.
+        if not in_raise and (other := _other_string(node.text or b"")) is not None:
+            yield _edit("constant", node, other)
+        return
+    yield from _left_out(node, language)
+    if condition := _condition(node):
+        yield _edit("condition", condition, _negated(condition, language))
+    if parent is not None and _OPERATION.search(parent.type) and text in _OPERATORS:
+        yield _edit("operator", node, _OPERATORS[text].encode())
+    if _NUMBER.fullmatch(node.type) and (number := _other_number(text)):
+        yield _edit("constant", node, number.encode())
+    if not node.child_count and text in _BOOLEANS:
+        yield _edit("constant", node, _BOOLEANS[text].encode())
+    values = node.named_children if _RETURN.fullmatch(node.type) else []
+    if values and language.name in _NOTHING:
+        nothing = _NOTHING[language.name].encode()
+        yield Edit("return", values[0].start_byte, values[-1].end_byte, nothing)
+    if (caught := _caught(node, language)) and language.name in _WIDEST:
+        yield _edit("exception", caught, _WIDEST[language.name].encode())
+
+
+def _left_out(node: Node, language: Language) -> Iterator[Edit]:
+    """Yield the edits that leave a statement out, or go on where it ends a loop, or end it."""
+    parent, exits = node.parent, _EXIT.fullmatch(node.type) is not None
+    if not node.is_named or parent is None or _DEFINITION.match(node.type):
+        return
+    kind: Kind = "exit" if exits else "statement"
+    if _BLOCKS.fullmatch(parent.type):
+        yield _edit(kind, node, b"pass" if language.name == "Python" else b"")
+    elif node.type.endswith("_statement") and language.name != "Python":
+        yield _edit(kind, node, b";")
+    word = node.children[0] if exits and node.children else None
+    if word is not None and (swapped := _SWAPPED.get(_text(word))):
+        yield _edit("exit", word, swapped.encode())
+
+
+def _condition(node: Node) -> Node | None:
+    if not _CONDITIONAL.match(node.type) or not node.is_named:
+        return None
+    condition = node.child_by_field_name("condition")
+    if condition is None and node.type == "conditional_expression" and node.child_count == 5:
+        condition = node.children[2]  # Python's
+    if condition is None and node.type == "if_clause":
+        condition = node.named_children[0] if node.named_children else None
+    if condition is None or not condition.is_named or condition.type.startswith("let_"):
+        return None
+    return condition
+
+
+def _negated(condition: Node, language: Language) -> bytes:
+    text = condition.text or b""
+    if language.name in ("Python", "Lua"):
+        return b"not (" + text + b")"
+    if language.name == "Shell":
+        return b"! (" + text + b")"
+    return b"(!" + text + b")" if text.startswith(b"(") else b"!(" + text + b")"
+
+
+def _caught(node: Node, language: Language) -> Node | None:
+    """Return the type of exception that a clause catches, or that Python raises."""
+    match node.type:
+        case "except_clause":
+            value = node.child_by_field_name("value")
+            if value is not None and value.type == "as_pattern":
+                value = value.named_children[0]
+            return value
+        case "catch_declaration":
+            return node.child_by_field_name("type")
+        case "catch_type" | "exceptions":
+            return node
+        case "raise_statement" if language.name == "Python" and node.named_children:
+            raised = node.named_children[0]
+            return raised.child_by_field_name("function") if raised.type == "call" else None
+    return None
+
+
+def _other_number(text: str) -> str:
+    digits = text.replace("_", "")
+    for convert in (int, float):
+        try:
+            return str(convert(digits) + 1)
+        except (ValueError, OverflowError):
+            continue
+    return ""
+
+
+def _other_string(text: bytes) -> bytes | None:
+    """Return an empty string of the same type, or one that is not where it is empty."""
+    opening = _STRING.match(text)
+    if opening is None:
+        return None
+    prefix = bytes(letter for letter in opening[1] if letter not in b"rRfF")
+    quote = opening[2]
+    return prefix + quote + (b"x" if text == opening[0] + quote else b"") + quote
+
+
+def _edit(kind: Kind, node: Node, text: bytes) -> Edit:
+    return Edit(kind, node.start_byte, node.end_byte, text)
+
+
+def _text(node: Node) -> str:
+    return (
+        (node.text or b"").decode("utf-8", "replace")
+        if node.end_byte - node.start_byte < 40
+        else ""
+    )
+
+
+def line_starts(content: bytes) -> list[int]:
+    """Return where lines begin, and at last the end of the content."""
+    starts = [0]
+    while (end := content.find(b"\n", starts[-1])) >= 0:
+        starts.append(end + 1)
+    return starts if starts[-1] == len(content) else [*starts, len(content)]

@@ -1,0 +1,205 @@
+"""Variants of fixes: what is varied, what is no variant, and how they are drawn."""
+
+from __future__ import annotations
+
+import ast
+from difflib import unified_diff
+from pathlib import Path
+
+import pytest
+
+from goldpan.audit.variants import FixedFile, Variant, changed_blocks, make_variants
+from goldpan.code.patch import split_patch
+from goldpan.execution.checkout import applies
+
+BEFORE = """\
+def pour(weights, limit):
+    total = 0
+    for weight in weights:
+        total = total + weight
+    return total
+
+
+def empty():
+    return []
+"""
+AFTER = '''\
+def pour(weights, limit):
+    """Return what fits."""
+    total = 0
+    for weight in weights:
+        if weight < 0:
+            continue
+        if total + weight > limit:
+            raise ValueError("too heavy")
+        try:
+            total = total + weight
+        except TypeError:
+            pass
+    return total
+
+
+def empty():
+    return [0]
+'''
+
+
+def fixed(after: str, before: str = BEFORE, path: str = "mill.py") -> FixedFile:
+    lines = unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{path}", f"b/{path}"
+    )
+    (part,) = split_patch(f"diff --git a/{path} b/{path}\n" + "".join(lines))
+    return FixedFile(path, after.encode(), changed_blocks(part))
+
+
+def varied(after: str, before: str = BEFORE, path: str = "mill.py") -> list[Variant]:
+    return list(make_variants([fixed(after, before, path)], 500, 0))
+
+
+def changes(variants: list[Variant]) -> set[tuple[str, str]]:
+    """Return what variants have instead of the fix's lines, by kind."""
+    return {
+        (
+            variant.kind,
+            " ".join(
+                " ".join(line[1:].split())
+                for line in variant.diff.split("\n")[3:]
+                if line[:1] == "+"
+            ),
+        )
+        for variant in variants
+    }
+
+
+def test_the_file_before_a_fix_is_known_from_its_blocks() -> None:
+    file = fixed(AFTER)
+    assert file.before == BEFORE.encode()
+    assert len(file.blocks) == 3
+
+
+def test_each_part_of_a_fix_is_left_out_or_changed() -> None:
+    found = changes(varied(AFTER))
+    assert {
+        ("condition", "if not (weight < 0):"),
+        ("operator", "if weight <= 0:"),
+        ("operator", "if total - weight > limit:"),
+        ("operator", "if total + weight >= limit:"),
+        ("constant", "if weight < 1:"),
+        ("exit", "break"),
+        ("exit", "pass"),
+        ("exception", 'raise Exception("too heavy")'),
+        ("exception", "except Exception:"),
+        ("statement", "pass"),
+        ("return", "return None"),
+        ("constant", "return [1]"),
+        ("hunk", "return []"),
+    } <= found
+
+
+def test_every_variant_parses_differs_and_applies(tmp_path: Path) -> None:
+    variants = varied(AFTER)
+    for variant in variants:
+        ast.parse(variant.content)
+        (tmp_path / "mill.py").write_text(AFTER)
+        assert applies(tmp_path, variant.diff)
+        assert (tmp_path / "mill.py").read_bytes() == variant.content
+    assert len({variant.content for variant in variants}) == len(variants)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        BEFORE.replace("    total = 0\n", '    """Pour."""\n    total = (0)  # grams\n'),
+        BEFORE.replace("return []\n", "return []  # nothing\n"),
+        BEFORE.replace("return []\n", 'return []\n\n\n__version__ = "2.0"\n'),
+    ],
+)
+def test_what_changes_no_behavior_has_no_hunk_to_leave_out(after: str) -> None:
+    assert not [variant for variant in varied(after) if variant.kind == "hunk"]
+
+
+def test_leaving_out_the_only_hunk_is_no_variant_for_it_is_no_fix() -> None:
+    assert not [v for v in varied(BEFORE.replace("[]", "[0]")) if v.kind == "hunk"]
+
+
+def test_messages_of_errors_and_imports_are_left_alone() -> None:
+    after = "import os\n" + BEFORE.replace("[]", 'os.getenv("MILL")') + 'raise OSError("no mill")\n'
+    found = changes(varied(after))
+    assert ("constant", 'return os.getenv("")') in found
+    assert not [text for kind, text in found if kind == "constant" and "OSError" in text]
+    assert not [text for _, text in found if text == "pass" and "import" in text]
+
+
+def test_types_are_no_behavior() -> None:
+    after = BEFORE.replace("def empty():", "def empty(size: int | None = 1) -> list | None:")
+    assert {text for _, text in changes(varied(after))} == {
+        "def empty(size: int | None = 2) -> list | None:"
+    }
+
+
+def test_the_draw_is_the_same_for_a_seed_and_spread_over_hunks() -> None:
+    file = fixed(AFTER)
+    first = make_variants([file], 6, 1)
+    assert make_variants([file], 6, 1) == first
+    assert make_variants([file], 6, 2) != first
+    changed = {number for block in file.blocks for number in [block.first + 1]}
+    assert len(first) == 6
+    assert len({variant.line for variant in first}) >= len(changed) - 1
+    assert len(make_variants([file], 1, 1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "expected"),
+    [
+        (
+            "mill.js",
+            "function f(a) {\n  return a;\n}\n",
+            "function f(a) {\n  if (a === 1) {\n    return 2;\n  }\n  return a;\n}\n",
+            {("condition", "if (!(a === 1)) {"), ("operator", "if (a !== 1) {"),
+             ("return", "return undefined;"), ("constant", "return 3;")},
+        ),
+        (
+            "Mill.java",
+            "class Mill {\n  int f(int a) {\n    return a;\n  }\n}\n",
+            "class Mill {\n  int f(int a) {\n    try { a += 1; }\n"
+            "    catch (IOException e) { a = 2; }\n    return a;\n  }\n}\n",
+            {("statement", "try { }"), ("exception", "catch (Exception e) { a = 2; }")},
+        ),
+        (
+            "mill.go",
+            "package mill\n\nfunc F(a int) int {\n\treturn a\n}\n",
+            "package mill\n\nfunc F(a int) int {\n\tif a < 1 && a > -9 {\n\t\treturn 2\n\t}\n"
+            "\treturn a\n}\n",
+            {("condition", "if !(a < 1 && a > -9) {"), ("operator", "if a < 1 || a > -9 {")},
+        ),
+        (
+            "mill.sh",
+            "echo a\n",
+            'if [ "$1" = b ]; then\n  exit 1\nfi\necho a\n',
+            {("condition", 'if ! ([ "$1" = b ]); then')},
+        ),
+    ],
+)  # fmt: skip
+def test_other_languages_are_varied_by_their_grammars(
+    path: str, before: str, after: str, expected: set[tuple[str, str]]
+) -> None:
+    assert expected <= changes(varied(after, before, path))
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [("mill.md", "# Mill\n"), ("mill.sol", "contract A {}\n"), ("mill.py", "def (\n"), ("m.c", "")],
+)
+def test_what_no_grammar_reads_has_no_variants(path: str, content: str) -> None:
+    assert varied(content, "x\n", path) == []
+
+
+def test_python_of_another_version_is_judged_by_its_tree() -> None:
+    after = BEFORE.replace("    return []\n", '    print "empty"\n    return [1]\n')
+    assert ("constant", "return [2]") in changes(varied(after))
+
+
+def test_deep_and_hostile_code_stops_nothing() -> None:
+    deep = "x = " + "(" * 3_000 + "1" + ")" * 3_000 + "\n"
+    assert isinstance(varied(BEFORE + deep), list)
+    assert isinstance(varied(BEFORE + "y = '\udcff'\n".encode("utf-8", "replace").decode()), list)
