@@ -129,7 +129,7 @@ def test_a_question_ends_as_one(tmp_path: Path) -> None:
         for path in (ROOT / "src" / "goldpan").rglob("*.py")
         if re.search(r'"Did you mean', path.read_text(encoding="utf-8"))
     ]
-    assert asking == ["suggest.py"]
+    assert asking == ["errors.py"]
     (tmp_path / "plan.toml").write_text('[repositorys]\nlisted = ["a/b"]\n')
     done = run("run", "plan.toml", folder=tmp_path)
     assert done.err.endswith(

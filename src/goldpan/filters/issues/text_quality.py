@@ -121,6 +121,7 @@ _QUERY = """
 SELECT number AS issue, coalesce(title, '') AS title, coalesce(body, '') AS text
 FROM issues ORDER BY number
 """
+_BODIES = "SELECT coalesce(body, '') AS text FROM issues ORDER BY number"
 
 _ANSWER = """
 SELECT i.number AS issue, f.issue IS NULL AS keep, f.reason, f.value, f.evidence
@@ -136,7 +137,7 @@ def _judge(view: RepoView, settings: TextQualitySettings) -> pa.Table:
 def _faults(view: RepoView, settings: TextQualitySettings) -> Iterator[dict[str, object]]:
     template: frozenset[str] = frozenset()
     if settings.template_share > 0:
-        bodies = (row["text"] for row in view.rows(_QUERY))
+        bodies = (row["text"] for row in view.rows(_BODIES))
         template = template_lines(bodies, settings.template_share)
     for row in view.rows(_QUERY):
         if has_prose(row["text"], settings.least_prose, template):
