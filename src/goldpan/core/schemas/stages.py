@@ -175,8 +175,8 @@ FINDINGS = table(
     (
         "case",
         TEXT,
-        "`before-fix`, `edited-in`, `after-fix`, `when-unknown`; `fully`, `partly`, `not-named`; "
-        "`all`, `none`, `reversed`; null for others",
+        "`before-fix`, `edited-in`, `after-fix`, `when-unknown`, `gist`; `fully`, `partly`, "
+        "`not-named`; `all`, `none`, `reversed`; null for others",
     ),
     ("why", TEXT),
     ("remedy", TEXT, "what would let it be told; null where it is told"),
