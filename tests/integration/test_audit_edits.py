@@ -183,3 +183,22 @@ def test_an_answer_that_an_edit_tells_came_after_the_answer(tmp_path: Path) -> N
     found = mill.audit(tmp_path, **columns)
     assert found["verdict"] == "found"
     assert found["case"] == "edited-in"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "kind"),
+    [
+        ("See https://github.com/marlow-k/sluice/tree/topic for it.", "found", "branch"),
+        ("See https://github.com/marlow-k/sluice/tree/topical for it.", "not-found", None),
+        ("See https://gist.github.com/marlow-k/0123456789abcdef0123.", "cannot-tell", "gist"),
+        ("See https://gist.github.com/ferry-n/0123456789abcdef0123.", "not-found", None),
+    ],
+)
+def test_branches_and_gists_of_whom_wrote_the_fix(
+    text: str, verdict: str, kind: str | None, tmp_path: Path
+) -> None:
+    found = Mill(text).audit(tmp_path)
+    assert found["verdict"] == verdict
+    assert [span["kind"] for span in found["evidence"]] == ([kind] if kind else [])
+    if kind == "gist":
+        assert (found["case"], found["remedy"]) == ("gist", "Read the gist")

@@ -136,4 +136,4 @@ def test_hints_are_those_of_before(mined: Mined) -> None:
 
 def test_another_choice_of_texts_is_named(mined: Mined) -> None:
     with pytest.raises(UsageError, match="before-fixes"):
-        mined.lab.build.code_edit(SLUICE, texts="before-fixes")  # type: ignore[arg-type]
+        mined.lab.build("code-edit", SLUICE, texts="before-fixes")

@@ -77,17 +77,18 @@ class Histories:
             return [Times(lacks=why, remedy=remedy) for _ in rows]
         pulls = {row.pull for row in rows if row.pull}
         written = versions.of({number for row in rows for number in row.issues} | pulls)
-        begun = versions.begun(pulls)
+        work = versions.work(pulls)
         made = []
         for row in rows:
             texts = tuple(text for number in row.issues for text in written.get(number, ()))
-            at = begun.get(row.pull or 0) if row.has_fix else _answered(row)
+            fix = work.get(row.pull or 0) if row.has_fix else None
+            at = fix.begun if fix else None if row.has_fix else _answered(row)
             why, remedy = "", f"Run goldpan mine --repo {repo}"
             if not texts:
                 why, remedy = "the row names no issue that was mined", "Give rows with issue"
             elif at is None:
                 why = "nothing tells when its fix was begun"
-            made.append(Times(at, texts, written.get(row.pull or 0, ()), why, remedy))
+            made.append(Times(at, texts, written.get(row.pull or 0, ()), fix, why, remedy))
         return made
 
     def _open(self, repo: str) -> Versions | None:

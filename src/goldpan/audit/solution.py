@@ -41,6 +41,10 @@ _COMMIT = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{7,40}(?![0-9A-Za-z])")
 _BRANCH = re.compile(
     r"https?://(?:www\.)?github\.com/[\w.-]+/[\w.-]+/compare/(?:[\w./-]+\.{2,3})?[\w-]+:[\w./-]+"
 )
+_TREE = re.compile(
+    r"https?://(?:www\.)?github\.com/([\w.-]+/[\w.-]+)/(?:tree|commits)/([\w./-]*\w)", re.I
+)
+_GIST = re.compile(r"https?://gist\.github(?:usercontent)?\.com/([\w-]+)/[0-9a-f]{16,}", re.I)
 _EDIT = re.compile(
     r"\W*(?:edit(?:ed)?|updated?|eta)\b(?:\s+(?:from|by)\s+@?[\w-]{1,39}|\([\w-]{1,39}\))?"
     r"[\s\d]*[:*_\-\u2013\u2014)\]]",
@@ -107,7 +111,8 @@ def _find(row: Row, fix: Fix | None) -> Finding:
     total = sum(map(len, telling.values()))
     quoted = sum(len(telling[line]) for line in quotes)
     share = quoted / total if total else None
-    evidence = (*links, *blocks, *quotes.values(), *names)
+    gists = tuple(span for text in row.texts for span in _gists(row, text))
+    evidence = (*links, *blocks, *quotes.values(), *gists, *names)
     said = f"{len(quotes):,} of {len(telling):,} telling lines of the fix are quoted"
     if links:
         return Finding(NAME, "found", _linked(links), evidence, value=share)
@@ -115,6 +120,9 @@ def _find(row: Row, fix: Fix | None) -> Finding:
         return Finding(NAME, "found", "a block of code holds the whole fix", evidence, value=share)
     if share is not None and share >= _SHARE and quoted >= _LEAST_QUOTED:
         return Finding(NAME, "found", said, evidence, value=share)
+    if gists:
+        why = "a gist of the fix's author is linked, and what it holds is not at hand"
+        return Finding(NAME, "cannot-tell", why, evidence, "gist", "Read the gist", share)
     if not telling:
         why = "the fix adds no line that could be told from others"
         return Finding(NAME, "cannot-tell", why, evidence, remedy="Read the row")
@@ -138,6 +146,18 @@ def _links(row: Row, text: Text) -> Iterator[Span]:
             yield span_of(text, "commit", *match.span())
     for match in _BRANCH.finditer(text.text):
         yield span_of(text, "branch", *match.span())
+    work = row.times.work
+    for match in _TREE.finditer(text.text):
+        if work and work.branch and f"{match[1]}:{match[2]}".lower() == work.branch.lower():
+            yield span_of(text, "branch", *match.span())
+
+
+def _gists(row: Row, text: Text) -> Iterator[Span]:
+    """Yield links to gists of whom wrote the fix; what they hold is not at hand."""
+    author = row.times.work.author if row.times.work else None
+    for match in _GIST.finditer(text.text):
+        if author and match[1].lower() == author.lower():
+            yield span_of(text, "gist", *match.span())
 
 
 def _is_telling(line: str, tokens: Sequence[str]) -> bool:

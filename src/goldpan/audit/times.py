@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from goldpan.audit.finding import Span, Text
-from goldpan.miners.versions import WITHHELD, Version, Written
+from goldpan.miners.versions import WITHHELD, Version, Work, Written
 from goldpan.text.redaction import redact
 
 _PARTS: dict[str, tuple[str, ...]] = {
@@ -33,6 +33,7 @@ class Times:
     written: tuple[Written, ...] = ()
     """Of the issue or discussion."""
     of_pull: tuple[Written, ...] = ()
+    work: Work | None = None
     lacks: str = ""
     """Why nothing can be told."""
     remedy: str = ""

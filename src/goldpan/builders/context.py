@@ -130,8 +130,8 @@ def fix_pairs(
             context.dropped[reason] += 1
             continue
         if earlier:
-            begun = earlier.begun.get(pair["pull"])
-            texts = earlier.question(pair["issue"], begun) if begun else UNTOLD
+            work = earlier.work.get(pair["pull"])
+            texts = earlier.question(pair["issue"], work.begun) if work else UNTOLD
             if isinstance(texts, str):
                 context.dropped[texts] += 1
                 continue

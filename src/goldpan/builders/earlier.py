@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from goldpan.core.workspace import Workspace
-from goldpan.miners.versions import Written, open_versions
+from goldpan.miners.versions import Work, Written, open_versions
 
 UNTOLD = "earlier-text"
 LATER = "written-later"
@@ -20,10 +20,10 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class EarlierTexts:
-    """The versions of one repository's texts, and when work on its pull requests began."""
+    """The versions of one repository's texts, and the work on its pull requests."""
 
     written: Mapping[int, tuple[Written, ...]]
-    begun: Mapping[int, datetime]
+    work: Mapping[int, Work]
 
     def question(self, number: int, moment: datetime) -> tuple[str, str] | str:
         """Return title and body as they stood before a moment, or why they cannot be had."""
@@ -50,4 +50,4 @@ def read_earlier(
 ) -> EarlierTexts:
     """Return the earlier texts of issues or discussions."""
     with open_versions(workspace, repo) as versions:
-        return EarlierTexts(versions.of(issues), versions.begun(pulls))
+        return EarlierTexts(versions.of(issues), versions.work(pulls))

@@ -130,7 +130,7 @@ def _hints(context: BuildContext, earlier: EarlierTexts | None, pair: dict[str, 
     if earlier is None:
         rows = context.rows(_HINTS, number=number, before=opened)
         return "\n".join(context.text(hint["text"]) for hint in rows)
-    begun = earlier.begun[pair["pull"]]
+    begun = earlier.work[pair["pull"]].begun
     said = (
         earlier.comment(number, hint["comment_id"], begun)
         for hint in context.rows(_HINTS, number=number, before=begun)

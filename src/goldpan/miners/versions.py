@@ -42,10 +42,11 @@ SELECT number, "at", title_before, title_after FROM events
 WHERE event = 'renamed' AND {chosen} ORDER BY number, "at"
 """
 _SEEN = "SELECT number FROM ledger WHERE part = 'edits' AND state = 'complete' AND {chosen}"
-_BEGUN = """
-SELECT number, least(e.created_at, min(c.authored_at)) AS begun
+_WORK = """
+SELECT number, any_value(author) AS author, any_value(head_repo || ':' || head_ref) AS branch,
+       least(any_value(e.created_at), min(c.authored_at)) AS begun
 FROM entries e LEFT JOIN commits c USING (number) WHERE e.kind = 'pull' AND {chosen}
-GROUP BY number, e.created_at
+GROUP BY number
 """
 _CHOSEN = "number IN (SELECT unnest($numbers))"
 
@@ -71,6 +72,17 @@ class Written:
     def before(self, moment: datetime) -> Version | None:
         """Return the version that stood before a moment; None where nothing was written yet."""
         return next((each for each in reversed(self.versions) if each.at < moment), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work on a pull request."""
+
+    begun: datetime
+    """When it was opened, or its first commit was written, if that was earlier."""
+    author: str | None
+    branch: str | None
+    """As owner/name:branch; null where the fork is gone."""
 
 
 class Versions:
@@ -102,9 +114,12 @@ class Versions:
                 texts[number].append(_written("comment", row, versions, is_seen=is_seen))
         return {number: tuple(written) for number, written in texts.items()}
 
-    def begun(self, pulls: Collection[int]) -> dict[int, datetime]:
-        """Return when work on pull requests began: opened, or their first commit, if earlier."""
-        return {row["number"]: row["begun"] for row in self._rows(_BEGUN, pulls)}
+    def work(self, pulls: Collection[int]) -> dict[int, Work]:
+        """Return the work on pull requests."""
+        return {
+            row["number"]: Work(row["begun"], row["author"], row["branch"])
+            for row in self._rows(_WORK, pulls)
+        }
 
     def _rows(self, query: str, numbers: Collection[int]) -> Sequence[dict[str, Any]]:
         values = {"numbers": sorted(numbers)}

@@ -177,7 +177,7 @@ FINDINGS = table(
         "case",
         TEXT,
         (
-            "`before-fix`, `edited-in`, `after-fix`, `when-unknown`; `fully`, `partly`, "
+            "`before-fix`, `edited-in`, `after-fix`, `when-unknown`, `gist`; `fully`, `partly`, "
             "`not-named`; `open`, `determined`, `stated`; what luck changes; `all`, `none`, "
             "`reversed`, `solved-without`; null for others"
         ),
