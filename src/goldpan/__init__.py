@@ -5,7 +5,7 @@
     ws = goldpan.Workspace("lab")
     ws.mine("numpy/numpy")
     ws.pair()
-    ws.filter(profile="precise")
+    ws.filter()
     data = ws.build("qa", split="random:0.8,0.1,0.1")
     data.to_pandas()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -91,9 +92,20 @@ def test_runs_again_with_the_same_tables_and_keeps_the_reviews_of_others(tmp_pat
     assert done.code == 0, done.err
     assert "No review: " in done.out
     assert (workspace.root / demo.ANSWERS).read_bytes() == reviews
-    assert len(before) == 16  # fourteen tables; two files say what they were made of
+    assert len(before) == 17  # fifteen tables; two files say what they were made of
     assert _tables(workspace) == before
     assert not list((workspace.root / "tmp").iterdir())
+
+
+def test_each_command_to_try_next_works(tmp_path: Path) -> None:
+    made, printed = run_demo()
+    root = make_demo(tmp_path / "lab")
+    named = printed.partition("Try next")[2].partition(f"{demo.REPO} went from")[0]
+    commands = " ".join(named.split()).replace(str(made), str(root)).split("goldpan ")[1:]
+    assert len(commands) == 6
+    for command in commands:
+        done = _goldpan(*shlex.split(command))
+        assert done.code == 0, f"{command}\n{done.err}"
 
 
 def test_a_dataset_takes_what_the_review_kept(workspace: Workspace) -> None:

@@ -105,7 +105,7 @@ class DemoResult(Result):
         for command in (
             f"status {where}",
             f"why {REPO}#31 {where}",
-            f"filter --profile precise {where}",
+            f"filter --profile faun-eval {where}",
             f"build qa --require question-answer {where}",
             f"trace {_TRACED} {where}",
             f"publish {questions} --repo-id me/questions --dry-run",
