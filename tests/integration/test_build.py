@@ -212,12 +212,12 @@ def test_near_duplicates_stay_on_one_side(tmp_path: Path) -> None:
         entry["title"] = "Leak at the seam"
         entry["body"] = f"{LONG} Seen {number} times."
     workspace = filtering.build(tmp_path, entries + own, [c for n in range(1, 21) for c in talk(n)])
+    path = workspace.root / "own.toml"
+    path.write_text('decide = []\n[answer]\nchoice = "first"\n', encoding="utf-8")
+    profile = load_profile(str(path))
+    run_filters(workspace, [REPO], profile, QUIET)
     sides = set()
     for seed in range(4):
-        path = workspace.root / "own.toml"
-        path.write_text('decide = []\n[answer]\nchoice = "first"\n', encoding="utf-8")
-        profile = load_profile(str(path))
-        run_filters(workspace, [REPO], profile, QUIET)
         plan = SplitPlan.parse("random:0.5,0.5", seed)
         request = DatasetRequest(find_recipe("qa"), [REPO], profile, plan, workspace.dataset("qa"))
         built = build(workspace, request, QUIET)

@@ -178,7 +178,7 @@ def test_any_text_gives_sound_blocks(text: str) -> None:
     ],
 )
 def test_hostile_texts_take_linear_time(piece: str) -> None:
-    text = piece * (50_000 // len(piece))
+    text = piece * (25_000 // len(piece))
     start = time.process_time()
     list(blocks(text))
-    assert time.process_time() - start < 4
+    assert time.process_time() - start < 2
