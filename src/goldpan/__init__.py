@@ -15,10 +15,8 @@ beside this file lists all.
 
 from goldpan.core.imports import lazily
 
-__version__ = "0.1.0"
 __getattr__ = lazily(globals())
-__all__ = sorted([*__all__, "__version__"])  # noqa: F821 - which `lazily` sets
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return __all__  # noqa: F821 - which `lazily` sets

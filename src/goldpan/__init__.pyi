@@ -1,3 +1,4 @@
+from goldpan._version import __version__ as __version__
 from goldpan.builders.build import BuildResult as BuildResult
 from goldpan.check import CheckResult as CheckResult
 from goldpan.core.errors import DatasetError as DatasetError
@@ -30,5 +31,4 @@ from goldpan.operations.workspace import Workspace as Workspace
 from goldpan.plan.results import PlanResult as PlanResult
 from goldpan.plugins import register as register
 
-__version__: str
 __all__: list[str]

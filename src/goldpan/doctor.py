@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import httpx
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.annotation.studio.serve import SERVER
 from goldpan.core.config import PUBLIC_API, Settings
 from goldpan.core.errors import GoldpanError, UsageError

@@ -19,7 +19,7 @@ import pyarrow as pa
 import yaml  # type: ignore[import-untyped]
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.parquet import open_file
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.sanitize import CUT, for_json, visible

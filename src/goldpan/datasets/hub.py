@@ -37,7 +37,7 @@ from huggingface_hub.utils.tqdm import (
     enable_progress_bars,
 )
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.errors import PublishError, TagTakenError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result

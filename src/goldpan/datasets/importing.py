@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins import blamed, digests
 from goldpan.core.progress import Reporter

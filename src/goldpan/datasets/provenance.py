@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, suggested
 from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.workspace import DEFAULT_RULES, Workspace

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.datasets.leakage import DateSignal
 from goldpan.evaluation.leaks import Leaks, RowDates
 from goldpan.evaluation.metrics.estimate import Scores

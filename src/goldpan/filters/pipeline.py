@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import count_rows, read_metadata, read_table, replace_tables

@@ -27,7 +27,7 @@ from typing import Any
 
 import orjson
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.registry import Registry, files_in

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import count_rows, read_metadata, read_table, reading
 from goldpan.core.plugins import digests, plugin_command

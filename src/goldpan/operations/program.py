@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.errors import UnknownNameError, UsageError, choices, question, suggested
 from goldpan.core.log import LogFormat, start_log
 from goldpan.core.plugins import removed, use

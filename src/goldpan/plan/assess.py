@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.errors import GoldpanError
 from goldpan.plan.record import (
     ABSENT,

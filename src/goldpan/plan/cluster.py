@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.engine import AHEAD, EngineError, LostError, RayCluster, Submitted, open_engine
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.progress import Reporter

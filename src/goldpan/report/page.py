@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.audit.stored_audit import find_audit
 from goldpan.core.errors import UsageError
 from goldpan.core.resources import check_folder, unwritable, write_file

@@ -25,7 +25,7 @@ from typing import Any
 import orjson
 from pydantic import Field
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.errors import DatasetError
 from goldpan.core.resources import write_file
 from goldpan.core.sealed import DamagedError, read_json, sealed_json

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.annotation.studio.configuration import FormQuestion, Guideline
 from goldpan.annotation.studio.summary import Answers, Round, Summary, Times
 from goldpan.core.errors import UsageError

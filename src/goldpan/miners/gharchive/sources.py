@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.retry import jittered

@@ -19,7 +19,7 @@ from urllib.parse import urljoin
 import httpx
 import orjson
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
 from goldpan.core.retry import jittered
 from goldpan.core.tls import shared_context

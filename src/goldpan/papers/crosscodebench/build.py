@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.papers.crosscodebench.meta import DATA, META, Meta, list_metas, meta_json, read_meta
 from goldpan.papers.crosscodebench.prompts import CROSSCODE, SHARDS, CrossSettings, prompt_rows
 from goldpan.papers.crosscodebench.splits import Assigned, LeftOut, TaskCount, TaskFiles, spool_side

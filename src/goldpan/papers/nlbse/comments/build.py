@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.papers.nlbse.comments.declarations import RULES
 from goldpan.papers.nlbse.comments.extract import (
     LEFT_OUT,

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan import __version__
+from goldpan._version import __version__
 from goldpan.papers.nlbse.issues import closings, selection
 from goldpan.papers.nlbse.issues.closings import (
     EventSource,
