@@ -79,6 +79,6 @@ def test_findings_are_seen_and_nothing_sticks_out(
         })()"""
     )
     assert len(set(colors)) == 3
-    browser.ask("document.querySelector('.health').scrollIntoView()")
+    browser.ask("document.querySelector('.findings').scrollIntoView()")
     browser.shoot(tmp_path / f"{page}-{width}-{scheme}.png")
     assert (tmp_path / f"{page}-{width}-{scheme}.png").stat().st_size > 10_000

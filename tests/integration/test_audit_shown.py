@@ -139,8 +139,8 @@ def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
     assert done.exit_code == 0, done.output
     row = page.read_text("utf-8")
     assert "Why is this row good?" in row and EDIT in row
-    assert "Findings: solution-in-issue" in row
-    assert "Verdicts: " in row and "Label: " in row
+    assert "What the label rests on" in row and "<b>solution-in-issue</b>" in row
+    assert "Verdicts: " in row
     with pytest.raises(UsageError, match="No row 'code-edit:nobody#1' is in code-edit"):
         lab.report(dataset="code-edit", row="code-edit:nobody#1", output=page)
     with pytest.raises(UsageError, match="--runs reports on all stored runs"):
@@ -188,7 +188,7 @@ def test_a_plan_audits_before_it_exports_and_before_what_requires_findings(
     assert [unit["unit"] for unit in again if unit["ran"]] == []
     (lab.path / "audits" / "edits" / "findings.parquet").unlink()
     due = json.loads(attempt("run", "plan.toml", "--dry-run", "--json", cwd=tmp_path).out)
-    assert {unit["unit"] for unit in due if unit["due"]} >= {"audit/edits"}
+    assert {unit["unit"] for unit in due if unit["state"] == "due"} >= {"audit/edits"}
     wrong = PLAN.replace('[[audit]]\ndataset = "edits"', '[[audit]]\ndataset = "edit"')
     (tmp_path / "plan.toml").write_text(wrong, encoding="utf-8")
     refused = attempt("run", "plan.toml", "--dry-run", cwd=tmp_path)
