@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -124,6 +125,7 @@ def test_a_row_that_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:
 
 def test_scores_are_told_by_what_the_issue_names(tmp_path: Path) -> None:
     lab = Workspace(make_demo(tmp_path / "demo"))
+    shutil.rmtree(lab.path / "audits")
     (before,) = lab.evaluate.run(task="code_edit", model="copy-ins-input")
     assert isinstance(before, RunResult)
     assert "place-in-issue" not in before.record.scores_by

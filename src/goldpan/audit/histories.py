@@ -14,9 +14,7 @@ from goldpan.audit.rows import Row
 from goldpan.audit.times import NOT_READ, Times
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace
-from goldpan.miners.versions import Versions, open_versions
-
-_TABLES = ("entries", "comments", "commits", "events", "edits")
+from goldpan.miners.versions import TABLES, Versions, open_versions
 
 
 class Histories:
@@ -56,7 +54,9 @@ class Histories:
         """Return the digests of the tables that were read, by repository."""
         used = sorted(repo for repo, versions in self._versions.items() if versions)
         paths = {
-            f"{name} {repo}": self._workspace.table(repo, name) for repo in used for name in _TABLES
+            f"{name} {repo}": self._workspace.table(repo, name)
+            for repo in used
+            for name in (*TABLES, "edits")
         }
         return {name: seal_of_parquet(path) for name, path in paths.items() if path.exists()}
 
@@ -93,7 +93,8 @@ class Histories:
 
     def _open(self, repo: str) -> Versions | None:
         if repo not in self._versions:
-            is_there = bool(repo) and self._workspace.table(repo, "entries").exists()
+            tables = [self._workspace.table(repo, name) for name in TABLES] if repo else []
+            is_there = bool(tables) and all(path.exists() for path in tables)
             opened = open_versions(self._workspace, repo) if is_there else None
             self._versions[repo] = self._stack.enter_context(opened) if opened else None
         return self._versions[repo]

@@ -23,6 +23,8 @@ Source = Literal["title", "body", "comment"]
 NOT_MINED = "edits of its texts were not mined"
 WITHHELD = "an earlier version of its text is withheld"
 _UNFIT = "its newest edit is not the text that was mined"
+TABLES = ("entries", "comments", "commits", "events", "ledger")
+"""Those that versions are read from, beside edits."""
 _AT_ONCE = timedelta(minutes=1)
 """How much later than the text its first version may be said to be."""
 _ENDS = re.compile(r"\r\n?")
@@ -130,10 +132,9 @@ class Versions:
 
 @contextmanager
 def open_versions(workspace: Workspace, repo: str) -> Iterator[Versions]:
-    """Give the texts of a mined repository; raises `WorkspaceError` where it is not."""
-    names = ("entries", "comments", "commits", "events", "ledger")
+    """Give the texts of a repository whose `TABLES` are there; raises `WorkspaceError`."""
     has_edits = workspace.table(repo, "edits").exists()
-    with open_tables(workspace, repo, names, optional=("edits",)) as connection:
+    with open_tables(workspace, repo, TABLES, optional=("edits",)) as connection:
         yield Versions(connection, has_edits=has_edits)
 
 
