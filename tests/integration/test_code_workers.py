@@ -101,9 +101,8 @@ def test_a_failure_of_the_reader_ends_the_processes() -> None:
 
 
 READS_CODE = """\
-from goldpan.code.substance import Pair
-from goldpan.code.substance import compare_all
-print([verdict.keep for verdict in compare_all([Pair(b"a = 1", b"a = 2", "a.py")])])
+from goldpan.code.substance import FilePair, compare_all
+print([verdict.keep for verdict in compare_all([FilePair(b"a = 1", b"a = 2", "a.py")])])
 """
 ANYWHERE = f"""\
 import multiprocessing, threading

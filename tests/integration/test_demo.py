@@ -98,10 +98,10 @@ def test_runs_again_with_the_same_tables_and_keeps_the_reviews_of_others(tmp_pat
 
 
 def test_each_command_to_try_next_works(tmp_path: Path) -> None:
-    made, printed = run_demo()
+    _, printed = run_demo()
     root = make_demo(tmp_path / "lab")
     named = printed.partition("Try next")[2].partition(f"{demo.REPO} went from")[0]
-    commands = " ".join(named.split()).replace(str(made), str(root)).split("goldpan ")[1:]
+    commands = re.sub(r"/\S*/work space", str(root), " ".join(named.split())).split("goldpan ")[1:]
     assert len(commands) == 6
     for command in commands:
         done = _goldpan(*shlex.split(command))
