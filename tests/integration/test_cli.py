@@ -218,6 +218,7 @@ BAD: list[tuple[str, int, tuple[Any, ...]]] = [
     ("status --workspace secret", 2, ("goldpan.toml", "GITHUB_TOKEN")),
     ("mine --repo a/b --from-backup good.jsonl --workspace file", 1, ("file", "--workspace")),
     ("mine --repo a/b --from-backup good.jsonl --workspace /proc/x", 1, ("/proc", "--workspace")),
+    ("audit none", 2, ("no dataset or file none", "a dataset's name")),
     ("mine --repo a/b --from-backup none.jsonl", 2, ("none.jsonl does not exist", "backup")),
     ("mine --repo a/b --from-backup bad.jsonl", 2, ("bad.jsonl:1 is not JSON", "Correct")),
     ("mine --repo a/b --from-backup other.jsonl", 2, ("other.jsonl:1 is not an entry",)),

@@ -69,7 +69,7 @@ def test_two_people_read_a_sample_and_the_card_says_so(lab: Path) -> None:
     assert code == 0
     assert "drawn by seed 0: 4 rows; read by ana 4" in told
     assert "right: 67% [21%, 94%]" in told
-    assert "1 could not be judged" in told
+    assert "1 not counted: cannot be judged" in told
     assert [(row["label"], row["note"]) for row in kept(file)] == [
         ("answers", ""),
         ("answers", ""),
@@ -84,7 +84,7 @@ def test_two_people_read_a_sample_and_the_card_says_so(lab: Path) -> None:
     assert "goldpan build qa --profile default --repo prospector/sluice" in flat
 
     command = told[told.rindex("goldpan build") :].split()[1:]
-    done = attempt(*command, "--workspace", str(lab), cwd=lab.parent)
+    done = attempt(*command, cwd=lab.parent)
     assert done.code == 0, done.err
     card = (lab / "datasets" / "qa" / "README.md").read_text(encoding="utf-8")
     screenful = card[card.index("# Question answering") : card.index("## Use")]

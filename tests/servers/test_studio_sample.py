@@ -43,7 +43,7 @@ def test_annotators_judge_a_sample(
     assert "drawn by seed 0: 3 rows; read by" in told
     assert "say the same of 1 of 1 rows" in told
     assert "1 not read by anybody yet" in told
-    assert "1 could not be judged" in told
+    assert "1 not counted: cannot be judged" in told
     assert counts in told
     studio.answer(2, tasks[2], wrong)
     goldpan(*words)

@@ -53,7 +53,9 @@ class LabelClasses(Result):
             f"{self.classified:,} of {self.issues:,} closed issues have labels of exactly one class"
         )
         if self.file is None:
-            yield Line("To change it, write it with --output FILE.toml, and edit that")
+            yield Line(
+                "To change the classes, write a profile with --output FILE.toml, and edit it"
+            )
         else:
             yield Line(f"Edit {self.file}, then build with --profile {self.file}")
 

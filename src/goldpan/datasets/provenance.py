@@ -189,17 +189,17 @@ def build_options(directory: Path) -> str:
     return "".join(options)
 
 
-def build_command(directory: Path, gold: Path) -> str:
+def build_command(directory: Path, gold: Path, workspace: Path) -> str:
     """Return the command that builds a dataset as it was, with a gold set on its card."""
     provenance = read_provenance(directory)
     settings = provenance["settings"]
     words = [option for source in provenance["sources"] for option in ("--repo", source["repo"])]
-    for option in ("split", "seed", "answer", "limit"):
-        if settings.get(option) not in (None, "none", 0):
+    for option in ("split", "seed", "answer", "limit", "texts"):
+        if settings.get(option) not in (None, "none", 0, "as-mined"):
             words += [f"--{option}", str(settings[option])]
     for option, key in (("require", "reviews"), ("source", "sources")):
         words += [word for name in settings.get(key, ()) for word in (f"--{option}", name)]
-    words += ["--output", str(directory), "--gold", str(gold)]
+    words += ["--output", str(directory), "--gold", str(gold), "--workspace", str(workspace)]
     return f"goldpan build {provenance['family']}{build_options(directory)} {shlex.join(words)}"
 
 

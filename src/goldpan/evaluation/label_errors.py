@@ -289,7 +289,7 @@ def _reading(sample: SampleScore) -> Iterator[Line]:
         yield Line(f"{both}; Cohen's kappa {kappa}")
     missing = {
         "not read by anybody yet": sample.drawn - sample.read,
-        "could not be judged, and do not count": sample.cannot_tell,
+        "not counted: cannot be judged": sample.cannot_tell,
         "judged differently without a majority: the less favourable judgement counts": (
             sample.differing
         ),

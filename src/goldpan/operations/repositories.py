@@ -129,4 +129,8 @@ def table_path(self: Workspace, source: Path | str | Dataset) -> Path:
         return source.path
     named = self.layout.dataset(str(source))
     is_name = not Path(source).exists() and named.is_dir()
-    return named if is_name else find_directory(source)
+    found = named if is_name else find_directory(source)
+    if not found.exists():
+        remedy = "Give a dataset's name or directory, or the path of a table's file"
+        raise UsageError(f"There is no dataset or file {source}", remedy)
+    return found

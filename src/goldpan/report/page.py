@@ -155,7 +155,7 @@ def write_row_page(
             if found.examples:
                 break
         else:
-            names = ", ".join(path.name for path in datasets) or "no dataset"
+            names = " or ".join(path.name for path in datasets) or "any dataset"
             raise UsageError(f"No row {row!r} is in {names}", "Give the id as in the dataset")
     (example,) = found.examples
     page = render("row.html.jinja", title=line(row, 160), dataset=found, example=example)
