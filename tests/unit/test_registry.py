@@ -223,7 +223,8 @@ def test_bibtex_is_read_roughly() -> None:
 
 
 def test_the_documentation_tells_every_key_task_step_and_reader() -> None:
-    text = (ROOT / "docs" / "task-files.md").read_text(encoding="utf-8")
+    pages = (ROOT / "docs" / "task-files.md", ROOT / "docs" / "reference" / "files.md")
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     keys = [
         field.name
         for kind in (Task, TaskSource, TaskPrompt, TaskColumns, Label)
