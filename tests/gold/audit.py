@@ -24,6 +24,8 @@ _GROUPS = (
     ("solution-in-issue", "fix", ("told", "described")),
     ("solution-in-issue", "answer", ("told",)),
     ("place-in-issue", "fix", ("fully", "partly")),
+    ("demanding-tests", "fix", ("named",)),
+    ("demanding-tests", "fix", ("named", "behaviour")),
 )
 
 
