@@ -67,7 +67,7 @@ def test_two_people_read_a_sample_and_the_card_says_so(lab: Path) -> None:
         judge(screen, "0")
         code, told = screen.ended()
     assert code == 0
-    assert "drawn by seed 0: 4 rows; read by ana 4" in told
+    assert "drawn with seed 0: 4 rows; read by ana 4" in told
     assert "right: 67% [21%, 94%]" in told
     assert "1 not counted: cannot be judged" in told
     assert [(row["label"], row["note"]) for row in kept(file)] == [
@@ -88,7 +88,7 @@ def test_two_people_read_a_sample_and_the_card_says_so(lab: Path) -> None:
     assert done.code == 0, done.err
     card = (lab / "datasets" / "qa" / "README.md").read_text(encoding="utf-8")
     screenful = card[card.index("# Question answering") : card.index("## Use")]
-    assert "Of 4 rows drawn by seed 0, 4 were read by ana and ben" in screenful
+    assert "Of 4 rows drawn with seed 0, 4 were read by ana and ben" in screenful
     provenance = orjson.loads((lab / "datasets" / "qa" / "provenance.json").read_bytes())
     (score,) = provenance["gold"]
     assert score["sample"]["readers"] == {"ana": 4, "ben": 4}
@@ -111,8 +111,15 @@ def test_a_judgement_outlives_the_program_that_kept_it(lab: Path) -> None:
     with read(lab, *options, dataset="fault-localization") as screen:
         judge(screen, "2q")
         code, told = screen.ended()
-    assert (code, "1 not read by anybody yet" in told) == (0, True)
+    assert (code, "1 not read by anyone yet" in told) == (0, True)
     assert "right: 50%" in told
+
+
+def test_a_gold_set_of_other_rows_is_named(lab: Path, tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("repo,issue,label,comment_id\nocto/gem,1,answers,2\n", encoding="utf-8")
+    done = attempt("evaluate", "labels", "qa", "--gold", str(gold), "--workspace", str(lab))
+    assert "no row of the dataset is in this set" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("family", ["code-edit", "issue-resolution"])

@@ -40,9 +40,9 @@ def test_annotators_judge_a_sample(
     studio.answer(2, tasks[0], right)
     studio.answer(1, tasks[1], unsure)
     told = " ".join(goldpan(*words).out.split())
-    assert "drawn by seed 0: 3 rows; read by" in told
+    assert "drawn with seed 0: 3 rows; read by" in told
     assert "say the same of 1 of 1 rows" in told
-    assert "1 not read by anybody yet" in told
+    assert "1 not read by anyone yet" in told
     assert "1 not counted: cannot be judged" in told
     assert counts in told
     studio.answer(2, tasks[2], wrong)
@@ -57,4 +57,4 @@ def test_annotators_judge_a_sample(
     command = told[told.index(f"goldpan build {family}") :].split(" Annotators read")[0].split()
     goldpan(*command[1:])
     card = (lab.dataset(family) / "README.md").read_text(encoding="utf-8")
-    assert "rows drawn by seed 0, 3 were read by" in card.partition("## Use")[0]
+    assert "rows drawn with seed 0, 3 were read by" in card.partition("## Use")[0]

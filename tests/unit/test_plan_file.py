@@ -160,6 +160,16 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
             "no task has the rows of c, of the family crosscode",
             "goldpan build crosscode import",
         ),
+        (
+            DATASET + '[[audit]]\ndataset = "qa"\nfinding = ["weak-test"]',
+            "audit[0].finding: There is no finding 'weak-test' (did you mean weak-tests",
+            "solution-in-issue",
+        ),
+        (
+            DATASET + 'require = "not:luk"',
+            "dataset[0].require: There is no finding 'luk' (did you mean luck",
+            "solution-in-issue",
+        ),
     ],
 )
 def test_names_that_there_are_not_are_told_before_anything_runs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -109,6 +110,7 @@ class AuditResult(Result):
                 )
                 for count in self.findings
             ],
+            wide=frozenset({"cases"}),
         )
         for count in self.findings:
             for why, rows in count.untold.items():
@@ -116,7 +118,7 @@ class AuditResult(Result):
         for example in self.examples:
             yield Line(f"{example.id}: {example.finding.name}: {example.finding.why}")
             for span in example.finding.evidence[:2]:
-                yield Line(f"  {span.kind} in {span.source}: {line(span.text, 100)}")
+                yield Line(f"  {span.kind} in {span.source}: {line(_changed(span.text), 100)}")
         for note in self.notes:
             yield Line(note)
         yield Line(f"All findings are in {self.file}")
@@ -311,6 +313,12 @@ def _count(name: FindingName, findings: Sequence[Finding]) -> FindingCount:
         wilson(verdicts["found"], told),
         dict(reasons.most_common()),
     )
+
+
+def _changed(text: str) -> str:
+    """Return the changed lines of a diff; another text as it is."""
+    marked = [part for part in text.split("\n") if re.match(r"[-+](?!-- |\+\+ )", part)]
+    return " ".join(marked) if text.startswith("--- ") else text
 
 
 def _share(share: Estimate) -> str:

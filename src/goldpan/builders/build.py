@@ -168,7 +168,8 @@ class BuildResult(Result):
             yield Line(f"  {count:,} without an example: {reason}")
         for name, verdicts in self.untold.items():
             told = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
-            yield Line(f"  kept, though {name} is not shown: {told}")
+            finding = name.removeprefix(NOT)
+            yield Line(f"  kept, though {finding} is not ruled out: {told}")
         yield from map(Line, self.other_choices)
         for score in written.scores:
             yield Line(f"  {score.read_in_words}")

@@ -87,7 +87,7 @@ def _of_gold(score: GoldScore) -> str:
 
 
 def _reading(sample: SampleScore) -> str:
-    drawn = f"Of {sample.drawn:,} rows drawn by seed {sample.seed}"
+    drawn = f"Of {sample.drawn:,} rows drawn with seed {sample.seed}"
     readers = " and ".join(sample.readers) or "nobody"
     kappas = [
         f"Cohen's kappa {'not defined' if pair.kappa is None else format(pair.kappa, '.2f')} on "

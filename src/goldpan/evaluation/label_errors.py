@@ -270,6 +270,9 @@ class LabelScores(Result):
             if score.sample:
                 yield from _reading(score.sample)
             counts = ", ".join(f"{label} {count:,}" for label, count in score.labels.items())
+            if not score.labelled:
+                yield Line("  no row of the dataset is in this set, which may be of others")
+                continue
             yield Line(f"  {score.kind}: {counts}")
             yield Line(f"  right: {_share(score.right)}")
             if "partly" in score.labels:
@@ -282,13 +285,13 @@ class LabelScores(Result):
 def _reading(sample: SampleScore) -> Iterator[Line]:
     """Yield who read how much of a sample, how far they agree, and what is missing."""
     readers = ", ".join(f"{name} {rows:,}" for name, rows in sample.readers.items()) or "nobody"
-    yield Line(f"  drawn by seed {sample.seed}: {sample.drawn:,} rows; read by {readers}")
+    yield Line(f"  drawn with seed {sample.seed}: {sample.drawn:,} rows; read by {readers}")
     for pair in sample.pairs:
         kappa = "not defined" if pair.kappa is None else f"{pair.kappa:.2f}"
         both = f"  {' and '.join(pair.readers)} say the same of {pair.same:,} of {pair.rows:,} rows"
         yield Line(f"{both}; Cohen's kappa {kappa}")
     missing = {
-        "not read by anybody yet": sample.drawn - sample.read,
+        "not read by anyone yet": sample.drawn - sample.read,
         "not counted: cannot be judged": sample.cannot_tell,
         "judged differently without a majority: the less favourable judgement counts": (
             sample.differing

@@ -56,6 +56,8 @@ def _finders(
     file: PlanFile, section: StageSection, own: Path | None
 ) -> dict[str, Callable[[Any], object]]:
     """Return by parameter, or by stage and parameter, what finds a value that exists."""
+    from goldpan.audit.finding import chosen_findings
+    from goldpan.builders.row_check import NOT
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.splits import SplitPlan
     from goldpan.evaluation.models.catalogue import find_model
@@ -67,6 +69,10 @@ def _finders(
         "split": lambda value: SplitPlan.parse(value, section.get("seed") or 0),
         "task": lambda value: find_task(value, own),
         "protocol": find_protocol,
+        "audit finding": lambda value: chosen_findings([value]),
+        "require": lambda value: (
+            chosen_findings([value.removeprefix(NOT)]) if value.startswith(NOT) else None
+        ),
         "evaluation model": lambda value: find_model(value, section.get("settings")),
     }
 
