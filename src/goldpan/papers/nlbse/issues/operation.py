@@ -43,8 +43,7 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
         seed: Seed of the split and the balance.
         corrections (PROJECT): An annotation project whose decisions replace labels; may be
             given several times.
-        labels: Print the labels of mined repositories with the class that each means, and write
-            them to --output FILE.toml, to edit and give as --profile; nothing is built.
+        labels: Only list labels with their classes; --output FILE.toml is a profile to edit.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
         execution: Where hours or repositories are read.
     """
