@@ -213,8 +213,9 @@ def _watch(
     """
     end = time.monotonic() + limits.seconds
     while True:
+        left = max(0.0, end - time.monotonic())
         with suppress(subprocess.TimeoutExpired):
-            return Finished(process.wait(_LOOK_SECONDS))
+            return Finished(process.wait(min(_LOOK_SECONDS, left)))
         processes, memory = _usage(process.pid)
         if time.monotonic() > end:
             return Finished(-1, "time")
