@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from select import select
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -298,6 +299,9 @@ class _Session:
             yield Text(f"… {left:,} more characters", "dim")
 
 
+_LOOK_SECONDS = 0.5
+
+
 class _Keys:
     """The keys of a terminal, one at a time."""
 
@@ -315,6 +319,9 @@ class _Keys:
     def next(self) -> str:
         """Return the next key that types a character; q at the end of the input."""
         while not self._waiting:
+            # Ctrl-C just before a read would otherwise count at the next key only.
+            if not select([self._descriptor], [], [], _LOOK_SECONDS)[0]:
+                continue
             typed = os.read(self._descriptor, 32)
             if not typed or typed == b"\x04":
                 return "q"

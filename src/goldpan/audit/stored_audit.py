@@ -99,7 +99,8 @@ def read_audit(
     """
     is_named = dataset.parent.resolve() == (workspace.root / "datasets").resolve()
     path = workspace.findings(dataset)
-    remedy = f"Run goldpan audit {dataset.name if is_named else dataset}"
+    # A page that shows it says the same wherever the dataset lies.
+    remedy = f"Run goldpan audit {dataset.name if is_named else 'DIRECTORY'}"
     if not path.exists():
         raise DatasetError(f"{dataset.name} was not audited", remedy)
     with reading(path, remedy):
