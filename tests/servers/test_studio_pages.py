@@ -20,10 +20,6 @@ from tests.studio import Annotators, part
 LAB = "goldpan-workspace"
 
 
-def _nothing(folder: Path) -> None:
-    """Have a workspace in which the demo ran, and nothing else."""
-
-
 def _sentences(folder: Path) -> None:
     """Have a dataset of comments, which the page builds before."""
     run_command("goldpan build code-comments --language python", folder)
@@ -46,7 +42,6 @@ PAGES: Mapping[str, tuple[Callable[[Path], None], Mapping[str, str]]] = {
             "--language java": "--language python",
         },
     ),
-    "docs/labels.md": (_nothing, {}),
 }
 """Pages with annotators, what their readers have, and what stands here for what they name."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,10 @@ def test_annotators_judge_a_sample(
     again = file.read_bytes()
     goldpan(*words)
     assert file.read_bytes() == again
-    command = told[told.index(f"goldpan build {family}") :].split(" Annotators read")[0].split()
-    goldpan(*command[1:])
+    command = told[told.index(f"goldpan build {family}") :].split(" Annotators read")[0]
+    words = shlex.split(command)[1:]
+    place = words.index("--workspace")
+    assert words[place + 1] == str(lab.root)
+    goldpan(*words[:place], *words[place + 2 :])  # which names the workspace itself
     card = (lab.dataset(family) / "README.md").read_text(encoding="utf-8")
     assert "rows drawn with seed 0, 3 were read by" in card.partition("## Use")[0]
