@@ -56,9 +56,9 @@ def test_annotators_judge_a_sample(
     goldpan(*words)
     assert file.read_bytes() == again
     command = told[told.index(f"goldpan build {family}") :].split(" Annotators read")[0]
-    words = shlex.split(command)[1:]
-    place = words.index("--workspace")
-    assert words[place + 1] == str(lab.root)
-    goldpan(*words[:place], *words[place + 2 :])  # which names the workspace itself
+    given = shlex.split(command)[1:]
+    place = given.index("--workspace")
+    assert given[place + 1] == str(lab.root)
+    goldpan(*given[:place], *given[place + 2 :])  # which names the workspace itself
     card = (lab.dataset(family) / "README.md").read_text(encoding="utf-8")
     assert "rows drawn with seed 0, 3 were read by" in card.partition("## Use")[0]
