@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 
 from goldpan.audit.code_before import CodeBefore, CodeHistory
 from goldpan.audit.rows import Row
@@ -61,26 +59,15 @@ class Fix:
         return tuple(file.path for file in self.files)
 
 
-class Fixes:
+class Fixes(ExitStack):
     """The fixes of rows; opens the histories of their repositories as they are asked for."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._stack = ExitStack()
+        super().__init__()
         self._objects: dict[str, Objects | None] = {}
         self._code: dict[str, CodeHistory] = {}
         self._revisions: dict[str, dict[int, tuple[str, str]]] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stack.close()
 
     def of(self, rows: Sequence[Row]) -> list[Fix | None]:
         """Return the fix of each row; None where it is not at hand."""
@@ -136,7 +123,7 @@ class Fixes:
                 self._objects[repo] = None
             else:
                 verify_clone(clone)
-                self._objects[repo] = self._stack.enter_context(Objects(clone))
+                self._objects[repo] = self.enter_context(Objects(clone))
         return self._objects[repo]
 
     def _from_histories(self, rows: Sequence[Row]) -> dict[str, str]:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
-from types import TracebackType
-from typing import Self
 
 from goldpan.audit.rows import Row
 from goldpan.audit.times import NOT_READ, Times
@@ -17,26 +15,15 @@ from goldpan.core.workspace import Workspace
 from goldpan.miners.versions import TABLES, Versions, open_versions
 
 
-class Histories:
+class Histories(ExitStack):
     """The histories of rows' texts; opens the tables of repositories as they are asked for."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._stack = ExitStack()
+        super().__init__()
         self._versions: dict[str, Versions | None] = {}
         self._edited = 0
         self._untold = Counter[str]()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stack.close()
 
     def add_to(self, rows: Sequence[Row]) -> list[Row]:
         """Return rows with the times of their texts."""
@@ -96,7 +83,7 @@ class Histories:
             tables = [self._workspace.table(repo, name) for name in TABLES] if repo else []
             is_there = bool(tables) and all(path.exists() for path in tables)
             opened = open_versions(self._workspace, repo) if is_there else None
-            self._versions[repo] = self._stack.enter_context(opened) if opened else None
+            self._versions[repo] = self.enter_context(opened) if opened else None
         return self._versions[repo]
 
     def _count(self, row: Row) -> None:

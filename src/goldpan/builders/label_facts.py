@@ -129,12 +129,14 @@ def described_reviews(
     Of models their names, prompt and samples, and how many subjects they kept; of people, by
     project, how many annotators there were and how their decisions came about.
     """
+    if not names:  # what knows of models and people takes long to import
+        return {}
     from goldpan.annotation.review.stored import read_reviewers, read_reviews, review_path
     from goldpan.annotation.studio.project import open_project, projects
 
     reviews: dict[str, dict[str, Any]] = {name: {} for name in names}
     for repo in repos:
-        if names and review_path(workspace, repo, profile).exists():
+        if review_path(workspace, repo, profile).exists():
             verdicts = read_reviews(workspace, repo, profile)
             for name, who in read_reviewers(workspace, repo, profile).items():
                 if name in reviews:
@@ -142,7 +144,7 @@ def described_reviews(
                     models = reviews[name].setdefault("models", {**who, "subjects": 0, "kept": 0})
                     models["subjects"] += len(keeps)
                     models["kept"] += pc.sum(keeps).as_py() or 0
-    for title in projects(workspace) if names else ():
+    for title in projects(workspace):
         project = open_project(workspace, title)
         path = project.path("decisions.parquet")
         if project.facts.form in reviews and path.exists():

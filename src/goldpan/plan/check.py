@@ -57,7 +57,7 @@ def _finders(
 ) -> dict[str, Callable[[Any], object]]:
     """Return by parameter, or by stage and parameter, what finds a value that exists."""
     from goldpan.audit.finding import chosen_findings
-    from goldpan.builders.row_check import NOT
+    from goldpan.builders.requirements import NOT
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.splits import SplitPlan
     from goldpan.evaluation.models.catalogue import find_model

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldpan.builders.requirements import NOT, VERIFIED
 from goldpan.core.commands import find_builder
 from goldpan.core.errors import UsageError, question
 from goldpan.core.remote import is_address
@@ -17,8 +18,6 @@ from goldpan.plan.sections import DatasetPlan, Plan, dataset_section, plan_secti
 
 LAST = "last"
 """What `since` of a dataset calls the version that the plan built before."""
-VERIFIED, NOT = "verified", "not:"
-"""What `require` calls the proof by running tests."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from goldpan.builders.requirements import NOT, VERIFIED
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import tasks_directory
 from goldpan.operations.workspace import Workspace
@@ -14,7 +15,7 @@ from goldpan.plan.check import check_plan
 from goldpan.plan.context import Context
 from goldpan.plan.datasets import DatasetStep, stage_of
 from goldpan.plan.evaluating import EvaluateStep
-from goldpan.plan.file import NOT, VERIFIED, PlanFile, reviews_of
+from goldpan.plan.file import PlanFile, reviews_of
 from goldpan.plan.mining import MineStep
 from goldpan.plan.publishing import PublishStep
 from goldpan.plan.section import StageSection
