@@ -14,8 +14,7 @@ from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import function_of
 from goldpan.papers.nlbse.issues.build import LEAVE_ONE_OUT
-from goldpan.plan.check import check_plan
-from goldpan.plan.file import load_plan
+from goldpan.plan.file import check_plan, load_plan
 from tests.console import run, sentence
 from tests.demo_workspace import attempt, make_demo
 from tests.places import ROOT

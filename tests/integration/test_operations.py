@@ -16,11 +16,10 @@ from goldpan.core.result import Result, Results
 from goldpan.filters.profile import shipped_profiles
 from goldpan.miners.pairing import RULES
 from goldpan.operations.command import command_function
-from goldpan.operations.group import Group
-from goldpan.operations.help import with_what_is_registered
-from goldpan.operations.program import branch
+from goldpan.operations.program import branch, with_what_is_registered
 from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
 from goldpan.operations.table import (
+    Group,
     children,
     every_command,
     first_words,

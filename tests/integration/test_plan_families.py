@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.plan.check import check_plan
-from goldpan.plan.file import load_plan
+from goldpan.plan.file import check_plan, load_plan
 from tests.planning import (
     OTHER_FAMILIES,
     SLUICE,

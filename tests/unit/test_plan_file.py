@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.plan.check import check_plan
-from goldpan.plan.file import PlanFile, load_plan
-from goldpan.plan.record import Change, Recipe, changes, flat
+from goldpan.plan.file import PlanFile, check_plan, load_plan
 from goldpan.plan.sections import Select
 from goldpan.plan.selection import query_of
+from goldpan.plan.unit import Change, Recipe, changes, flat
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
 QUESTIONS = '[[dataset]]\nname = "qa"\nfamily = "qa"\n'

@@ -16,8 +16,7 @@ from goldpan.plan.file import load_plan
 from goldpan.plan.make import _ordered, _waiting_for_people
 from goldpan.plan.results import PlanResult, UnitResult
 from goldpan.plan.section import StageSection
-from goldpan.plan.sections import operation_of, plan_section
-from goldpan.plan.template import commented_plan
+from goldpan.plan.sections import commented_plan, operation_of, plan_section
 from goldpan.plan.unit import Outcome, Step, Unit
 
 SECTIONS = {"pair": "pair", "clone": "clone", "filter": "filter", "verify": "verify"}

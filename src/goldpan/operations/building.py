@@ -12,10 +12,9 @@ from goldpan.core.errors import UsageError, choices, suggested
 from goldpan.core.plugins import names_of
 from goldpan.core.registry import unknown_name
 from goldpan.operations.added import AddedToBuild
-from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
-from goldpan.operations.table import every_command
+from goldpan.operations.table import Group, every_command, owner_of
 from goldpan.operations.values import LOCAL, Execution, Positive, file_paths, several
 
 if TYPE_CHECKING:

@@ -19,11 +19,10 @@ from goldpan.core.log import is_json
 from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.terminal import show
-from goldpan.operations.group import owner_of
-from goldpan.operations.help import JSON_HELP, OPEN, opening_parameters, returns_result
-from goldpan.operations.messages import complain
-from goldpan.operations.signature import Operation, Parameter, fields_of
+from goldpan.core.terminal import complain, show
+from goldpan.operations.signature import JSON_HELP, Operation, Parameter, fields_of, returns_result
+from goldpan.operations.table import owner_of
+from goldpan.operations.workspace import OPEN, Workspace, opening_parameters
 
 PROGRAM = "goldpan"
 
@@ -162,8 +161,6 @@ def typed_values(operation: Operation, values: Mapping[str, Any]) -> dict[str, A
 
 
 def _owner(operation: Operation, opening: Mapping[str, Any], is_json: bool) -> object:
-    from goldpan.operations.workspace import Workspace
-
     return owner_of(operation, Workspace(progress=not is_silent(is_json), **opening))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from goldpan.core.errors import UsageError
-from goldpan.operations.group import Group
+from goldpan.operations.table import Group
 from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:

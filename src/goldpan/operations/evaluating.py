@@ -11,8 +11,8 @@ from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
 from goldpan.operations import comparing, labeling, verifying
 from goldpan.operations.comparing import suite_members
-from goldpan.operations.group import Group
 from goldpan.operations.repositories import dataset_directory, find_dataset
+from goldpan.operations.table import Group
 from goldpan.operations.values import Limits, Positive, several
 
 if TYPE_CHECKING:

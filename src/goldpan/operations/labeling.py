@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from goldpan.core.errors import UsageError
-from goldpan.operations.group import Group
 from goldpan.operations.repositories import dataset_directory, find_dataset
+from goldpan.operations.table import Group
 from goldpan.operations.values import Count, Positive, file_paths
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Results
-from goldpan.operations.group import Group
 from goldpan.operations.repositories import (
     absolute_layout,
     known_repositories,
@@ -18,6 +17,7 @@ from goldpan.operations.repositories import (
     named_repositories,
 )
 from goldpan.operations.signature import opens_with
+from goldpan.operations.table import Group
 from goldpan.operations.values import LOCAL, Execution
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ _OPTIONS = {"repos": "repo", "settings": "set"}
 _PLACEHOLDERS = {"repos": "OWNER/NAME", "settings": "KEY=VALUE"}
 _HELP = {"repos": "A repository; may be given several times. (default: all that are there)"}
 """What is said where a docstring says nothing of its own."""
+JSON_HELP = "Print the result as JSON."
 _BY_TYPE = {int: "N", float: "N", Path: "PATH", str: "TEXT"}
 
 
@@ -182,6 +183,11 @@ def opens_with(*settings: str) -> Callable[[F], F]:
         return function
 
     return mark
+
+
+def returns_result(operation: Operation) -> bool:
+    """Tell whether the command prints a result, which it can print as JSON."""
+    return operation.returns != "None"
 
 
 @cache

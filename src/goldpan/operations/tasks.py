@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
-from goldpan.operations.group import Group
+from goldpan.operations.table import Group
 from goldpan.operations.values import file_paths, several
 
 if TYPE_CHECKING:

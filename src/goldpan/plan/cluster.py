@@ -24,13 +24,12 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import make_directory
 from goldpan.operations.values import Execution
 from goldpan.operations.workspace import Workspace
-from goldpan.plan.context import Context
+from goldpan.plan.due import Job
 from goldpan.plan.file import PlanFile, load_plan
-from goldpan.plan.job import Job
 from goldpan.plan.make import make_steps, open_workspace, store_of
-from goldpan.plan.record import read_record
 from goldpan.plan.selection import read_selection, repositories_of
-from goldpan.plan.unit import Outcome, Step
+from goldpan.plan.step import Context
+from goldpan.plan.unit import Outcome, Step, read_record
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,9 @@ from goldpan.builders.requirements import NOT, VERIFIED
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import tasks_directory
 from goldpan.operations.workspace import Workspace
-from goldpan.plan.check import check_plan
-from goldpan.plan.context import Context
-from goldpan.plan.datasets import DatasetStep, stage_of
-from goldpan.plan.evaluating import EvaluateStep
-from goldpan.plan.file import PlanFile, reviews_of
+from goldpan.plan.datasets import DatasetStep, PublishStep, stage_of
+from goldpan.plan.file import PlanFile, check_plan, reviews_of
 from goldpan.plan.mining import MineStep
-from goldpan.plan.publishing import PublishStep
 from goldpan.plan.section import StageSection
 from goldpan.plan.sections import DatasetPlan, family_operation, operation_of
 from goldpan.plan.stages import (
@@ -34,11 +30,12 @@ from goldpan.plan.stages import (
     REVIEW,
     VERIFY,
     DuplicatesStep,
+    EvaluateStep,
     PushStep,
     ReviewStep,
     clone_source,
 )
-from goldpan.plan.step import Files, OperationStep
+from goldpan.plan.step import Context, Files, OperationStep
 from goldpan.plan.unit import Step, Unit
 
 _WAIT_FOR_PEOPLE = ("dataset", "verify", "evaluate", "compare", "audit", "export", "publish")

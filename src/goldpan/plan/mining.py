@@ -11,10 +11,9 @@ from goldpan.core.errors import GoldpanError, MiningError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.licenses import stated_license
 from goldpan.miners.mine_many import mine_many, predict_many, summary
-from goldpan.plan.context import RENAMED, Context
-from goldpan.plan.job import Job
-from goldpan.plan.record import Record
-from goldpan.plan.unit import Cost, Outcome, Step, Unit
+from goldpan.plan.due import Job
+from goldpan.plan.step import RENAMED, Context
+from goldpan.plan.unit import Cost, Outcome, Record, Step, Unit
 
 if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage

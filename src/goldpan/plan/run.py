@@ -12,14 +12,22 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import hold_lock, make_directory
 from goldpan.operations.workspace import Workspace
-from goldpan.plan.assess import Assessment, RunSelection, assess, assess_all, priced
 from goldpan.plan.cluster import PlanCluster
-from goldpan.plan.context import Context
+from goldpan.plan.due import (
+    Assessment,
+    Job,
+    RunSelection,
+    assess,
+    assess_all,
+    begun,
+    explained,
+    failed,
+    failure,
+    priced,
+)
 from goldpan.plan.file import PlanFile
-from goldpan.plan.job import Job, begun, explained, failed, failure
 from goldpan.plan.make import Store, make_steps, store_of
 from goldpan.plan.mining import mine_together, price_together
-from goldpan.plan.record import Recipe, Record, read_record, write_record
 from goldpan.plan.results import Ended, Listener, PlanResult, UnitNotifier, UnitResult
 from goldpan.plan.selection import (
     Selection,
@@ -30,7 +38,8 @@ from goldpan.plan.selection import (
     summary_of,
     write_selection,
 )
-from goldpan.plan.unit import Stage, Step
+from goldpan.plan.step import Context
+from goldpan.plan.unit import Recipe, Record, Stage, Step, read_record, write_record
 
 
 class OpenPlan:
