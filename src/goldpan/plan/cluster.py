@@ -28,8 +28,8 @@ from goldpan.plan.due import Job
 from goldpan.plan.file import PlanFile, load_plan
 from goldpan.plan.make import make_steps, open_workspace, store_of
 from goldpan.plan.selection import read_selection, repositories_of
-from goldpan.plan.step import Context
-from goldpan.plan.unit import Outcome, Step, read_record
+from goldpan.plan.step import Context, Step
+from goldpan.plan.unit import Outcome, read_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class PlanCluster:
     def takes(self, step: Step) -> bool:
         """Tell whether a unit is one for the machines."""
         try:
-            return not step.stays
+            return not step.files.stays(step)
         except GoldpanError:  # running it tells what is wrong
             return False
 

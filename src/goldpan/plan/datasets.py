@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from goldpan.core.commands import Builder, Reads, find_builder, imported
 from goldpan.core.errors import DatasetError, PublishError, TagTakenError
 from goldpan.core.workspace import make_directory, size_of
+from goldpan.operations.signature import Operation
 from goldpan.plan.file import DATES, LAST, filled_tag
-from goldpan.plan.sections import DatasetPlan
-from goldpan.plan.step import OperationStep, files_below
+from goldpan.plan.sections import DatasetPlan, operation_of
+from goldpan.plan.step import Files, Step, files_below
 from goldpan.plan.unit import Cost, Outcome, Record, Stage, digest_of, digests_of
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _PROJECTS = ("corrections", "annotations", "required")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetStep(OperationStep):
+class DatasetStep(Step):
     """Builds a dataset, as goldpan build does, and tells what changed since an older version."""
 
     section: DatasetPlan
@@ -43,9 +44,9 @@ class DatasetStep(OperationStep):
     """Where the changes since then are written."""
 
     @property
-    def stays(self) -> bool:
-        """Tell whether what a partial clone lacks is fetched with a token."""
-        return self._builder is not None and self._builder.fetches
+    def operation(self) -> Operation:
+        """The operation that builds the family, which may be a plugin's."""
+        return operation_of(f"build {self.section.family}")
 
     def settings(self) -> Mapping[str, Any]:
         """Return how it is built, with its profile and what a plugin adds."""
@@ -132,7 +133,7 @@ class DatasetStep(OperationStep):
         """Return the digests of what the rows are made of."""
         context, layout = self.context, self.context.lab.layout
         if self._stage is None:
-            return context.task_digests(self.section.get("task"))
+            return context.data_digests(self.section)
         repos = self._present()
         if self._stage == "mine":
             tables = {repo: context.tables(context.repository(repo)) for repo in repos}
@@ -226,14 +227,23 @@ def _proofs(root: Path, repo: str) -> list[Path]:
     return sorted((root / "verification" / repo.lower()).glob("*/record.json"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublishStep(OperationStep):
-    """Publishes a dataset, as goldpan publish does."""
+def _fetches(step: Step) -> bool:
+    """Tell whether what a partial clone lacks is fetched with a token."""
+    builder = find_builder(step.section.get("family"))
+    return builder is not None and builder.fetches
 
-    @property
-    def stays(self) -> bool:
-        """Tell that it needs a token of the Hub."""
-        return True
+
+def _built_files(step: Step) -> dict[str, str]:
+    directory = step.context.lab.layout.dataset(step.unit.subject)
+    return digests_of(directory, files_below(directory))
+
+
+DATASET = Files("build", stays=_fetches)
+PUBLISH = Files("publish", inputs=_built_files, stays=lambda _: True)  # a token of the Hub
+
+
+class PublishStep(Step):
+    """Publishes a dataset, as goldpan publish does."""
 
     def settings(self) -> Mapping[str, Any]:
         """Return where it goes, and under which conditions."""
@@ -241,10 +251,6 @@ class PublishStep(OperationStep):
 
         values = {name: v for name, v in self.section.values().items() if name != "overwrite"}
         return {"hub": endpoint(), **values}
-
-    def inputs(self) -> Mapping[str, str]:
-        """Return the digests of the dataset's files."""
-        return digests_of(self._directory, files_below(self._directory))
 
     def values(self) -> dict[str, Any]:
         """Return where it goes, with the tag filled in."""

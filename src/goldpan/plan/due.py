@@ -15,6 +15,7 @@ from goldpan.core.log import LOG
 from goldpan.core.resources import explain
 from goldpan.core.workspace import size_of
 from goldpan.plan.results import UnitNotifier, UnitResult, now
+from goldpan.plan.step import Step
 from goldpan.plan.unit import (
     ABSENT,
     Change,
@@ -22,7 +23,6 @@ from goldpan.plan.unit import (
     Outcome,
     Recipe,
     Record,
-    Step,
     Unit,
     changes,
     digest_of,
@@ -120,7 +120,7 @@ def _differences(step: Step, root: Path, record: Record | None, recipe: Recipe) 
         yield from changes(record.recipe, recipe)
     for path, digest in record.outputs.items():
         now = digest_of(root / path)
-        if now != digest and (step.owns or now == ABSENT):
+        if now != digest and (step.files.owns or now == ABSENT):
             yield Change(f"output {path}", digest[:12], now[:12])
 
 

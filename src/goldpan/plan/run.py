@@ -38,8 +38,8 @@ from goldpan.plan.selection import (
     summary_of,
     write_selection,
 )
-from goldpan.plan.step import Context
-from goldpan.plan.unit import Recipe, Record, Stage, Step, read_record, write_record
+from goldpan.plan.step import Context, Step
+from goldpan.plan.unit import Recipe, Record, Stage, read_record, write_record
 
 
 class OpenPlan:

@@ -236,11 +236,6 @@ def operation_of(words: str) -> Operation:
     return read_operation(function_of(words))
 
 
-def family_operation(family: str) -> Operation:
-    """Return the operation that builds a family, which may be a plugin's."""
-    return operation_of(f"build {family}")
-
-
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
     operation = operation_of(words)
     return derive(base, operation.parameters, operation.summary, **options)
@@ -295,7 +290,7 @@ def dataset_section(family: str) -> type[DatasetPlan]:
     builder = find_builder(family)
     made = derive(
         DatasetPlan,
-        family_operation(family if family in known else "code-edit").parameters,
+        operation_of(f"build {family if family in known else 'code-edit'}").parameters,
         str(DatasetPlan.__doc__),
         without=("output", *(builder.fixed if builder else ())),
     )

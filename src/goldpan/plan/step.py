@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -20,7 +20,8 @@ from goldpan.operations.table import owner_of
 from goldpan.operations.values import EngineName, Execution
 from goldpan.plan.file import PlanFile
 from goldpan.plan.section import StageSection
-from goldpan.plan.unit import Outcome, Record, Step, Unit, digest_of, digests_of
+from goldpan.plan.sections import operation_of
+from goldpan.plan.unit import Cost, Outcome, Record, Unit, digest_of, digests_of
 
 if TYPE_CHECKING:
     from goldpan.core.workspace import Workspace as Layout
@@ -49,11 +50,6 @@ class Context:
     """Where a unit does what one process cannot hold: ``ray`` on a machine of a cluster."""
     memory: dict[str, str] = field(default_factory=dict)
     """What need not be computed again until a unit is run."""
-
-    @property
-    def execution(self) -> Execution:
-        """Where operations do their work."""
-        return Execution(self.engine)
 
     @cached_property
     def profiles(self) -> Mapping[str, Profile]:
@@ -139,29 +135,16 @@ class Context:
         paths = [root / "audits" / name / "findings.parquet" for name in names]
         return digests_of(root, (path for path in paths if path.exists()))
 
-    def task_digests(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the digests of the datasets that hold the rows of tasks, by task."""
-        from goldpan.datasets.task_data import task_directory
-
-        directories = {name: task_directory(self.lab.layout, self.task(name)) for name in names}
-        return {
-            f"datasets/{name}": digest_of(directory / "provenance.json")
-            for name, directory in directories.items()
-        }
-
     def data_digests(self, section: StageSection) -> dict[str, str]:
         """Return the digests of the datasets, and the rows of tasks, that a section names."""
-        return {
-            **self.dataset_digests(section.names("dataset")),
-            **self.task_digests(section.names("task")),
-        }
+        from goldpan.datasets.task_data import task_directory
 
-    def dataset_digests(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the digests of datasets of the workspace, by name."""
         layout = self.lab.layout
+        held = {name: layout.dataset(name) for name in section.names("dataset")}
+        held |= {name: task_directory(layout, self.task(name)) for name in section.names("task")}
         return {
-            f"datasets/{name}": digest_of(layout.dataset(name) / "provenance.json")
-            for name in names
+            f"datasets/{name}": digest_of(directory / "provenance.json")
+            for name, directory in held.items()
         }
 
 
@@ -200,37 +183,46 @@ def files_below(*directories: Path) -> tuple[Path, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What a stage reads and writes: what makes its units due."""
+    """What a stage runs, reads and writes: what makes its units due."""
 
-    inputs: Callable[[OperationStep], Mapping[str, str]]
+    words: str
+    """The command whose operation it calls."""
+    inputs: Callable[[Step], Mapping[str, str]] = lambda _: {}
     """Returns the digests of the files that it reads."""
-    outputs: Callable[[OperationStep, Sequence[Any]], Iterable[Path]] = lambda *_: ()
+    outputs: Callable[[Step, Sequence[Any]], Iterable[Path]] = lambda *_: ()
     """Returns what it wrote, of what the calls returned."""
-    kept: Callable[[OperationStep], Iterable[Path]] = lambda _: ()
+    kept: Callable[[Step], Iterable[Path]] = lambda _: ()
     """Returns what counts for the size beside the outputs."""
-    settings: Callable[[OperationStep], Mapping[str, Any]] = lambda _: {}
+    settings: Callable[[Step], Mapping[str, Any]] = lambda _: {}
     """Returns what the names in a section stand for, such as pairing rules."""
-    stays: Callable[[OperationStep], bool] = lambda _: False
-    """Tells whether a unit needs what only this machine has, such as a token."""
+    stays: Callable[[Step], bool] = lambda _: False
+    """Tells whether a unit runs where the plan is, though others go to a cluster: what needs tokens
+    or keys stays with them."""
     line: Callable[[Any, Mapping[str, Any]], str] = lambda result, _: headline(result)
     """Returns the result of a call with some values in one line."""
+    each: tuple[str, ...] = ()
+    """The parameters of which there are several values: each has a call of its own."""
+    owns: bool = True
+    """Whether what it made, changed by others, has to be made again."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperationStep(Step):
-    """Calls an operation with the values of a section."""
+class Step:
+    """How a unit is run: an operation is called with the values of a section."""
 
     unit: Unit
     context: Context
-    operation: Operation
-    section: StageSection
     files: Files
+    section: StageSection
     repos: tuple[str, ...] = ()
     """Repositories that it works on, by the names that the plan gives them."""
-    fixed: Mapping[str, Any]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
     """What the plan gives beside the section."""
-    each: tuple[str, ...] = ()
-    """The parameters of which there are several values: each has a call of its own."""
+
+    @property
+    def operation(self) -> Operation:
+        """The operation of the stage."""
+        return operation_of(self.files.words)
 
     @property
     def repo(self) -> str:
@@ -238,20 +230,41 @@ class OperationStep(Step):
         return self.context.repository(self.unit.subject)
 
     @property
-    def stays(self) -> bool:
-        """Whether it runs where the plan is."""
-        return self.files.stays(self)
+    def gpus(self) -> float:
+        """How many GPUs of one machine it asks a cluster for, each part for itself."""
+        return 0.0
+
+    @property
+    def parts(self) -> int:
+        """How many parts it has that a cluster may run at once; 0 where it is one."""
+        return 0
+
+    def run_part(self, number: int) -> Outcome:
+        """Do one part, from 0 on; raises `GoldpanError` where the unit is to fail for it."""
+        raise NotImplementedError
+
+    def join(self, parts: Sequence[Outcome]) -> Outcome:
+        """Return the outcome of the unit, of those of all its parts."""
+        raise NotImplementedError
 
     def settings(self) -> Mapping[str, Any]:
-        """Return the values of the section, and what they stand for."""
+        """Return what the result depends on beside files: values, and what they stand for."""
         return {**self.section.values(), **self.files.settings(self)}
 
     def inputs(self) -> Mapping[str, str]:
-        """Return the digests of the files that it reads."""
+        """Return the digests of the files that the result depends on."""
         return self.files.inputs(self)
 
+    def price(self) -> Cost:
+        """Return what it would cost beyond what the last run tells, and GitHub for mining."""
+        return Cost()
+
+    def due(self, record: Record, update: bool) -> str:
+        """Return why it has to run though nothing changed here; empty where it has not."""
+        return ""
+
     def prepare(self, record: Record | None) -> None:
-        """Make the directory of what it writes where the plan says."""
+        """Make ready for a run, once, also where it is killed: the directory of what it writes."""
         if (output := self.fixed.get("output")) is not None:
             make_directory(Path(output).parent)
 
@@ -261,14 +274,8 @@ class OperationStep(Step):
         if self.repos:
             values["repos"] = tuple(map(self.context.repository, self.repos))
         if any(parameter.name == "execution" for parameter in self.operation.parameters):
-            values["execution"] = self.context.execution
+            values["execution"] = Execution(self.context.engine)
         return values
-
-    def calls(self) -> Iterator[dict[str, Any]]:
-        """Yield the values of each call."""
-        values = self.values()
-        for combination in product(*(values[name] for name in self.each)):
-            yield {**values, **dict(zip(self.each, combination, strict=True))}
 
     def call(self, values: Mapping[str, Any]) -> Any:
         """Call the operation and return its result."""
@@ -277,13 +284,14 @@ class OperationStep(Step):
 
     def run(self) -> Outcome:
         """Call it as often as there are values; raises what a result says that failed."""
-        results, lines = [], []
-        for values in self.calls():
-            result = self.call(values)
+        results, lines, values = [], [], self.values()
+        for combination in product(*(values[name] for name in self.files.each)):
+            given = {**values, **dict(zip(self.files.each, combination, strict=True))}
+            result = self.call(given)
             for error in result.errors:
                 raise error
             results.append(result)
-            lines.append(self.files.line(result, values))
+            lines.append(self.files.line(result, given))
         return self.outcome(results, lines)
 
     def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:

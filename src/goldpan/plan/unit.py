@@ -1,14 +1,13 @@
-"""Units of a plan: how each is run, and the record that is kept of its last run."""
+"""Units of a plan, and the record that is kept of the last run of each."""
 
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import orjson
 import pyarrow as pa
@@ -254,60 +253,3 @@ class Outcome:
     facts: Mapping[str, str] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
     """What the operation returned, which people may see."""
-
-
-class Step(ABC):
-    """How a unit is run: each is a call of what the command of that name calls."""
-
-    unit: Unit
-    owns: ClassVar[bool] = True
-    """Whether what it made, changed by others, has to be made again."""
-
-    @property
-    def stays(self) -> bool:
-        """Whether it runs where the plan is, though others go to a cluster.
-
-        What needs tokens or keys stays with them.
-        """
-        return False
-
-    @property
-    def gpus(self) -> float:
-        """How many GPUs of one machine it asks a cluster for, each part for itself."""
-        return 0.0
-
-    @property
-    def parts(self) -> int:
-        """How many parts it has that a cluster may run at once; 0 where it is one."""
-        return 0
-
-    def run_part(self, number: int) -> Outcome:
-        """Do one part, from 0 on; raises `GoldpanError` where the unit is to fail for it."""
-        raise NotImplementedError
-
-    def join(self, parts: Sequence[Outcome]) -> Outcome:
-        """Return the outcome of the unit, of those of all its parts."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def settings(self) -> Mapping[str, Any]:
-        """Return what the result depends on beside files."""
-
-    @abstractmethod
-    def inputs(self) -> Mapping[str, str]:
-        """Return the digests of the files that the result depends on."""
-
-    @abstractmethod
-    def run(self) -> Outcome:
-        """Do it; raises `GoldpanError` where it fails."""
-
-    def price(self) -> Cost:
-        """Return what it would cost beyond what the last run tells, and GitHub for mining."""
-        return Cost()
-
-    def due(self, record: Record, update: bool) -> str:
-        """Return why it has to run though nothing changed here; empty where it has not."""
-        return ""
-
-    def prepare(self, record: Record | None) -> None:  # noqa: B027 - most need nothing
-        """Keep what a run will replace and needs; done once, also where a run is killed."""
