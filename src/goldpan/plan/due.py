@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 from goldpan._version import __version__
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.log import LOG
 from goldpan.core.resources import explain
 from goldpan.core.workspace import size_of
-from goldpan.plan.results import UnitNotifier, UnitResult, now
+from goldpan.plan.results import Ended, Kind, UnitResult, now
 from goldpan.plan.step import Step
 from goldpan.plan.unit import (
     ABSENT,
@@ -33,6 +33,8 @@ from goldpan.plan.unit import (
 
 NEVER = "never run by this plan"
 STOPPED = "the last run was stopped"
+_UNKNOWN = Recipe("", {}, {})
+"""Of a unit that failed before anybody knew what it depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def _differences(step: Step, root: Path, record: Record | None, recipe: Recipe) 
         yield Change(STOPPED)
     if record.state == "failed":
         yield Change(f"the last run failed ({record.problem})")
-    if record.recipe.version:  # a unit may have failed before anybody knew what it depends on
+    if record.recipe != _UNKNOWN:
         yield from changes(record.recipe, recipe)
     for path, digest in record.outputs.items():
         now = digest_of(root / path)
@@ -194,33 +196,22 @@ def priced(assessment: Assessment, cost: Cost, judged: Sequence[Assessment]) -> 
     return replace(assessment, cost=cost)
 
 
-Keep = Callable[[Record], None]
-"""Stores a record."""
-
-
+@dataclass(slots=True)
 class Job:
-    """A unit that is due, with all that its beginning and its end are recorded with."""
+    """A unit in a run: it begins, and ends or fails, which is recorded and reported."""
 
-    def __init__(
-        self,
-        step: Step,
-        record: Record | None,
-        judged: Assessment,
-        root: Path,
-        notifier: UnitNotifier,
-        keep: Keep,
-    ) -> None:
-        assert judged.recipe is not None
-        self.step = step
-        self.result: UnitResult | None = None
-        """What became of it, once it ended or failed."""
-        self._record = record
-        self._recipe: Recipe = judged.recipe
-        self._why = judged.why
-        self._root = root
-        self._notifier = notifier
-        self._keep = keep
-        self._begun = time.monotonic()
+    step: Step
+    record: Record | None
+    """Of its last run."""
+    root: Path
+    keep: Callable[[Record], None]
+    """Stores a record."""
+    tell: Callable[[Kind, tuple[Change, ...], UnitResult | None], None]
+    recipe: Recipe = _UNKNOWN
+    why: tuple[Change, ...] = ()
+    result: UnitResult | None = None
+    """What became of it, once that is known."""
+    _began: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
         """Do it; whatever it fails with, others go on."""
@@ -236,22 +227,22 @@ class Job:
 
     def begin(self) -> None:
         """Record and report that it begins."""
-        self._begun = time.monotonic()
-        self._notifier.on_begin(self._why)
-        self.step.prepare(self._record)
-        self._keep(begun(self.step.unit, self._record, self._recipe))
+        self._began = time.monotonic()
+        self.tell("begin", self.why, None)
+        self.step.prepare(self.record)
+        self.keep(self._begun())
 
     def end(self, outcome: Outcome) -> None:
         """Record and report its outcome."""
         state: Literal["partial", "done"] = "partial" if outcome.lacks else "done"
-        seconds = time.monotonic() - self._begun
-        self._keep(
+        seconds = time.monotonic() - self._began
+        self.keep(
             Record(
                 self.step.unit.name,
                 state,
-                self._recipe,
+                self.recipe,
                 now(),
-                digests_of(self._root, outcome.made),
+                digests_of(self.root, outcome.made),
                 size_of(outcome.kept or outcome.made),
                 round(seconds, 3),
                 dict(outcome.spent),
@@ -262,56 +253,39 @@ class Job:
                 facts=dict(outcome.facts),
             )
         )
-        unit, said = self.step.unit, outcome.said
-        result = UnitResult(unit, state, True, self._why, seconds, said, outcome.lacks)
-        self._finish(replace(result, waits=outcome.waits, results=outcome.results))
+        self.finish(
+            state,
+            ran=True,
+            seconds=seconds,
+            said=outcome.said,
+            lacks=outcome.lacks,
+            waits=outcome.waits,
+            results=outcome.results,
+        )
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: Exception, *, ran: bool = True) -> None:
         """Record and report what it failed with."""
-        seconds, unit = time.monotonic() - self._begun, self.step.unit
-        explanation = explained(unit, error)
-        self._keep(failed(begun(unit, self._record, self._recipe), explanation))
-        self._finish(failure(unit, explanation, self._why, seconds, ran=True))
+        seconds = time.monotonic() - self._began if ran else 0.0
+        explained = error if isinstance(error, GoldpanError) else explain(error)
+        if explained is None:
+            LOG.error("%s", self.step.unit.name, exc_info=error)
+            explained = GoldpanError(
+                f"Goldpan itself failed ({type(error).__name__}: {error})",
+                "Please report it, with what goldpan --log-file FILE run writes",
+            )
+        problem, remedy = explained.problem, explained.remedy
+        self.keep(replace(self._begun(), state="failed", problem=problem, remedy=remedy))
+        self.finish("failed", ran=ran, seconds=seconds, problem=problem, remedy=remedy)
 
-    def _finish(self, result: UnitResult) -> None:
-        self.result = result
-        self._notifier.on_end(result)
+    def finish(self, state: Ended, *, ran: bool = False, **about: Any) -> None:
+        """Report what became of it."""
+        self.result = UnitResult(self.step.unit, state, ran, self.why, **about)
+        kinds: dict[Ended, Kind] = {"failed": "fail", "skipped": "skip"}
+        self.tell(kinds.get(state) or ("end" if ran else "fresh"), self.why, self.result)
 
-
-def begun(unit: Unit, record: Record | None, recipe: Recipe) -> Record:
-    """Return the record of a unit under way, with what is known of its last run."""
-    if record is None:
-        return Record(unit.name, "begun", recipe, now())
-    return Record(
-        unit.name,
-        "begun",
-        recipe,
-        now(),
-        bytes=record.bytes,
-        seconds=record.seconds,
-        facts=record.facts,
-    )
-
-
-def failed(record: Record, error: GoldpanError) -> Record:
-    """Return the record of a unit that failed."""
-    return replace(record, state="failed", problem=error.problem, remedy=error.remedy)
-
-
-def failure(
-    unit: Unit, error: GoldpanError, why: tuple[Change, ...], seconds: float, *, ran: bool
-) -> UnitResult:
-    """Return the result of a unit that failed."""
-    return UnitResult(unit, "failed", ran, why, seconds, problem=error.problem, remedy=error.remedy)
-
-
-def explained(unit: Unit, error: Exception) -> GoldpanError:
-    """Return the failure in words for people."""
-    explanation = error if isinstance(error, GoldpanError) else explain(error)
-    if explanation is not None:
-        return explanation
-    LOG.error("%s", unit.name, exc_info=error)
-    return GoldpanError(
-        f"Goldpan itself failed ({type(error).__name__}: {error})",
-        "Please report it, with what goldpan --log-file FILE run writes",
-    )
+    def _begun(self) -> Record:
+        """Return the record of the unit under way, with what is known of its last run."""
+        record = Record(self.step.unit.name, "begun", self.recipe, now())
+        if (last := self.record) is None:
+            return record
+        return replace(record, bytes=last.bytes, seconds=last.seconds, facts=last.facts)

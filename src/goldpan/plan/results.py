@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import orjson
 
@@ -23,7 +23,9 @@ from goldpan.core.terminal import Terminal
 from goldpan.plan.unit import Change, Unit, named_changes
 
 Ended = Literal["done", "fresh", "partial", "failed", "skipped"]
-_ENDS: tuple[Ended, ...] = ("done", "fresh", "partial", "failed", "skipped")
+_ENDS: tuple[Ended, ...] = get_args(Ended)
+Kind = Literal["begin", "end", "fail", "skip", "fresh"]
+"""A unit begins, ends, fails, is skipped or is up to date."""
 _OF_REPOSITORIES = ("mine", "pair", "clone", "duplicates", "filter")
 _MOST = 20
 
@@ -80,9 +82,9 @@ class UnitResult:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A unit begins, ends, fails, is skipped or is up to date."""
+    """Something that happens to a unit."""
 
-    kind: Literal["begin", "end", "fail", "skip", "fresh"]
+    kind: Kind
     unit: Unit
     number: int
     """From 1."""
@@ -184,25 +186,6 @@ class PlanResult(Result):
             yield Line(line)
         if len(bad) > _MOST:
             yield Line(f"and {len(bad) - _MOST:,} more: --json lists them")
-
-
-class UnitNotifier:
-    """Tells a listener of one unit."""
-
-    def __init__(self, listener: Listener, unit: Unit, position: tuple[int, int, int]) -> None:
-        self._listener = listener
-        self._unit = unit
-        self._position = position
-
-    def on_begin(self, why: tuple[Change, ...]) -> None:
-        """Say that the unit begins."""
-        self._listener(Event("begin", self._unit, *self._position, now(), why))
-
-    def on_end(self, result: UnitResult) -> None:
-        """Say what became of it."""
-        kinds: dict[Ended, Literal["fail", "skip"]] = {"failed": "fail", "skipped": "skip"}
-        kind = kinds.get(result.state) or ("end" if result.ran else "fresh")
-        self._listener(Event(kind, self._unit, *self._position, now(), result.why, result))
 
 
 def now() -> str:
