@@ -46,12 +46,10 @@ def filter(
         profile (NAME): default, verified, or the path of your own .toml file;
             the name of that, too, once it was used.
         rules (NAME): The rules whose pairs to judge: default, unconfirmed, or a plugin's.
-        settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's; may be
-            given several times.
+        settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's.
         rejects: Also write what is dropped, to a .parquet, .jsonl or .csv file.
         list: Only list the criteria and which ones decide.
         execution: Where repositories are judged, one a processor.
-
     """
     from goldpan.filters.funnel import write_rejects
     from goldpan.filters.pipeline import CriterionList, FilterResults, run_filters
@@ -91,10 +89,8 @@ def funnel(
     Args:
         profile (NAME): The profile whose verdicts to count.
         rules (NAME): The rules whose pairs to count: default, unconfirmed, or a plugin's.
-        settings (CRITERION.KEY=VALUE): A setting of a criterion, as given to `goldpan filter`; may
-            be given several times.
+        settings (CRITERION.KEY=VALUE): A setting of a criterion, as given to `goldpan filter`.
         output: Also draw the funnel, to a .svg, .png or .html file.
-
     """
     from goldpan.filters.funnel import read_funnels
 
@@ -115,7 +111,6 @@ def why(self: Workspace, subject: str, *, rules: str = "default") -> Explanation
             GitHub.
         rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, or a
             plugin's.
-
     """
     from goldpan.explain import explain
 
@@ -188,11 +183,11 @@ def review(
     Args:
         profile (NAME): The profile whose verdicts say what is kept.
         rules (NAME): The rules whose pairs to review: default, unconfirmed, or a plugin's.
-        model (NAME): A model to ask; may be given several times.
+        model (NAME): A model to ask.
         base_url (URL): An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
         settings_file: A TOML file: models, prices, samples and the like (docs/filtering.md).
-        settings: A setting over those of the file, such as samples=3; may be given several times.
-        subject (NAME): What to review, issue or pair; may be given several times. (default: both)
+        settings: A setting over those of the file, such as samples=3.
+        subject (NAME): What to review, issue or pair. (default: both)
         dataset (DATASET): Review the labels of this dataset of a classification task instead: its
             name in the workspace, or its directory.
         limit: At most this many subjects of each kind per repository.
@@ -201,7 +196,6 @@ def review(
         dry_run: Only estimate the cost; nothing is sent.
         calibrate (PROJECT): Compare earlier reviews with people's verdicts: an annotation
             project's name, or a Parquet file.
-
     """
     from goldpan.annotation.review.run import (
         estimate_labels,

@@ -42,7 +42,7 @@ def labels(
 
     Args:
         dataset (DATASET): A dataset, by its name or directory.
-        gold: A gold set, a CSV file; may be given several times.
+        gold: A gold set, a CSV file.
         half: Only this half of a gold set.
         sample: Read this many rows.
         seed: With --sample, the seed that draws them.
@@ -50,8 +50,6 @@ def labels(
         output: With --sample, the CSV file of the judgements. (default: DATASET.readings.csv)
         studio (PROJECT): With --sample, send the rows to this project in Label Studio, and fetch
             what its annotators said.
-        url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
-            serve runs)
     """
     from goldpan.evaluation.label_errors import LabelScores
 

@@ -77,8 +77,7 @@ def program(
         quiet: Print no progress.
         log_format: Progress and errors as plain lines, or as one JSON object per line.
         log_file: Append messages and requests to this file, with secrets masked.
-        plugin: A Python file or folder that registers parts (docs/plugins.md); may be
-            given several times.
+        plugin: A Python file or folder that registers parts (docs/plugins.md).
         install_completion: Install completion for the current shell, and stop.
         show_completion: Print the script that completes in the current shell, and stop.
     """

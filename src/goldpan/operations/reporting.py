@@ -42,11 +42,10 @@ def report(
         profile (NAME): The profile whose verdicts to report on.
         rules (NAME): The rules whose pairs to report on: default, unconfirmed, or a plugin's.
         dataset (DATASET): A dataset to show examples of: its name in the workspace, or its
-            directory; may be given several times. (default: all of the workspace)
+            directory. (default: all of the workspace)
         row (ID): Write a page about this row alone: its label, verdicts and findings.
         runs: Report on stored evaluation runs instead; see goldpan evaluate compare.
         output: The HTML file.
-
     """
     from goldpan.datasets.provenance import finished_datasets
     from goldpan.report.page import write_report, write_row_page
@@ -83,10 +82,9 @@ def trace(
 
     Args:
         example_id (ID): An id from the dataset, such as qa:OWNER/NAME#NUMBER.
-        dataset (DATASET): A dataset to look in: its name in the workspace, or its directory; may be
-            given several times. (default: all of the workspace)
+        dataset (DATASET): A dataset to look in: its name in the workspace, or its directory.
+            (default: all of the workspace)
         verify: Recompute everything from the raw replies and git objects to the example.
-
     """
     from goldpan.trace import trace
 

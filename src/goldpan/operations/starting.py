@@ -213,8 +213,7 @@ def run(
 
     Args:
         plan (PLAN): The plan, a TOML file (docs/plans.md).
-        only (UNIT): Only these units: a stage, OWNER/NAME or both, such as filter/OWNER/NAME; may
-            be given several times.
+        only (UNIT): Only these units: a stage, OWNER/NAME or both, such as filter/OWNER/NAME.
         update: Mine what changed, regardless of the refresh setting.
         select: Search again for the selected repositories.
         force: Also run units that are up to date.
@@ -222,7 +221,6 @@ def run(
         execution: Where units are run; all machines have to see the workspace and the plan.
         workspace: A directory or s3://BUCKET/NAME. (default: the plan's)
         progress: Show progress on standard error.
-
     """
     from goldpan.plan.cluster import open_cluster
     from goldpan.plan.due import RunSelection

@@ -50,7 +50,6 @@ def verify(
         dataset (DATASET): A dataset of the family issue-resolution, by its name or directory.
         repeats: How often tests run in each state, to detect flaky ones.
         again: Run all rows again.
-        sandbox: How tests run.
         execution: Where rows are worked on; without workers, one after the other.
     """
     from goldpan.datasets.provenance import build_options, describe_build
@@ -96,7 +95,6 @@ def resolved(
         dataset (DATASET): A dataset built with --require verified, by its name or directory.
         predictions: JSON Lines with instance_id and model_patch, or a run's predictions; a row
             without one scores 0.
-        sandbox: How tests run.
         execution: Where rows are worked on; without workers, one after the other.
     """
     from goldpan.evaluation.resolved import patches_of, read_patches, summarize, write_resolved
@@ -188,12 +186,11 @@ def audit(
     Args:
         dataset (DATASET): A name in the workspace, a directory, one on the Hub, or a table's file
             with the columns of SWE-bench.
-        finding (NAME): A finding; may be given several times. (default: all that the rows can have)
+        finding (NAME): A finding. (default: all that the rows can have)
         limit: Show at most this many rows with each finding.
         variants: The most variants of a fix that its tests are run with.
         seed: Draws the variants.
         again: Run tests of all rows again.
-        sandbox: How tests run.
         execution: Where tests run; without workers, one row after the other.
     """
     from goldpan.audit.audit import audit_dataset

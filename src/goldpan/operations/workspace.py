@@ -74,7 +74,7 @@ class Workspace:
             api_url (URL): GitHub Enterprise Server: https://HOST/api/v3.
             via: Which API to mine through; auto is GraphQL with a token and REST without.
             since (DATE): Only entries updated since this date, such as 2024-08-01.
-            include: What to mine beside issues and pull requests; may be given several times.
+            include: What to mine beside issues and pull requests.
             concurrency: How many requests to send at once. (default: 4)
             at_once: How many repositories to mine at once; they share the rate limit. (default: 8,
                 fewer if memory is short)
