@@ -16,7 +16,7 @@ from goldpan.core.plugins import names_of
 from goldpan.core.remote import is_address
 from goldpan.core.settings_file import read_toml
 from goldpan.plan.section import StageSection, is_path
-from goldpan.plan.sections import DatasetPlan, Plan, dataset_section, plan_section
+from goldpan.plan.sections import Annotate, DatasetPlan, Plan, dataset_section, plan_section
 
 LAST = "last"
 """What `since` of a dataset calls the version that the plan built before."""
@@ -55,28 +55,22 @@ class PlanFile:
 
     def stages(self) -> Iterator[tuple[str, str, StageSection]]:
         """Yield each section of a stage with its key, and the command or family it is of."""
-        plan = self.plan
-        single = {"mine": plan.mine, "pair": plan.pair, "clone": plan.clone, "filter": plan.filter}
-        optional = {"review": plan.review, "annotate.push": plan.annotate.push}
-        for key, section in {**single, **optional}.items():
-            if section is not None:
-                yield key, key.replace(".", " "), section
-        for name, section in plan.tasks.items():
-            yield f"tasks.{name}", "tasks import", section
-        for number, dataset in enumerate(self.datasets):
-            yield f"dataset[{number}]", dataset.family, dataset
-            if dataset.publish is not None:
-                yield f"dataset[{number}].publish", "publish", dataset.publish
-        several = {
-            "verify": plan.verify,
-            "evaluation": plan.evaluation,
-            "comparison": plan.comparison,
-            "audit": plan.audit,
-            "export": plan.export,
-        }
-        for key, sections in several.items():
-            for number, section in enumerate(sections):
-                yield f"{key}[{number}]", key, section
+        for key, value in self.plan:
+            if isinstance(value, StageSection):
+                yield key, key, value
+            elif isinstance(value, Annotate) and value.push is not None:
+                yield "annotate.push", "annotate push", value.push
+            elif isinstance(value, Mapping):
+                for name, section in value.items():
+                    yield f"{key}.{name}", "tasks import", section
+            elif key == "dataset":
+                for number, dataset in enumerate(self.datasets):
+                    yield f"{key}[{number}]", dataset.family, dataset
+                    if dataset.publish is not None:
+                        yield f"{key}[{number}].publish", "publish", dataset.publish
+            elif isinstance(value, tuple):
+                for number, section in enumerate(value):
+                    yield f"{key}[{number}]", key, section
 
     def dataset(self, name: str) -> DatasetPlan | None:
         """Return a dataset of the plan by name."""
@@ -139,15 +133,11 @@ def load_plan(path: str | Path) -> PlanFile:
 def _check_units(file: PlanFile) -> None:
     """Refuse two units of one name, and datasets that the plan does not build."""
     built = [dataset.name for dataset in file.datasets]
-    plan = file.plan
-    named = {
-        "dataset": built,
-        "verify": [section.dataset for section in plan.verify],
-        "evaluation": [section.name for section in plan.evaluation],
-        "comparison": [section.name for section in plan.comparison],
-        "audit": [section.dataset for section in plan.audit],
-        "export": [section.name for section in plan.export],
-    }
+    named: dict[str, list[str]] = {}
+    for key, _, section in file.stages():
+        if key.endswith("]"):
+            name = section.get("name") or section.get("dataset")
+            named.setdefault(key.partition("[")[0], []).append(name)
     for kind, names in named.items():
         if twice := [name for name in names if names.count(name) > 1]:
             raise UsageError(

@@ -236,6 +236,25 @@ def operation_of(words: str) -> Operation:
     return read_operation(function_of(words))
 
 
+_DERIVED: Mapping[str, tuple[type[StageSection], str, Mapping[str, Collection[str]]]] = {
+    "pair": (StageSection, "pair", {"several": ("rules",)}),
+    "clone": (Clone, "clone", {}),
+    "filter": (
+        StageSection,
+        "filter",
+        {"without": ("rules", "settings", "list", "rejects"), "several": ("profile",)},
+    ),
+    "review": (StageSection, "review", {"without": ("rules", "dataset", "calibrate")}),
+    "tasks": (StageSection, "tasks import", {"without": ("name",)}),
+    "verify": (OfDataset, "verify", {}),
+    "audit": (OfDataset, "audit", {"without": ("limit",)}),
+    "evaluation": (EvaluationPlan, "evaluate run", {}),
+    "comparison": (NamedStage, "evaluate compare", {}),
+    "export": (ExportPlan, "export", {"without": ("output",)}),
+}
+"""By keys of a plan: the keys that the plan alone has, the command, and which of its options."""
+
+
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
     operation = operation_of(words)
     return derive(base, operation.parameters, operation.summary, **options)
@@ -246,39 +265,19 @@ def plan_section() -> type[Plan]:
     """Return the whole file with all its keys but those of datasets, which differ by family."""
     mining = {item.name: item for item in read_operation(Workspace.__init__).parameters}
     mine = derive(Mine, [mining[name] for name in operation_of("mine").opening], str(Mine.__doc__))
-    pair = _of(StageSection, "pair", several=("rules",))
-    clone = _of(Clone, "clone")
-    filters = _of(
-        StageSection,
-        "filter",
-        without=("rules", "settings", "list", "rejects"),
-        several=("profile",),
-    )
-    review = _of(StageSection, "review", without=("rules", "dataset", "calibrate"))
-    push: dict[str, Any] = {
-        "push": (_of(StageSection, "annotate push", without=("rules",)) | None, None)
-    }
-    annotate: Any = create_model("Annotate", __base__=Annotate, **push)
-    imports: Any = _of(StageSection, "tasks import", without=("name",))
-    verify: Any = _of(OfDataset, "verify")
-    audit: Any = _of(OfDataset, "audit", without=("limit",))
-    evaluation: Any = _of(EvaluationPlan, "evaluate run")
-    comparison: Any = _of(NamedStage, "evaluate compare")
-    export: Any = _of(ExportPlan, "export", without=("output",))
-    fields: dict[str, Any] = {
-        "mine": (mine, mine()),
-        "tasks": (dict[str, imports], {}),
-        "pair": (pair, pair()),
-        "clone": (clone, clone()),
-        "filter": (filters, filters()),
-        "review": (review | None, None),
-        "annotate": (annotate, annotate()),
-        "verify": (tuple[verify, ...], ()),
-        "audit": (tuple[audit, ...], ()),
-        "evaluation": (tuple[evaluation, ...], ()),
-        "comparison": (tuple[comparison, ...], ()),
-        "export": (tuple[export, ...], ()),
-    }
+    push: Any = _of(StageSection, "annotate push", without=("rules",)) | None
+    annotate: Any = create_model("Annotate", __base__=Annotate, push=(push, None))
+    fields: dict[str, Any] = {"mine": (mine, mine()), "annotate": (annotate, annotate())}
+    for key, (base, words, options) in _DERIVED.items():
+        kind: Any = _of(base, words, **options)
+        field = Plan.model_fields[key]
+        if field.is_required():
+            fields[key] = (kind, kind())
+        elif field.default is None:
+            fields[key] = (kind | None, None)
+        else:
+            is_list = field.default == ()
+            fields[key] = (tuple[kind, ...], ()) if is_list else (dict[str, kind], {})
     made: type[Plan] = create_model("Plan", __base__=Plan, **fields)
     return made
 
