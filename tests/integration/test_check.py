@@ -92,7 +92,7 @@ def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
         workspace.table(REPO, "changes"): "clone",
         workspace.verdicts(REPO, "default"): "filter",
         workspace.dataset("qa") / "provenance.json": "goldpan build",
-        next((workspace.dataset("code-edit") / "data").iterdir()): "goldpan build code-edit --repo",
+        next((workspace.dataset("code-edit") / "data").iterdir()): "build code-edit --profile",
         run: "evaluate run",
         result: "evaluate run",
         pack: "clone",

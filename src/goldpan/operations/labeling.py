@@ -78,7 +78,7 @@ def labels(
         notes = (f"Annotators read at {page}; the same command fetches what they say",)
     if not path.exists():
         return LabelScores((), ("Nothing is judged yet", *notes))
-    command = build_command(data.path, path, self.lab.path)
+    command = build_command(data.path, self.lab.path, path)
     notes = ("To have this on the card and in provenance.json:", f"  {command}", *notes)
     return LabelScores((data.score_labels(path),), notes)
 
