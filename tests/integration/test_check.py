@@ -277,9 +277,3 @@ def test_no_damaged_test_file_is_evaluated(root: Path) -> None:
     path.unlink()
     with pytest.raises(GoldpanError, match="is gone"):
         read_task_input(directory, task)
-
-
-def test_no_such_workspace(tmp_path: Path) -> None:
-    done = goldpan("check", tmp_path / "none")
-    assert done.code == 2
-    assert "There is no workspace" in done.err

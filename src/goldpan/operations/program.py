@@ -43,19 +43,9 @@ if TYPE_CHECKING:
     import cyclopts
 
 
-_WITH_VALUE = ("--log-file", "--log-format", "--plugin")
 _HELP = ("-h", "--help")
 _EXTENDED = ("build",)
 """Groups of which plugins of a workspace are asked."""
-GLOBAL_OPTIONS = (
-    *_WITH_VALUE,
-    "--install-completion",
-    "--quiet",
-    "--show-completion",
-    "--verbose",
-    "--version",
-)
-"""The options of `goldpan` itself, which stand before or after the command."""
 
 
 def program(
@@ -92,6 +82,11 @@ def program(
     start_log(log_file, verbose=verbose, as_json=log_format == "json")
     for file in plugin:
         use(file)
+
+
+def global_options() -> dict[str, Parameter]:
+    """Return the options of `goldpan` itself, which stand before or after the command, by name."""
+    return {f"--{option.option}": option for option in read_operation(program).parameters}
 
 
 def run_words(words: Sequence[str]) -> int:
@@ -196,14 +191,14 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     end = words.index("--") if "--" in words else len(words)
     first: list[str] = []
     others: list[str] = []
-    left = iter(words[:end])
+    options, left = global_options(), iter(words[:end])
     for word in left:
         name, has_value, _ = word.partition("=")
-        if name not in GLOBAL_OPTIONS:
+        if name not in options:
             others.append(word)
             continue
         first.append(word)
-        if name in _WITH_VALUE and not has_value:
+        if not options[name].is_flag and not has_value:
             first += [value for value in [next(left, None)] if value is not None]
     return first, [*others, *words[end:]]
 
