@@ -22,7 +22,6 @@ from goldpan.core.lineage import check_inputs, check_outputs
 from goldpan.core.parquet import open_file
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.run_file import Flaw
 from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
 from goldpan.core.workspace import UNPAIRED, Workspace, hold_lock
 from goldpan.datasets.provenance import (
@@ -212,11 +211,9 @@ def _below(root: Path, *names: str) -> Iterator[Path]:
 
 def _archive(directory: Path) -> list[Damage]:
     remedy = "Restore it, or run goldpan check --repair"
-    return [_damage(flaw, remedy) for flaw in check_archive(directory)]
-
-
-def _damage(flaw: Flaw, remedy: str) -> Damage:
-    return Damage(str(flaw.path), flaw.start, flaw.reason, remedy)
+    return [
+        Damage(str(flaw.path), flaw.start, flaw.reason, remedy) for flaw in check_archive(directory)
+    ]
 
 
 def _file(root: Path, path: Path) -> list[Damage]:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from goldpan.annotation.review.calibration import Calibrations
     from goldpan.annotation.review.reviewer import ReviewResult
-    from goldpan.annotation.review.settings import ReviewSettings
     from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.core.workspace import Workspace as Layout
     from goldpan.explain import Explanation
@@ -203,6 +202,7 @@ def review(
         review_labels,
         run_review,
     )
+    from goldpan.annotation.review.settings import load_review_settings
 
     if calibrate is not None:
         return _calibrations(self, repos, profile, rules, str(calibrate))
@@ -215,7 +215,8 @@ def review(
         "batch": batch or None,
     }
     stated = {name: value for name, value in options.items() if value is not None}
-    reviewing = _settings(settings_file, {**(settings or {}), **stated})
+    file = None if settings_file is None else Path(settings_file)
+    reviewing = load_review_settings(file, {**(settings or {}), **stated})
     self.settings.trust.require("plugins")
     with self.reporting() as reporter:
         if dataset is not None:
@@ -226,12 +227,6 @@ def review(
         layout, names, chosen = choose_profile(self, repos, profile, rules)
         work = estimate_review if dry_run else run_review
         return work(layout, names, chosen, reviewing, reporter)
-
-
-def _settings(path: Path | str | None, options: Mapping[str, Any]) -> ReviewSettings:
-    from goldpan.annotation.review.settings import load_review_settings
-
-    return load_review_settings(None if path is None else Path(path), options)
 
 
 def _calibrations(

@@ -74,9 +74,9 @@ def program(
     if version:
         sys.stdout.write(f"goldpan {__version__}\n")
     elif install_completion:
-        sys.stdout.write(f"Installed in {whole().install_completion()}\n")
+        sys.stdout.write(f"Installed in {branch().install_completion()}\n")
     elif show_completion:
-        sys.stdout.write(whole().generate_completion())
+        sys.stdout.write(branch().generate_completion())
     if version or install_completion or show_completion:
         raise SystemExit
     start_log(log_file, verbose=verbose, as_json=log_format == "json")
@@ -112,24 +112,21 @@ def run_words(words: Sequence[str]) -> int:
     return run_command(branch(others), others)
 
 
-def whole() -> cyclopts.App:
-    """Return the program with all its commands."""
+def branch(words: Sequence[str] = ()) -> cyclopts.App:
+    """Return the program with the commands that the first words lead to, and only names besides.
+
+    Without words it has all its commands, those of plugins, too.
+    """
     from goldpan.core.config import use_plugins
     from goldpan.operations.command import PROGRAM, make_group
 
     app = make_group(PROGRAM, read_operation(program).summary)
+    if words:
+        _add(app, words[0], list(words[1:]))
+        return app
     use_plugins(None)
     for name in first_words():
         _add(app, name)
-    return app
-
-
-def branch(words: Sequence[str]) -> cyclopts.App:
-    """Return the program with the commands that the first words lead to, and only names besides."""
-    from goldpan.operations.command import PROGRAM, make_group
-
-    app = make_group(PROGRAM, read_operation(program).summary)
-    _add(app, words[0], list(words[1:]))
     return app
 
 
@@ -322,7 +319,7 @@ def _panel(title: str, rows: Rows, width: int = 0) -> str:
     rows = list(rows)
     short = [len(left) for left, _ in rows if len(left) <= 28]
     width = width or max(short, default=0)
-    lines = [_bold(title)]
+    lines = [f"\033[1m{title}\033[0m" if sys.stdout.isatty() else title]
     for left, right in rows:
         indent = " " * (width + 4)
         first = f"  {left:<{width}}  " if len(left) <= width else indent
@@ -340,10 +337,6 @@ def _filled(text: str) -> str:
 
 def _width() -> int:
     return min(shutil.get_terminal_size().columns, _WIDEST)
-
-
-def _bold(text: str) -> str:
-    return f"\033[1m{text}\033[0m" if sys.stdout.isatty() else text
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -159,17 +159,16 @@ class PlanCluster:
         try:
             outcomes = [part.result() for part in parts]
             outcome = job.step.join(outcomes) if job.step.parts else outcomes[0]
+            root = self._root.absolute()
             outputs, retained = (
-                tuple(map(self._local_path, paths)) for paths in (outcome.made, outcome.kept)
+                tuple(self._root / path.relative_to(root) for path in paths)
+                for paths in (outcome.made, outcome.kept)
             )
             job.end(replace(outcome, made=outputs, kept=retained))
         except StoppedError:
             raise
         except Exception as error:  # noqa: BLE001 - no unit stops the others
             job.fail(error)
-
-    def _local_path(self, path: Path) -> Path:
-        return self._root / path.relative_to(self._root.absolute())
 
     @contextmanager
     def checked(self) -> Iterator[Self]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -146,7 +146,7 @@ def assess_all(
     open_units: set[str] = set()
     for step in steps:
         record = records.get(step.unit.name)
-        waits = _waits(step, open_units)
+        waits = tuple(sorted({*step.unit.needs, *step.unit.after}.intersection(open_units)))
         try:
             assessment = assess(step, root, record, chosen)
         except GoldpanError as error:
@@ -161,10 +161,6 @@ def assess_all(
             open_units.add(step.unit.name)
         judged.append(assessment)
     return judged
-
-
-def _waits(step: Step, open_units: Collection[str]) -> tuple[str, ...]:
-    return tuple(sorted({*step.unit.needs, *step.unit.after}.intersection(open_units)))
 
 
 def priced(assessment: Assessment, cost: Cost, judged: Sequence[Assessment]) -> Assessment:

@@ -221,6 +221,7 @@ def check_plan(file: PlanFile, own: Path | None = None) -> None:
     from goldpan.builders.recipes import find_recipe
     from goldpan.datasets.licenses import stated_license
     from goldpan.datasets.registry import find_task
+    from goldpan.filters.profile import load_profile
 
     for license in file.plan.mine.licenses.values():
         _check(file, "mine.licenses", stated_license, license)
@@ -229,7 +230,7 @@ def check_plan(file: PlanFile, own: Path | None = None) -> None:
     if (review := file.plan.review) is not None:
         _check(file, "review", _review_settings, file.given(review))
     for profile in file.profiles:
-        _check(file, "profile", _filters_profile, profile)
+        _check(file, "profile", load_profile, profile)
     for number, dataset in enumerate(file.datasets):
         others = names_of("builder")
         if dataset.family not in others:
@@ -284,12 +285,6 @@ def _review_settings(given: Mapping[str, Any]) -> object:
 
     stated = {"models": given.get("model"), **given.get("settings", {})}
     return load_review_settings(given.get("settings_file"), stated)
-
-
-def _filters_profile(name: str) -> object:
-    from goldpan.filters.profile import load_profile
-
-    return load_profile(name)
 
 
 def _check(file: PlanFile, key: str, find: Callable[..., object], *arguments: object) -> None:

@@ -44,7 +44,8 @@ class MineStep(Step):
         if refresh == "always":
             return 'refresh = "always"'
         age = datetime.now(UTC) - datetime.fromisoformat(record.at)
-        return 'refresh = "daily", and a day has passed' if _is_old(refresh, age) else ""
+        is_old = refresh == "daily" and age >= _DAY
+        return 'refresh = "daily", and a day has passed' if is_old else ""
 
     def run(self) -> Outcome:
         """Mine it; raises `MiningError` where GitHub stopped answering on the way."""
@@ -74,10 +75,6 @@ class MineStep(Step):
             again=not coverage.finished or any(gap.state != _WITHHELD for gap in coverage.gaps),
             facts={RENAMED: result.repo},
         )
-
-
-def _is_old(refresh: str, age: timedelta) -> bool:
-    return refresh == "daily" and age >= _DAY
 
 
 def _gaps(coverage: Coverage) -> tuple[str, ...]:

@@ -29,7 +29,11 @@ def _history(step: Step, *_: object) -> list[Path]:
 
 
 def _tables_and_pairs(step: Step) -> dict[str, str]:
-    return {**step.context.tables(step.repo), **step.context.pair_digests(step.repo)}
+    pairs = step.context.pairs(step.repo)
+    return {
+        **step.context.tables(step.repo),
+        **{f"pairs {rules}": digest_of(path) for rules, path in pairs.items()},
+    }
 
 
 def _filter_inputs(step: Step) -> Mapping[str, str]:
@@ -299,14 +303,11 @@ class PushStep(Step):
     def run(self) -> Outcome:
         """Push what is new, unless people have decided about all that was there before."""
         outcome = super().run()
-        if self._is_pulled():
+        decided = self.context.lab.path / "annotations" / self.unit.subject / "decisions.parquet"
+        if decided.exists():
             return outcome
         waiting = f"people annotate; then run goldpan annotate pull --project {self.unit.subject}"
         return replace(outcome, lacks=(waiting,), waits=True)
-
-    def _is_pulled(self) -> bool:
-        path = self.context.lab.path / "annotations" / self.unit.subject / "decisions.parquet"
-        return path.exists()
 
 
 _REMEDY = "remedy"

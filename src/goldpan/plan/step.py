@@ -96,10 +96,6 @@ class Context:
             names = {}
         return {f"tables/{name}": digest_of(directory / name) for name in sorted(names)}
 
-    def pair_digests(self, repo: str) -> dict[str, str]:
-        """Return the digests of a repository's pairs."""
-        return {f"pairs {rules}": digest_of(path) for rules, path in self.pairs(repo).items()}
-
     def issues(self) -> dict[str, str]:
         """Return the digest of the issues of all repositories, among which duplicates are found."""
         if ISSUES not in self.memory:
