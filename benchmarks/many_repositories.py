@@ -24,12 +24,12 @@ from benchmarks.backup import Run, watch
 from benchmarks.scale import mine_world, scratch
 from goldpan.core.progress import Reporter
 from goldpan.operations.workspace import Workspace
-from goldpan.plan.assess import recipe_of
-from goldpan.plan.context import RENAMED
+from goldpan.plan.due import recipe_of
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
-from goldpan.plan.record import Record, write_record
 from goldpan.plan.run import OpenPlan
+from goldpan.plan.step import RENAMED
+from goldpan.plan.unit import Record, write_record
 from tests.twin import workload_world
 
 REPOSITORIES = (10, 300, 1_000)

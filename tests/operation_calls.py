@@ -20,13 +20,12 @@ from unittest.mock import patch
 import orjson
 
 import goldpan
-from docs.generate.commands import python_name
 from docs.generate.pages import FOLDER
 from goldpan.core.result import Result
 from goldpan.operations.command import typed_values
 from goldpan.operations.program import branch
-from goldpan.operations.signature import DATASET, Operation, read_operation
-from goldpan.operations.table import function_of, operations
+from goldpan.operations.signature import read_operation
+from goldpan.operations.table import function_of, operations, owner_of
 from tests.demo_workspace import make_demo, offline
 from tests.invoking import invoke
 
@@ -172,34 +171,14 @@ def _call_method(name: str, words: list[str]) -> Result:
     _, bound, _ = branch(words).parse_args(words, exit_on_error=False, print_error=False)
     values = typed_values(operation, bound.arguments)
     values.pop("json", None)
-    lab = None
+    owner = None
     if operation.owner:
         names = ("workspace", "tasks", *operation.opening)
         opening = {key: values.pop(key) for key in names if key in values}
         opening["path"] = opening.pop("workspace", opening.get("path"))
-        lab = goldpan.Workspace(**opening)
-    method = _method(name, operation, lab, values)
-    arguments = [
-        values.pop(item.name)
-        for item in operation.parameters
-        if item.kind == "argument" and item.name in values
-    ]
-    result: Result = method(*arguments, *values.pop("repos", ()), **values)
+        owner = owner_of(operation, goldpan.Workspace(**opening))
+    result: Result = operation.call(owner, values)
     return result
-
-
-def _method(
-    name: str, operation: Operation, lab: goldpan.Workspace | None, values: dict[str, Any]
-) -> Any:
-    first, *others = python_name(name).split(".")
-    found: Any = goldpan if lab is None else lab
-    if operation.owner == DATASET:
-        assert first == "Dataset" and lab is not None
-        found = lab.dataset(values.pop("dataset"))
-    for other in others:
-        found = getattr(found, other)
-    assert callable(found)
-    return found
 
 
 def shape(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

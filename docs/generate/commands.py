@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from docs.generate.markdown import page, prose, table
-from goldpan.operations.help import (
-    JSON_HELP,
-    opening_parameters,
-    returns_result,
-    with_what_is_registered,
-)
 from goldpan.operations.program import program as global_options
-from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
+from goldpan.operations.program import with_what_is_registered
+from goldpan.operations.signature import (
+    JSON_HELP,
+    Operation,
+    Parameter,
+    fields_of,
+    read_operation,
+    returns_result,
+)
 from goldpan.operations.table import (
     children,
     every_command,
@@ -22,6 +24,7 @@ from goldpan.operations.table import (
     python_names,
     summary_of,
 )
+from goldpan.operations.workspace import opening_parameters
 
 _INTRODUCTION = """\
 Every command and option, in the order of the pipeline; `goldpan COMMAND -h` prints the same. Each

@@ -17,8 +17,7 @@ from docs.generate.commands import python_name
 from docs.generate.markdown import attribute_docs, page, prose, table
 from goldpan import plugins
 from goldpan.core.result import Result
-from goldpan.operations.group import every_group
-from goldpan.operations.table import first_words, function_of, operations
+from goldpan.operations.table import every_group, first_words, function_of, operations
 
 _INTRODUCTION = """\
 All public names of `goldpan` and `goldpan.plugins`. [Goldpan from Python](../python.md) shows them

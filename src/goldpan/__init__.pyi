@@ -23,8 +23,8 @@ from goldpan.operations.dataset import load as load
 from goldpan.operations.functions import apply_edit as apply_edit
 from goldpan.operations.functions import contamination as contamination
 from goldpan.operations.functions import diff as diff
-from goldpan.operations.planning import run as run
 from goldpan.operations.runs import Evaluation as Evaluation
+from goldpan.operations.starting import run as run
 from goldpan.operations.values import Execution as Execution
 from goldpan.operations.values import Sandbox as Sandbox
 from goldpan.operations.workspace import Workspace as Workspace

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -24,10 +22,15 @@ from goldpan.core.lineage import check_inputs, check_outputs
 from goldpan.core.parquet import open_file
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.run_file import Flaw
 from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
 from goldpan.core.workspace import UNPAIRED, Workspace, hold_lock
-from goldpan.datasets.provenance import PROVENANCE, Dependents, read_provenance, tested_repository
+from goldpan.datasets.provenance import (
+    PROVENANCE,
+    Dependents,
+    build_command,
+    read_provenance,
+    tested_repository,
+)
 from goldpan.evaluation.resolved import RESOLVED_FILE
 from goldpan.evaluation.runs import RESULT
 from goldpan.execution.packages import is_open, package_caches, package_flaws
@@ -170,19 +173,20 @@ def _items(workspace: Workspace) -> Iterator[_Item]:
     for path in _below(
         root, "tables", "verdicts", "annotations", "audits", "gharchive", "runs", "cache"
     ):
-        if path.suffix == ".parquet":
-            yield _Item((path,), partial(_table, root, path), partial(_is_unsealed, path))
-            if path.name.endswith(_REVIEWED):
-                yield _Item((), partial(_answers, workspace, path))
-        elif path.name in (RESULT, RESOLVED_FILE) or (
-            path.suffix == ".json" and (path.parts[-4] == "tables" or path.parts[-3] == "audits")
+        if (
+            path.suffix == ".parquet"
+            or path.name in (RESULT, RESOLVED_FILE)
+            or (path.suffix == ".json" and path.parts[-4] == "tables")
+            or (path.suffix == ".json" and path.parts[-3] == "audits")
         ):
-            yield _Item((path,), partial(_json, root, path))
+            yield _Item((path,), partial(_file, root, path), partial(_is_unsealed, path))
+        if path.name.endswith(_REVIEWED):
+            yield _Item((), partial(_answers, workspace, path))
     for directory in sorted(path for path in (root / "tables").glob("*/*") if path.is_dir()):
         yield _Item((), partial(_lineage, workspace, directory))
     for folder in _below(root, "datasets", "crosscode"):
         if folder.name == PROVENANCE:
-            yield from _dataset(folder)
+            yield from _dataset(workspace, folder)
     for clone in sorted((root / "git").glob("*/*.git")):
         for path in object_files(clone):
             yield _Item((path,), partial(_objects, root, path))
@@ -207,35 +211,27 @@ def _below(root: Path, *names: str) -> Iterator[Path]:
 
 def _archive(directory: Path) -> list[Damage]:
     remedy = "Restore it, or run goldpan check --repair"
-    return [_damage(flaw, remedy) for flaw in check_archive(directory)]
+    return [
+        Damage(str(flaw.path), flaw.start, flaw.reason, remedy) for flaw in check_archive(directory)
+    ]
 
 
-def _damage(flaw: Flaw, remedy: str) -> Damage:
-    return Damage(str(flaw.path), flaw.start, flaw.reason, remedy)
-
-
-def _table(root: Path, path: Path) -> list[Damage]:
+def _file(root: Path, path: Path) -> list[Damage]:
     try:
-        with open_file(path) as file:
-            if not is_sealed(path):
-                for _ in file.iter_batches():
-                    pass
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        return [Damage(str(path), None, reason, _remedy(root, path))]
+        if path.suffix == ".json":
+            read_json(path)
+        else:
+            with open_file(path) as file:
+                if not is_sealed(path):
+                    for _ in file.iter_batches():
+                        pass
+    except (OSError, pa.ArrowException, orjson.JSONDecodeError) as error:
+        return [Damage(str(path), None, str(error).splitlines()[0], _remedy(root, path))]
     return []
 
 
 def _is_unsealed(path: Path) -> bool:
-    return not is_sealed(path)
-
-
-def _json(root: Path, path: Path) -> list[Damage]:
-    try:
-        read_json(path)
-    except (OSError, orjson.JSONDecodeError) as error:
-        return [Damage(str(path), None, str(error), _remedy(root, path))]
-    return []
+    return path.suffix == ".parquet" and not is_sealed(path)
 
 
 def _lineage(workspace: Workspace, directory: Path) -> list[Damage]:
@@ -260,7 +256,7 @@ def _check_pairs(workspace: Workspace, repo: str) -> None:
         check_inputs(workspace.tables(repo), f"pair.{rules}")
 
 
-def _dataset(provenance: Path) -> Iterator[_Item]:
+def _dataset(workspace: Workspace, provenance: Path) -> Iterator[_Item]:
     directory = provenance.parent
     again = "Restore it from a copy, or run goldpan build or goldpan import for the dataset again"
     try:
@@ -271,7 +267,7 @@ def _dataset(provenance: Path) -> Iterator[_Item]:
         yield _Item((provenance,), lambda: [damage])
         return
     if facts.get("family") in RECIPES:
-        again = f"Restore it from a copy, or run {_build_again(directory, facts)}"
+        again = f"Restore it from a copy, or run {build_command(directory, workspace.root)}"
 
     def verify(path: Path, digest: str) -> list[Damage]:
         try:
@@ -284,24 +280,6 @@ def _dataset(provenance: Path) -> Iterator[_Item]:
     for name, about in files.items():
         path = directory / name
         yield _Item((path,), partial(verify, path, about["sha256"]))
-
-
-def _build_again(directory: Path, facts: Mapping[str, Any]) -> str:
-    """Return the command that builds a dataset of repositories again, as its provenance tells."""
-    settings, sources = facts.get("settings", {}), facts.get("sources", ())
-    rules = sorted({str(source["rules"]) for source in sources if source.get("rules")})
-    options = [
-        *(f"--repo {source['repo']}" for source in sources),
-        *(f"--rules {name}" for name in rules[:1]),
-        f"--profile {facts.get('profile', {}).get('name')}",
-        *(f"--require {name}" for name in settings.get("reviews", ())),
-        *(f"--answer {settings['answer']}" for _ in range("answer" in settings)),
-        *(f"--texts {settings['texts']}" for _ in range("texts" in settings)),
-        *(f"--limit {settings['limit']}" for _ in range("limit" in settings)),
-        f"--split {settings.get('split')} --seed {settings.get('seed')}",
-        f"--output {shlex.quote(str(directory))}",
-    ]
-    return f"goldpan build {facts['family']} {' '.join(options)}"
 
 
 def _objects(root: Path, path: Path) -> list[Damage]:

@@ -81,6 +81,6 @@ def _defect(error: Exception) -> NoReturn:
 
 
 def _complain(error: GoldpanError) -> None:
-    from goldpan.operations.messages import complain
+    from goldpan.core.terminal import complain
 
     complain(error)

@@ -170,7 +170,11 @@ def _limits_left(kind: str, limit: Any) -> str:
 def _extras() -> Iterator[Finding]:
     """Tell which extras are installed."""
     for extra in sorted(set(EXTRAS.values()) - {"verify"}):  # a program, of which `_uv` tells
-        packages = [name for name, needed in EXTRAS.items() if needed == extra and _has_build(name)]
+        packages = [
+            name
+            for name, needed in EXTRAS.items()
+            if needed == extra and (name != "deepspeed" or sys.platform == "linux")
+        ]
         missing = [name for name in packages if find_spec(name) is None]
         if missing:
             text = f"without {', '.join(missing)}"
@@ -185,10 +189,6 @@ def _uv() -> Finding:
         return Finding("uv", "ok", f"{find_uv()}, for goldpan verify")
     except GoldpanError as error:
         return Finding("uv", "note", "not installed: goldpan verify needs it", error.remedy)
-
-
-def _has_build(package: str) -> bool:
-    return package != "deepspeed" or sys.platform == "linux"
 
 
 def _label_studio(environment: Mapping[str, str]) -> Finding:

@@ -92,7 +92,7 @@ def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
         workspace.table(REPO, "changes"): "clone",
         workspace.verdicts(REPO, "default"): "filter",
         workspace.dataset("qa") / "provenance.json": "goldpan build",
-        next((workspace.dataset("code-edit") / "data").iterdir()): "goldpan build code-edit --repo",
+        next((workspace.dataset("code-edit") / "data").iterdir()): "build code-edit --profile",
         run: "evaluate run",
         result: "evaluate run",
         pack: "clone",
@@ -277,9 +277,3 @@ def test_no_damaged_test_file_is_evaluated(root: Path) -> None:
     path.unlink()
     with pytest.raises(GoldpanError, match="is gone"):
         read_task_input(directory, task)
-
-
-def test_no_such_workspace(tmp_path: Path) -> None:
-    done = goldpan("check", tmp_path / "none")
-    assert done.code == 2
-    assert "There is no workspace" in done.err

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan import __version__
 from goldpan.core.archive import Archive
 from goldpan.core.workspace import Workspace
 from tests.console import ENTRY, PAN, TOKEN, run, sentence
@@ -261,8 +260,3 @@ def test_damage_is_told(shelf: Path, tmp_path: Path, part: str) -> None:
     path.write_bytes(data)
     for line in ("status --workspace w", "why a/b#1 --workspace w"):
         sentence(run(*line.split(), folder=tmp_path), 1, path.name, remedy)
-
-
-def test_the_version(tmp_path: Path) -> None:
-    done = run("--version", folder=tmp_path)
-    assert (done.code, done.out) == (0, f"goldpan {__version__}\n")

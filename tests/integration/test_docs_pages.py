@@ -27,10 +27,10 @@ from goldpan.datasets.task_checks import check_task
 from goldpan.execution.recipe import load_recipes
 from goldpan.filters.profile import load_profile
 from goldpan.llm.settings import load_prices
-from goldpan.operations.help import opening_parameters
-from goldpan.operations.program import GLOBAL_OPTIONS
+from goldpan.operations.program import global_options
 from goldpan.operations.signature import fields_of, read_operation
 from goldpan.operations.table import function_of, operations
+from goldpan.operations.workspace import opening_parameters
 from goldpan.papers.crosscodebench.kinds import kind_of_task, task_settings
 from goldpan.papers.crosscodebench.splits import load_splits
 from goldpan.papers.nlbse.issues.profile import load_profile as load_issue_profile
@@ -144,7 +144,7 @@ def _options(command: str) -> set[str]:
         for field in (fields_of(item.type) if item.kind == "group" else (item,))
     ]
     named = {f"--{item.option}" for item in single} | {f"--no-{item.option}" for item in single}
-    return named | {*GLOBAL_OPTIONS, "--json", "--help"}
+    return named | {*global_options(), "--json", "--help"}
 
 
 FOREIGN = {

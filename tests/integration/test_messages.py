@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import UsageError
-from goldpan.core.plugins import names_of
 from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import function_of
 from goldpan.papers.nlbse.issues.build import LEAVE_ONE_OUT
-from goldpan.plan.check import check_plan
-from goldpan.plan.file import load_plan
 from tests.console import run, sentence
 from tests.demo_workspace import attempt, make_demo
 from tests.places import ROOT
@@ -109,18 +105,6 @@ def test_trace_offers_the_whole_id(demo: Path) -> None:
     assert done.err.endswith("Did you mean qa:prospector/sluice#56?\n")
     done = attempt("trace", "prospector/sluice#4567", "--workspace", str(demo / "demo"))
     assert "--dataset DIR" in done.err
-
-
-def test_a_plan_with_an_unknown_family_is_told_all(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text(
-        '[repositories]\nlisted = ["a/b"]\n[[dataset]]\nname = "x"\nfamily = "issue-typ"\n'
-    )
-    with pytest.raises(UsageError, match=r"did you mean issue-type\?") as caught:
-        check_plan(load_plan(path))
-    assert [
-        name for name in (*RECIPES, *names_of("builder")) if name not in caught.value.remedy
-    ] == []
 
 
 def test_a_question_ends_as_one(tmp_path: Path) -> None:

@@ -12,15 +12,13 @@ import pytest
 
 import goldpan
 from docs.generate.commands import python_name
-from goldpan.core.result import Result, Results
 from goldpan.filters.profile import shipped_profiles
 from goldpan.miners.pairing import RULES
 from goldpan.operations.command import command_function
-from goldpan.operations.group import Group
-from goldpan.operations.help import with_what_is_registered
-from goldpan.operations.program import branch
+from goldpan.operations.program import branch, with_what_is_registered
 from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
 from goldpan.operations.table import (
+    Group,
     children,
     every_command,
     first_words,
@@ -79,18 +77,14 @@ def test_a_command_is_the_method_of_its_words(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", operations())
-def test_every_option_has_help_in_words(name: str) -> None:
+def test_every_option_has_help_in_words_and_the_result_a_type(name: str) -> None:
     assert operation(name).summary.endswith("."), name
-    for parameter in options(name):
-        assert parameter.help, f"{name} --{parameter.option}"
-        assert parameter.help[0].isupper() or parameter.help.partition(" ")[0].islower(), name
-
-
-@pytest.mark.parametrize("name", operations())
-def test_a_result_is_typed(name: str) -> None:
     returned = operation(name).function.__annotations__["return"]
     assert isinstance(returned, str)
     assert returned != "Any"
+    for parameter in options(name):
+        assert parameter.help, f"{name} --{parameter.option}"
+        assert parameter.help[0].isupper() or parameter.help.partition(" ")[0].islower(), name
 
 
 @pytest.mark.parametrize("name", operations())
@@ -105,6 +99,7 @@ def test_help_and_the_example_parse(name: str) -> None:
     done = invoke(*name.split(), "-h")
     assert done.exit_code == 0
     assert summary_of(name).split()[0] in done.stdout
+    assert every_command()[name].whole_example in done.stdout
 
 
 def test_every_group_lists_its_commands() -> None:
@@ -127,10 +122,6 @@ def test_no_option_is_declared_twice() -> None:
         if frozenset((pair.first.name, pair.second.name)) not in EXPLAINED
     ]
     assert unexplained == []
-
-
-def test_results_of_several_are_one_result() -> None:
-    assert issubclass(Results, Result)
 
 
 def test_help_names_the_profiles_of_the_workspace_and_the_rules_of_plugins(tmp_path: Path) -> None:

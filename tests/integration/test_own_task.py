@@ -11,9 +11,9 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.workspace import tasks_directory
 from goldpan.datasets.registry import load_tasks, read_task
 from goldpan.datasets.task_checks import check_files
-from goldpan.operations.help import opening_parameters
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import operations
+from goldpan.operations.workspace import opening_parameters
 from tests.invoking import Invoked, invoke
 
 

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.errors import UsageError
-from goldpan.plan.check import check_plan
-from goldpan.plan.file import load_plan
 from tests.planning import (
     OTHER_FAMILIES,
     SLUICE,
@@ -46,16 +43,6 @@ name = "copied"
 dataset = ["edits", "more-edits"]
 model = ["copy-ins-input"]
 """
-BAD = {
-    'family = "code-edit"\nrules = "faun-eval"': "the plan does not pair by 'faun-eval'",
-    'family = "qa"\nbalance = "none"': "balance is unknown",
-    'family = "issue-type"\nanswer = "best"': "answer is unknown",
-    'family = "issue-type"\nprofile = "nlbse29"': "nlbse24",
-    'family = "issue-type"\nbalance = "half"': "balance",
-    'family = "code-comments"\nlanguage = ["Cobol"]': "Cobol",
-    'family = "crosscode"\nrules = "default"\ntask = ["qa"]\nsplit = "No"': "rules is unknown",
-    'family = "crosscode"\ntask = ["qa"]\nsplit = "No"': "No",
-}
 
 
 @pytest.fixture(scope="module")
@@ -167,12 +154,3 @@ model = ["copy-ins-input"]
     assert names == {"dataset/answers", "dataset/unseen", "evaluate/copied"}
     summaries = {unit["unit"]: unit["said"] for unit in second["units"]}
     assert "5 to evaluate on" in summaries["dataset/unseen"]
-
-
-@pytest.mark.parametrize(("text", "message"), BAD.items(), ids=list(BAD.values()))
-def test_what_means_nothing_is_refused(text: str, message: str, tmp_path: Path) -> None:
-    path = write_plan(
-        tmp_path, f'[repositories]\nlisted = ["{SLUICE}"]\n[[dataset]]\nname = "x"\n{text}\n'
-    )
-    with pytest.raises(UsageError, match=message):
-        check_plan(load_plan(path))

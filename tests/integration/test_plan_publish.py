@@ -14,7 +14,7 @@ import yaml  # type: ignore[import-untyped]
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
-from goldpan.plan.publishing import tag_of
+from goldpan.plan.datasets import tag_of
 from tests.crosscode_tasks import sample_rows, write_rows
 from tests.planning import SLUICE, TASKS, states, write_plan, write_tasks
 from tests.program import Done

@@ -8,10 +8,8 @@ from contextlib import ExitStack
 from rich.console import Console
 
 from goldpan.core.progress import Reporter
-from goldpan.plan.progress import Display, Lines
-from goldpan.plan.record import Change
-from goldpan.plan.results import Event, UnitResult
-from goldpan.plan.unit import Stage, Unit
+from goldpan.plan.results import Display, Event, Lines, UnitResult
+from goldpan.plan.unit import Change, Stage, Unit
 from tests.mining import Notes
 
 AT = "2026-01-01T00:00:00+00:00"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import MiningError, WorkspaceError
-from goldpan.plan.assess import RunSelection
+from goldpan.plan.due import RunSelection
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
 from goldpan.plan.run import OpenPlan

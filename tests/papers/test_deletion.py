@@ -56,7 +56,7 @@ dataset = "qa"
 to = "inspect"
 """
 HELP = """
-from goldpan.operations.help import command_help, program_help
+from goldpan.operations.program import command_help, program_help
 from goldpan.operations.program import program
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import every_command

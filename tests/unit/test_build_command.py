@@ -21,6 +21,6 @@ def test_it_names_the_workspace_and_the_texts(tmp_path: Path, texts: str, said: 
         "settings": {"family": "code-edit", "seed": 0, "split": "none", "texts": texts},
     }
     (tmp_path / "provenance.json").write_bytes(orjson.dumps(content))
-    command = build_command(tmp_path, Path("gold.csv"), Path("the lab"))
+    command = build_command(tmp_path, Path("the lab"), Path("gold.csv"))
     assert command.endswith("--gold gold.csv --workspace 'the lab'")
     assert ("--texts before-fix" in command) == said

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.operations.signature import fields_of
 from goldpan.plan.file import load_plan
-from goldpan.plan.make import _ordered, _waiting_for_people
+from goldpan.plan.make import make_steps, open_workspace, store_of
 from goldpan.plan.results import PlanResult, UnitResult
 from goldpan.plan.section import StageSection
-from goldpan.plan.sections import operation_of, plan_section
-from goldpan.plan.template import commented_plan
-from goldpan.plan.unit import Outcome, Step, Unit
+from goldpan.plan.sections import commented_plan, operation_of, plan_section
+from goldpan.plan.step import Context
+from goldpan.plan.unit import Unit
 
 SECTIONS = {"pair": "pair", "clone": "clone", "filter": "filter", "verify": "verify"}
 
 
-@dataclass(frozen=True)
-class Named(Step):
-    unit: Unit
-
-    def settings(self) -> Mapping[str, Any]:
-        return {}
-
-    def inputs(self) -> Mapping[str, str]:
-        return {}
-
-    def run(self) -> Outcome:
-        return Outcome("")
+def units_of(folder: Path, text: str) -> dict[str, Unit]:
+    """Return the units of a plan by name, in their order."""
+    (folder / "plan.toml").write_text(f'[repositories]\nlisted = ["a/b"]\n{text}', encoding="utf-8")
+    file = load_plan(folder / "plan.toml")
+    lab = open_workspace(file, folder / "lab")
+    steps = make_steps(Context(file, lab, lambda _: None), store_of(file, lab), ("a/b",))
+    return {step.unit.name: step.unit for step in steps}
 
 
 def section_of(name: str) -> type[StageSection]:
@@ -69,32 +61,49 @@ def test_the_commented_plan_is_one_and_all_it_says_can_be_set(tmp_path: Path) ->
     assert written["verify"][0]["recipe"] == []
 
 
-def test_units_come_after_what_they_need_and_else_as_they_stand() -> None:
-    units = [
-        Unit("dataset", "proved", needs=("verify/fixes",)),
-        Unit("dataset", "fixes", needs=("filter/a/b",)),
-        Unit("verify", "fixes", needs=("dataset/fixes",)),
-        Unit("export", "fixes", needs=("dataset/fixes",)),
-    ]
-    ordered = [step.unit.name for step in _ordered([Named(unit) for unit in units])]
-    assert ordered == ["dataset/fixes", "verify/fixes", "export/fixes", "dataset/proved"]
-    circle = [
-        Named(Unit("dataset", "a", ("dataset/b",))),
-        Named(Unit("dataset", "b", ("dataset/a",))),
-    ]
-    with pytest.raises(UsageError, match="dataset/a, dataset/b wait for one another"):
-        _ordered([*circle])
+PROVED = """
+[[dataset]]
+name = "proved"
+family = "issue-resolution"
+require = "verified"
+[[dataset]]
+name = "fixes"
+family = "issue-resolution"
+[[verify]]
+dataset = "fixes"
+[[export]]
+name = "out"
+dataset = "fixes"
+to = "chat"
+"""
 
 
-def test_what_comes_after_annotations_waits_for_them() -> None:
-    units = [
-        Unit("dataset", "rows"),
-        Unit("dataset", "gold"),
-        Unit("annotate", "round", needs=("dataset/rows",)),
-        Unit("publish", "gold", needs=("dataset/gold",)),
-    ]
-    steps = _waiting_for_people([Named(unit) for unit in units])
-    waiting = {step.unit.name for step in steps if "annotate/round" in step.unit.needs}
+def test_units_come_after_what_they_need_and_else_as_they_stand(tmp_path: Path) -> None:
+    names = list(units_of(tmp_path, PROVED))
+    order = ["dataset/fixes", "verify/fixes", "export/out", "dataset/proved"]
+    assert names[-4:] == order
+    circle = PROVED.replace('name = "fixes"', 'name = "fixes"\nrequire = "verified"')
+    with pytest.raises(UsageError, match="dataset/proved, dataset/fixes, verify/fixes wait for"):
+        units_of(tmp_path, circle)
+
+
+def test_what_comes_after_annotations_waits_for_them(tmp_path: Path) -> None:
+    text = """
+[[dataset]]
+name = "rows"
+family = "qa"
+[[dataset]]
+name = "gold"
+family = "qa"
+[dataset.publish]
+repo-id = "a/b"
+[annotate.push]
+project = "round"
+dataset = "rows"
+form = "question-answer"
+"""
+    units = units_of(tmp_path, text)
+    waiting = {name for name, unit in units.items() if "annotate/round" in unit.needs}
     assert waiting == {"dataset/gold", "publish/gold"}
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any
 
+import orjson
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
+from goldpan.core.log import LOG, PARTS, is_json
+from goldpan.core.plugins import left_out
 from goldpan.core.result import Block, Line, Table, Title, cell_text, is_numeric
-from goldpan.core.sanitize import printable
+from goldpan.core.sanitize import for_json, printable
+from goldpan.core.secrets import mask
 
 
 class Terminal(Console):
@@ -112,3 +119,26 @@ def _parts(table: Table, shown: Sequence[int], width: int) -> Iterator[list[int]
 def _width(table: Table, number: int) -> int:
     texts = [table.columns[number], *(cell_text(row[number]) for row in table.cells)]
     return max(map(len, texts)) + 2
+
+
+def complain(error: GoldpanError) -> None:
+    """Say on standard error what went wrong and what to do, as JSON where that was asked for."""
+    if isinstance(error, UnknownNameError):
+        hints = left_out() or (f"If a plugin brings it, run {with_plugin()}",)
+        error = UsageError(error.problem, ". ".join((error.remedy, *hints)))
+    parts = {"problem": error.problem, "remedy": error.remedy, "exit_code": error.exit_code}
+    LOG.error(str(error), extra={PARTS: parts})
+    if is_json():
+        return
+    if "--json" in sys.argv[1:]:
+        sys.stderr.write(for_json(mask(orjson.dumps({"error": parts}).decode())) + "\n")
+        return
+    start = "" if isinstance(error, StoppedError) else "Error: "
+    # What servers say may hold lines: none of them looks like one of ours.
+    text = str(error).replace("\n", "\n  ")
+    Terminal(stderr=True).print(f"{start}{text}")
+
+
+def with_plugin() -> str:
+    """Return this command as it is to be given for a plugin to be loaded."""
+    return shlex.join(["goldpan", "--plugin", "FILE.py", *sys.argv[1:]])

@@ -189,7 +189,7 @@ def build_options(directory: Path) -> str:
     return "".join(options)
 
 
-def build_command(directory: Path, gold: Path, workspace: Path) -> str:
+def build_command(directory: Path, workspace: Path, gold: Path | None = None) -> str:
     """Return the command that builds a dataset as it was, with a gold set on its card."""
     provenance = read_provenance(directory)
     settings = provenance["settings"]
@@ -199,7 +199,8 @@ def build_command(directory: Path, gold: Path, workspace: Path) -> str:
             words += [f"--{option}", str(settings[option])]
     for option, key in (("require", "reviews"), ("source", "sources")):
         words += [word for name in settings.get(key, ()) for word in (f"--{option}", name)]
-    words += ["--output", str(directory), "--gold", str(gold), "--workspace", str(workspace)]
+    words += ["--output", str(directory), *([] if gold is None else ["--gold", str(gold)])]
+    words += ["--workspace", str(workspace)]
     return f"goldpan build {provenance['family']}{build_options(directory)} {shlex.join(words)}"
 
 

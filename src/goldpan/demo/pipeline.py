@@ -20,10 +20,9 @@ from goldpan.core.workspace import Workspace as Layout
 from goldpan.core.workspace import publish
 from goldpan.git.process import check_version
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.plan.assess import RunSelection
+from goldpan.plan.due import RunSelection
 from goldpan.plan.file import load_plan
-from goldpan.plan.progress import listening
-from goldpan.plan.results import PlanResult
+from goldpan.plan.results import PlanResult, listening
 from goldpan.plan.run import OpenPlan
 
 if TYPE_CHECKING:

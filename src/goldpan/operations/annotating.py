@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
-from goldpan.operations.group import Group
+from goldpan.operations.table import Group
 from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ class Annotate(Group):
         their labels are hidden unless --not-blind is given.
 
         Args:
-            project (NAME): A name for this round of annotation.
             form (NAME): fix-pair, question-answer, issue-type, or a plugin's. (default: made from
                 --task)
             dataset (DATASET): The dataset to annotate, by its name or directory. (default: the rows
@@ -69,8 +68,6 @@ class Annotate(Group):
             profile (NAME): The profile whose reviews to take, with --not-blind.
             rules (NAME): The rules whose pairs to take, with --not-blind.
             webhook (URL): An address that Label Studio calls after each answer.
-            url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
-                serve runs)
         """
         from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
         from goldpan.annotation.studio.push import push as push_tasks
@@ -132,11 +129,8 @@ class Annotate(Group):
         A project and its adjudication are fetched together, whichever you name.
 
         Args:
-            project (NAME): A name for this round of annotation.
             names: Keep annotators' addresses instead of pseudonyms.
             accept_configuration: Accept answers to a form that was changed on the server.
-            url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
-                serve runs)
         """
         from goldpan.annotation.studio.decisions import collect
         from goldpan.annotation.studio.shown import Pulled
@@ -154,11 +148,7 @@ class Annotate(Group):
         return Pulled(project, collected)
 
     def status(self, *, project: str) -> ProjectStatus:
-        """Show a project's progress by annotator, and when it is likely to end.
-
-        Args:
-            project (NAME): A name for this round of annotation.
-        """
+        """Show a project's progress by annotator, and when it is likely to end."""
         from goldpan.annotation.studio.progress import progress
         from goldpan.annotation.studio.shown import ProjectStatus
 
@@ -168,9 +158,6 @@ class Annotate(Group):
         """Show how well annotators agree: raw agreement, kappa and alpha, and the conflicts.
 
         If the dataset has labels, they are compared with the decisions.
-
-        Args:
-            project (NAME): A name for this round of annotation.
         """
         from goldpan.annotation.agreement import agree
         from goldpan.annotation.studio.gold import ratings_beside_dataset, read_ratings
@@ -190,10 +177,7 @@ class Annotate(Group):
         """Send conflicts, with both answers, to a third person.
 
         Args:
-            project (NAME): A name for this round of annotation.
             doubts: Also send subjects that people agreed on while in doubt.
-            url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
-                serve runs)
         """
         from goldpan.annotation.studio.decisions import adjudicate
         from goldpan.annotation.studio.shown import Pushed
@@ -216,7 +200,7 @@ class Annotate(Group):
         still open, and how long an item takes.
 
         Args:
-            project (NAME): A round; may be given several times.
+            project (NAME): A round.
             output: A directory for annotation.md and annotation.json.
             gold: A CSV file of the decided labels, for goldpan evaluate labels.
             names: Give annotators' addresses instead of pseudonyms.
@@ -256,7 +240,7 @@ class Annotate(Group):
         """Run a local Label Studio until Ctrl-C, with accounts for annotators.
 
         Args:
-            annotator (ADDRESS): An annotator's e-mail address; may be given several times.
+            annotator (ADDRESS): An annotator's e-mail address.
             port: A port on this machine.
             install: Install Label Studio first (about 1 GB).
             dataset (DATASET): Also open a project with the rows of this dataset.

@@ -12,10 +12,9 @@ from goldpan.core.errors import UsageError, choices, suggested
 from goldpan.core.plugins import names_of
 from goldpan.core.registry import unknown_name
 from goldpan.operations.added import AddedToBuild
-from goldpan.operations.group import Group, owner_of
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
-from goldpan.operations.table import every_command
+from goldpan.operations.table import Group, every_command, owner_of
 from goldpan.operations.values import LOCAL, Execution, Positive, file_paths, several
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class RowOptions(TypedDict, total=False):
             question answered.
         require (NAME): Only rows that this review kept, such as question-answer or fix-pair, or
             that goldpan verify proved: verified, for issue-resolution; or without a finding of
-            goldpan audit: not:solution-in-issue; may be given several times.
+            goldpan audit: not:solution-in-issue.
         gold: A gold set; the card says how well the rows agree with it.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
         since (DATASET): An older version; the card says what has changed since then, and why.
@@ -140,7 +139,7 @@ class Build(AddedToBuild, Group):
         """Build questions and their answers from issues or discussions that a profile keeps.
 
         Args:
-            source: Where the questions were asked; may be given several times. Of a discussion
+            source: Where the questions were asked. Of a discussion
                 the answer is the accepted one.
             answer: The best, the first or all replies, or the reply that the required review
                 question-answer names. (default: as the profile says)

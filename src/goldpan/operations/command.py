@@ -19,11 +19,10 @@ from goldpan.core.log import is_json
 from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.terminal import show
-from goldpan.operations.group import owner_of
-from goldpan.operations.help import JSON_HELP, OPEN, opening_parameters, returns_result
-from goldpan.operations.messages import complain
-from goldpan.operations.signature import Operation, Parameter, fields_of
+from goldpan.core.terminal import complain, show
+from goldpan.operations.signature import JSON_HELP, Operation, Parameter, fields_of, returns_result
+from goldpan.operations.table import owner_of
+from goldpan.operations.workspace import OPEN, Workspace, opening_parameters
 
 PROGRAM = "goldpan"
 
@@ -48,16 +47,15 @@ def make_group(name: str, about: str) -> cyclopts.App:
 
 def command_function(operation: Operation) -> Callable[..., int]:
     """Return a function whose signature is what the command line takes."""
-    opening = [parameter for parameter, _ in opening_parameters(operation)]
-    named = [item for item in (*opening, *operation.parameters) if item.kind == "argument"]
+    parameters = sorted(_parameters(operation), key=lambda item: item.kind)
+    named = [item for item in parameters if item.kind is not item.KEYWORD_ONLY]
 
     def command(*arguments: Any, **values: Any) -> int:
         for number, parameter in enumerate(named[: len(arguments)]):
-            is_rest = _takes_the_rest(parameter)
+            is_rest = parameter.kind is parameter.VAR_POSITIONAL
             values[parameter.name] = arguments[number:] if is_rest else arguments[number]
         return _run(operation, values)
 
-    parameters = sorted(_parameters(operation), key=lambda item: item.kind)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in parameters}
     return command
@@ -65,51 +63,30 @@ def command_function(operation: Operation) -> Callable[..., int]:
 
 def _parameters(operation: Operation) -> Iterator[inspect.Parameter]:
     for parameter in operation.parameters:
-        if parameter.kind == "group":
-            for field in fields_of(parameter.type):
-                yield _keyword(field.name, Annotated[field.type, _described(field)], field.default)
-            continue
-        annotation: Any = Annotated[parameter.type, _described(parameter)]
-        if parameter.kind == "argument" and _takes_the_rest(parameter):
-            (of_each, _) = get_args(parameter.type)
-            yield inspect.Parameter(
-                parameter.name,
-                inspect.Parameter.VAR_POSITIONAL,
-                annotation=Annotated[of_each, _described(parameter)],
-            )
-        elif parameter.kind == "argument":
-            yield inspect.Parameter(
-                parameter.name,
-                inspect.Parameter.POSITIONAL_ONLY,
-                default=parameter.default,
-                annotation=annotation,
-            )
-        else:
-            yield _keyword(parameter.name, annotation, parameter.default)
-    for parameter, _ in opening_parameters(operation):
-        described: Any = Annotated[parameter.type, _described(parameter)]
-        if parameter.kind == "argument":  # which cyclopts also takes as an option
-            yield inspect.Parameter(
-                parameter.name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=parameter.default,
-                annotation=described,
-            )
-        else:
-            yield _keyword(parameter.name, described, parameter.default)
+        for single in fields_of(parameter.type) if parameter.kind == "group" else (parameter,):
+            yield _parameter(single, inspect.Parameter.POSITIONAL_ONLY)
+    for parameter, _ in opening_parameters(operation):  # which cyclopts also takes as an option
+        yield _parameter(parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     if returns_result(operation):
-        about = cyclopts.Parameter(name="--json", help=JSON_HELP)
-        yield _keyword("json", Annotated[bool, about], False)
+        yield inspect.Parameter(
+            "json",
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False,
+            annotation=Annotated[bool, cyclopts.Parameter(name="--json", help=JSON_HELP)],
+        )
 
 
-def _takes_the_rest(parameter: Parameter) -> bool:
-    """Tell whether an argument, which is then the last, takes words wherever options stand."""
-    return get_origin(parameter.type) is tuple
-
-
-def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+def _parameter(parameter: Parameter, positional: Any) -> inspect.Parameter:
+    kind: Any = inspect.Parameter.KEYWORD_ONLY
+    taken: Any = parameter.type
+    default = parameter.default
+    if parameter.kind == "argument":
+        kind = positional
+        if get_origin(taken) is tuple:  # the last one, which takes words wherever options stand
+            kind, default = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.empty
+            (taken, _) = get_args(taken)
+    annotation: Any = Annotated[taken, _described(parameter)]
+    return inspect.Parameter(parameter.name, kind, default=default, annotation=annotation)
 
 
 def _described(parameter: Parameter) -> cyclopts.Parameter:
@@ -162,8 +139,6 @@ def typed_values(operation: Operation, values: Mapping[str, Any]) -> dict[str, A
 
 
 def _owner(operation: Operation, opening: Mapping[str, Any], is_json: bool) -> object:
-    from goldpan.operations.workspace import Workspace
-
     return owner_of(operation, Workspace(progress=not is_silent(is_json), **opening))
 
 

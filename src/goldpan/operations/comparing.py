@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from goldpan.core.errors import UsageError
-from goldpan.operations.group import Group
+from goldpan.operations.table import Group
 from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def compare(
     """Say which models differ, from stored runs, and write a report; no model is run.
 
     Args:
-        task (NAME): A task; may be given several times. (default: all)
+        task (NAME): A task. (default: all)
         suite (NAME): All tasks of a suite; see goldpan tasks list.
-        model (NAME): A model; may be given several times. (default: all)
+        model (NAME): A model. (default: all)
         protocol (NAME): Only runs under this protocol. (default: all)
         approach: calibrated asks whether a difference would hold on new rows and on new tasks.
             The others are for five tasks or more.

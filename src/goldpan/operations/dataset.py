@@ -270,7 +270,7 @@ class Dataset(Result):
             repo_id (OWNER/NAME): The repository on the Hub.
             private: Make a new repository private.
             tag (NAME): Tag this version, for example v1.
-            allow_license (SPDX): Publish only under these licenses; may be given several times.
+            allow_license (SPDX): Publish only under these licenses.
             overwrite: Replace what the Hub has under that name.
             dry_run: Only check, and say what would be sent.
         """

@@ -11,8 +11,8 @@ from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
 from goldpan.operations import comparing, labeling, verifying
 from goldpan.operations.comparing import suite_members
-from goldpan.operations.group import Group
 from goldpan.operations.repositories import dataset_directory, find_dataset
+from goldpan.operations.table import Group
 from goldpan.operations.values import Limits, Positive, several
 
 if TYPE_CHECKING:
@@ -51,20 +51,20 @@ class Evaluate(Group):
         a model behind an endpoint has not answered everything yet.
 
         Args:
-            task (NAME): A task; may be given several times.
+            task (NAME): A task.
             suite (NAME): All tasks of a suite that are in the workspace; see goldpan tasks list.
-            dataset (DATASET): A dataset to evaluate on, by its name or directory; may be given
-                several times. With one --task, the directory of its rows.
-            model (NAME): A model; may be given several times.
-            seed: A seed; may be given several times. (default: the protocol's, 0)
+            dataset (DATASET): A dataset to evaluate on, by its name or directory. With one --task,
+                the directory of its rows.
+            model (NAME): A model.
+            seed: A seed. (default: the protocol's, 0)
             protocol (NAME): See goldpan evaluate protocols.
-            settings: A setting of the model; may be given several times.
+            settings: A setting of the model.
             ablate (PART): Leave a part out of the input: title, body, pull_title, pull_body, tree
-                or file_before; may be given several times.
+                or file_before.
             hold_out (COLUMN): Test on groups that are not in train. COLUMN, such as document, holds
                 out a fifth of its values; COLUMN:1 to COLUMN:4 hold out the other fifths,
                 COLUMN=VALUE one value, and COLUMN:each, such as repo:each, every value in turn.
-            by (COLUMN): Score by a column, such as document; may be given several times. Scores by
+            by (COLUMN): Score by a column, such as document. Scores by
                 repo are always included, and by place-in-issue where goldpan audit told it.
             dry_run: Only estimate what paid models would cost.
         """
@@ -111,11 +111,11 @@ class Evaluate(Group):
         """Recompute the scores of finished runs from their predictions; no model is run.
 
         Args:
-            task (NAME): A task; may be given several times. (default: all)
-            model (NAME): A model; may be given several times. (default: all)
+            task (NAME): A task. (default: all)
+            model (NAME): A model. (default: all)
             dataset (DATASET): The rows: a dataset by its name or directory.
                 (default: WORKSPACE/datasets)
-            by (COLUMN): Score by a column, such as document; may be given several times.
+            by (COLUMN): Score by a column, such as document.
         """
         from goldpan.core.workspace import tasks_directory
         from goldpan.datasets.registry import find_task
@@ -153,8 +153,8 @@ class Evaluate(Group):
         """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
 
         Args:
-            task (NAME): A task; may be given several times. (default: all)
-            model (NAME): A model; may be given several times. (default: all)
+            task (NAME): A task. (default: all)
+            model (NAME): A model. (default: all)
             dataset (DATASET): The rows: a dataset by its name or directory.
                 (default: WORKSPACE/datasets)
         """
@@ -211,11 +211,10 @@ class Evaluate(Group):
         """Fine-tune language models on tasks and test them; interrupted runs resume.
 
         Args:
-            task (NAME): A task; may be given several times.
-            weights: A folder, OWNER/NAME@COMMIT on the Hugging Face Hub, or minilm; may be given
-                several times.
+            task (NAME): A task.
+            weights: A folder, OWNER/NAME@COMMIT on the Hugging Face Hub, or minilm.
             download: Fetch weights from the Hub that are not on this machine.
-            seed: A seed; may be given several times. (default: the protocol's, 0)
+            seed: A seed. (default: the protocol's, 0)
             protocol (NAME): See goldpan evaluate protocols; those of papers may bring a recipe.
             epochs: The maximum number of passes over the data. (default: the recipe's)
             deepspeed: none, zero2, or zero2-offload to keep the optimizer off the GPU. (default:

@@ -1,4 +1,4 @@
-"""Filtering: verdicts on issues and fix pairs, what they leave, and why."""
+"""Filtering and review: verdicts on issues and fix pairs, what they leave, and why."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.result import Results
 from goldpan.core.workspace import existing
-from goldpan.operations.repositories import known_repositories
-from goldpan.operations.values import LOCAL, Execution
+from goldpan.operations.repositories import dataset_directory, known_repositories
+from goldpan.operations.values import LOCAL, Count, Execution, several
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from goldpan.annotation.review.calibration import Calibrations
+    from goldpan.annotation.review.reviewer import ReviewResult
+    from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.core.workspace import Workspace as Layout
     from goldpan.explain import Explanation
     from goldpan.filters.funnel import Funnels
@@ -42,12 +45,10 @@ def filter(
         profile (NAME): default, verified, or the path of your own .toml file;
             the name of that, too, once it was used.
         rules (NAME): The rules whose pairs to judge: default, unconfirmed, or a plugin's.
-        settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's; may be
-            given several times.
+        settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's.
         rejects: Also write what is dropped, to a .parquet, .jsonl or .csv file.
         list: Only list the criteria and which ones decide.
         execution: Where repositories are judged, one a processor.
-
     """
     from goldpan.filters.funnel import write_rejects
     from goldpan.filters.pipeline import CriterionList, FilterResults, run_filters
@@ -87,10 +88,8 @@ def funnel(
     Args:
         profile (NAME): The profile whose verdicts to count.
         rules (NAME): The rules whose pairs to count: default, unconfirmed, or a plugin's.
-        settings (CRITERION.KEY=VALUE): A setting of a criterion, as given to `goldpan filter`; may
-            be given several times.
+        settings (CRITERION.KEY=VALUE): A setting of a criterion, as given to `goldpan filter`.
         output: Also draw the funnel, to a .svg, .png or .html file.
-
     """
     from goldpan.filters.funnel import read_funnels
 
@@ -111,7 +110,6 @@ def why(self: Workspace, subject: str, *, rules: str = "default") -> Explanation
             GitHub.
         rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, or a
             plugin's.
-
     """
     from goldpan.explain import explain
 
@@ -157,3 +155,87 @@ def choose_profile(
     names = known_repositories(self.layout, repos, "tables")
     layout = self.layout.by_rules(rules)
     return layout, names, find_profile(layout, names, str(profile), settings)
+
+
+def review(
+    self: Workspace,
+    *repos: str,
+    profile: str | Path = "default",
+    rules: str = "default",
+    model: str | Sequence[str] = (),
+    base_url: str | None = None,
+    settings_file: Path | str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    subject: str | Sequence[str] = (),
+    dataset: str | Path | None = None,
+    limit: Count | None = None,
+    max_cost: float | None = None,
+    batch: bool = False,
+    dry_run: bool = False,
+    calibrate: str | Path | None = None,
+) -> ReviewResult | ReviewEstimate | Calibrations:
+    """Ask language models to judge what a profile keeps (FAUN-Eval, section 3.3.3).
+
+    The key comes from OPENAI_API_KEY. Every request and answer is stored, so running again
+    repeats no request. Exits with 3 while requests remain.
+
+    Args:
+        profile (NAME): The profile whose verdicts say what is kept.
+        rules (NAME): The rules whose pairs to review: default, unconfirmed, or a plugin's.
+        model (NAME): A model to ask.
+        base_url (URL): An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
+        settings_file: A TOML file: models, prices, samples and the like (docs/filtering.md).
+        settings: A setting over those of the file, such as samples=3.
+        subject (NAME): What to review, issue or pair. (default: both)
+        dataset (DATASET): Review the labels of this dataset of a classification task instead: its
+            name in the workspace, or its directory.
+        limit: At most this many subjects of each kind per repository.
+        max_cost (MONEY): Stop before spending more than this.
+        batch: Use the Batch API.
+        dry_run: Only estimate the cost; nothing is sent.
+        calibrate (PROJECT): Compare earlier reviews with people's verdicts: an annotation
+            project's name, or a Parquet file.
+    """
+    from goldpan.annotation.review.run import (
+        estimate_labels,
+        estimate_review,
+        review_labels,
+        run_review,
+    )
+    from goldpan.annotation.review.settings import load_review_settings
+
+    if calibrate is not None:
+        return _calibrations(self, repos, profile, rules, str(calibrate))
+    options = {
+        "models": several(model) or None,
+        "base_url": base_url,
+        "subjects": several(subject) or None,
+        "limit": limit,
+        "max_cost": max_cost,
+        "batch": batch or None,
+    }
+    stated = {name: value for name, value in options.items() if value is not None}
+    file = None if settings_file is None else Path(settings_file)
+    reviewing = load_review_settings(file, {**(settings or {}), **stated})
+    self.settings.trust.require("plugins")
+    with self.reporting() as reporter:
+        if dataset is not None:
+            directory = dataset_directory(self.layout, dataset)
+            if dry_run:
+                return estimate_labels(self.layout, directory, reviewing)
+            return review_labels(self.layout, directory, reviewing, reporter)
+        layout, names, chosen = choose_profile(self, repos, profile, rules)
+        work = estimate_review if dry_run else run_review
+        return work(layout, names, chosen, reviewing, reporter)
+
+
+def _calibrations(
+    self: Workspace, repos: Sequence[str], profile: str | Path, rules: str, people: str
+) -> Calibrations:
+    """Return how models' verdicts fare beside people's, by language and by signal."""
+    from goldpan.annotation.review.calibration import calibrate_reviews
+
+    layout, names, chosen = choose_profile(self, repos, profile, rules)
+    pulled = layout.root / "annotations" / people / "verdicts.parquet"
+    file = pulled if pulled.exists() else Path(people)
+    return calibrate_reviews(layout, names, chosen.name, file)

@@ -39,7 +39,6 @@ def diff(
         limit: How many rows of each kind to name.
         output: Write every row that differs to this .parquet, .jsonl or .csv file.
         changelog: Write to this file the section that build --since adds to the card.
-        workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
     """
     from goldpan.datasets.diff.compare import compare_versions
 
@@ -74,15 +73,13 @@ def contamination(
 
     Args:
         dataset (DATASET): A name in the workspace, a directory, one on the Hub, or a table's file.
-        against (DATASET): A table (Parquet, JSON lines, CSV) or a dataset, such as SWE-bench's; may
-            be given several times.
-        column (NAME): A text column of the dataset to compare; may be given several times.
+        against (DATASET): A table (Parquet, JSON lines, CSV) or a dataset, such as SWE-bench's.
+        column (NAME): A text column of the dataset to compare.
             (default: the columns that people wrote)
         ngram: How many words an n-gram has.
         common: Ignore n-grams that occur in more rows or items than this.
         limit: Show the evidence for at most this many rows.
         output: Write the evidence for all rows to this .parquet, .jsonl or .csv file.
-        workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
     """
     from goldpan.datasets.contamination.find import find_contamination
 

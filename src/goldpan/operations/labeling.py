@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from goldpan.core.errors import UsageError
-from goldpan.operations.group import Group
 from goldpan.operations.repositories import dataset_directory, find_dataset
+from goldpan.operations.table import Group
 from goldpan.operations.values import Count, Positive, file_paths
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def labels(
 
     Args:
         dataset (DATASET): A dataset, by its name or directory.
-        gold: A gold set, a CSV file; may be given several times.
+        gold: A gold set, a CSV file.
         half: Only this half of a gold set.
         sample: Read this many rows.
         seed: With --sample, the seed that draws them.
@@ -50,8 +50,6 @@ def labels(
         output: With --sample, the CSV file of the judgements. (default: DATASET.readings.csv)
         studio (PROJECT): With --sample, send the rows to this project in Label Studio, and fetch
             what its annotators said.
-        url (URL): The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate
-            serve runs)
     """
     from goldpan.evaluation.label_errors import LabelScores
 
@@ -80,7 +78,7 @@ def labels(
         notes = (f"Annotators read at {page}; the same command fetches what they say",)
     if not path.exists():
         return LabelScores((), ("Nothing is judged yet", *notes))
-    command = build_command(data.path, path, self.lab.path)
+    command = build_command(data.path, self.lab.path, path)
     notes = ("To have this on the card and in provenance.json:", f"  {command}", *notes)
     return LabelScores((data.score_labels(path),), notes)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Results
-from goldpan.operations.group import Group
 from goldpan.operations.repositories import (
     absolute_layout,
     known_repositories,
@@ -18,6 +17,7 @@ from goldpan.operations.repositories import (
     named_repositories,
 )
 from goldpan.operations.signature import opens_with
+from goldpan.operations.table import Group
 from goldpan.operations.values import LOCAL, Execution
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Mine(Group):
         stops no other: its result says why.
 
         Args:
-            repos: A repository; may be given several times.
+            repos: A repository.
             repo_file: A file with one OWNER/NAME per line; # starts a comment.
             from_backup: Read a metadata backup instead: a folder, or .jsonl[.xz|.gz].
             license (SPDX): The license of the one repository where GitHub is wrong or silent, such
@@ -150,7 +150,7 @@ class Mine(Group):
             to (DAY): The last day, such as 2022-09-30.
             source (PATH): A folder with YYYY-MM-DD-H.json.gz files, or a web address. (default: GH
                 Archive)
-            event (TYPE): An event type to keep; may be given several times.
+            event (TYPE): An event type to keep.
             execution: Where hours are read.
             keep_downloads: Keep downloaded files.
         """

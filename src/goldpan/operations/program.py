@@ -1,43 +1,51 @@
-"""The program `goldpan`: its own options, then the command that the words name."""
+"""The program `goldpan`: its own options, its help, then the command that the words name."""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan._version import __version__
+from goldpan.core.commands import PANELS
 from goldpan.core.errors import UnknownNameError, UsageError, choices, question, suggested
 from goldpan.core.log import LogFormat, start_log
-from goldpan.core.plugins import removed, use
-from goldpan.operations.help import command_help, named_workspace, program_help
-from goldpan.operations.signature import read_operation
+from goldpan.core.plugin_parts import Kind as PartKind
+from goldpan.core.plugins import names_of, removed, use
+from goldpan.operations.signature import (
+    JSON_HELP,
+    Operation,
+    Parameter,
+    fields_of,
+    read_operation,
+    returns_result,
+    title_of,
+)
 from goldpan.operations.table import (
     OWN,
     children,
+    every_command,
     first_words,
     function_of,
     is_group,
     summary_of,
 )
+from goldpan.operations.workspace import COMMON, opening_parameters
 
 if TYPE_CHECKING:
     import cyclopts
 
-_WITH_VALUE = ("--log-file", "--log-format", "--plugin")
+
 _HELP = ("-h", "--help")
 _EXTENDED = ("build",)
 """Groups of which plugins of a workspace are asked."""
-GLOBAL_OPTIONS = (
-    *_WITH_VALUE,
-    "--install-completion",
-    "--quiet",
-    "--show-completion",
-    "--verbose",
-    "--version",
-)
-"""The options of `goldpan` itself, which stand before or after the command."""
 
 
 def program(
@@ -59,22 +67,26 @@ def program(
         quiet: Print no progress.
         log_format: Progress and errors as plain lines, or as one JSON object per line.
         log_file: Append messages and requests to this file, with secrets masked.
-        plugin: A Python file or folder that registers parts (docs/plugins.md); may be
-            given several times.
+        plugin: A Python file or folder that registers parts (docs/plugins.md).
         install_completion: Install completion for the current shell, and stop.
         show_completion: Print the script that completes in the current shell, and stop.
     """
     if version:
         sys.stdout.write(f"goldpan {__version__}\n")
     elif install_completion:
-        sys.stdout.write(f"Installed in {whole().install_completion()}\n")
+        sys.stdout.write(f"Installed in {branch().install_completion()}\n")
     elif show_completion:
-        sys.stdout.write(whole().generate_completion())
+        sys.stdout.write(branch().generate_completion())
     if version or install_completion or show_completion:
         raise SystemExit
     start_log(log_file, verbose=verbose, as_json=log_format == "json")
     for file in plugin:
         use(file)
+
+
+def global_options() -> dict[str, Parameter]:
+    """Return the options of `goldpan` itself, which stand before or after the command, by name."""
+    return {f"--{option.option}": option for option in read_operation(program).parameters}
 
 
 def run_words(words: Sequence[str]) -> int:
@@ -100,24 +112,21 @@ def run_words(words: Sequence[str]) -> int:
     return run_command(branch(others), others)
 
 
-def whole() -> cyclopts.App:
-    """Return the program with all its commands."""
+def branch(words: Sequence[str] = ()) -> cyclopts.App:
+    """Return the program with the commands that the first words lead to, and only names besides.
+
+    Without words it has all its commands, those of plugins, too.
+    """
     from goldpan.core.config import use_plugins
     from goldpan.operations.command import PROGRAM, make_group
 
     app = make_group(PROGRAM, read_operation(program).summary)
+    if words:
+        _add(app, words[0], list(words[1:]))
+        return app
     use_plugins(None)
     for name in first_words():
         _add(app, name)
-    return app
-
-
-def branch(words: Sequence[str]) -> cyclopts.App:
-    """Return the program with the commands that the first words lead to, and only names besides."""
-    from goldpan.operations.command import PROGRAM, make_group
-
-    app = make_group(PROGRAM, read_operation(program).summary)
-    _add(app, words[0], list(words[1:]))
     return app
 
 
@@ -179,13 +188,156 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     end = words.index("--") if "--" in words else len(words)
     first: list[str] = []
     others: list[str] = []
-    left = iter(words[:end])
+    options, left = global_options(), iter(words[:end])
     for word in left:
         name, has_value, _ = word.partition("=")
-        if name not in GLOBAL_OPTIONS:
+        if name not in options:
             others.append(word)
             continue
         first.append(word)
-        if name in _WITH_VALUE and not has_value:
+        if not options[name].is_flag and not has_value:
             first += [value for value in [next(left, None)] if value is not None]
     return first, [*others, *words[end:]]
+
+
+_SHOW_HELP = ("-h, --help", "Show this and stop.")
+_WIDEST = 100
+Rows = Iterable[tuple[str, str]]
+_KINDS: dict[str, PartKind] = {
+    "form": "annotation form",
+    "protocol": "protocol",
+    "steps": "step order",
+}
+_OF_PAIRS: dict[str, PartKind] = {"profile": "profile", "rules": "rules"}
+"""The kinds of what parameters name; a profile is the filters' where rules are asked for, too."""
+
+
+def program_help(program: Operation) -> str:
+    """Return the help of `goldpan`: a line for each command, and its own options."""
+    parts = ["Usage: goldpan COMMAND [OPTIONS]", _filled(program.summary)]
+    commands = [command for name, command in every_command().items() if " " not in name]
+    width = max(len(command.name) for command in commands)
+    for title in dict.fromkeys((*PANELS, *(command.panel for command in commands))):
+        members = [command for command in commands if command.panel == title]
+        parts.append(_panel(title, [(member.name, member.summary) for member in members], width))
+    options = [(_left(parameter), parameter.about) for parameter in program.parameters]
+    parts.append(_panel("Options, before or after the command", [*options, _SHOW_HELP]))
+    return _joined(parts)
+
+
+def command_help(words: Sequence[str]) -> str:
+    """Return the help of the command, or the group of commands, that words name."""
+    name = words[0]
+    for word in words[1:]:
+        if f"{name} {word}" not in children(name):
+            break
+        name = f"{name} {word}"
+    commands = [(child.rpartition(" ")[2], summary_of(child)) for child in children(name)]
+    if is_group(name):
+        parts = [f"Usage: goldpan {name} COMMAND [OPTIONS]", _filled(summary_of(name))]
+        return _joined([*parts, _panel("Commands", commands), _panel("Options", [_SHOW_HELP])])
+    operation = read_operation(function_of(name))
+    panels = dict(_panels(operation, words))
+    arguments = [left for left, _ in panels.get("Arguments", ())]
+    usage = " ".join(["Usage: goldpan", name, *arguments, "[OPTIONS]"])
+    about = [operation.summary, *operation.description.split("\n\n")]
+    parts = [usage, *map(_filled, filter(None, about))]
+    if command := every_command().get(name):
+        parts.append(f"Example: {command.whole_example}")
+    if commands:
+        parts.append(_panel("Commands", commands))
+    return _joined([*parts, *(_panel(title, rows) for title, rows in panels.items())])
+
+
+def named_workspace(words: Sequence[str]) -> str | None:
+    """Return the workspace that a command line names."""
+    named = [word.partition("=")[2] for word in words if word.startswith("--workspace=")]
+    named += [after for word, after in pairwise(words) if word == "--workspace"]
+    return named[-1] if named else None
+
+
+def with_what_is_registered(
+    parameters: Iterable[Parameter], stored: Mapping[str, set[str]] | None = None
+) -> list[Parameter]:
+    """Return parameters whose help also names what papers and plugins bring, and what is stored."""
+    named = {parameter.name: parameter for parameter in parameters}
+    kinds = _KINDS | (_OF_PAIRS if "rules" in named else {})
+    for name in named.keys() & kinds:
+        here = {*names_of(kinds[name]), *(stored or {}).get(name, ())}
+        told = set(re.findall(r"[\w-]+", named[name].help))
+        if others := sorted(here - told):
+            about = f"{named[name].help} Also here: {', '.join(others)}."
+            named[name] = replace(named[name], help=about)
+    return [*named.values()]
+
+
+def _stored(words: Sequence[str]) -> dict[str, set[str]]:
+    """Return the profiles and rules of which the workspace has verdicts."""
+    workspace = named_workspace(words) or os.environ.get("GOLDPAN_WORKSPACE", "goldpan-workspace")
+    found = Path(workspace).glob("verdicts/*/*/*/*.parquet")
+    verdicts = [path for path in found if "." not in path.stem]
+    return {
+        "profile": {path.stem for path in verdicts},
+        "rules": {path.parent.name for path in verdicts},
+    }
+
+
+def _panels(
+    operation: Operation, words: Sequence[str]
+) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield the parameters in the order in which people need them."""
+    named: dict[str, list[Parameter]] = {"Arguments": [], "Options": []}
+    for parameter in with_what_is_registered(operation.parameters, _stored(words)):
+        if parameter.kind == "group":
+            named[title_of(parameter.type)] = list(fields_of(parameter.type))
+        else:
+            named["Arguments" if parameter.kind == "argument" else "Options"].append(parameter)
+    for parameter, title in opening_parameters(operation):
+        place = "Arguments" if parameter.kind == "argument" else title
+        named.setdefault(place, []).append(parameter)
+    common = named.pop(COMMON, [])
+    for title, parameters in named.items():
+        if parameters:
+            yield title, [(_left(parameter), parameter.about) for parameter in parameters]
+    rows = [(_left(parameter), parameter.about) for parameter in common]
+    as_json = [("--json", JSON_HELP)] if returns_result(operation) else []
+    yield COMMON, [*rows, *as_json, _SHOW_HELP]
+
+
+def _left(parameter: Parameter) -> str:
+    if parameter.kind == "argument":
+        shown = parameter.placeholder or parameter.name.upper()
+        return shown if parameter.is_required else f"[{shown}]"
+    if parameter.is_flag:
+        other = "" if parameter.default is False else f", --no-{parameter.option}"
+        return f"--{parameter.option}{other}"
+    return f"--{parameter.option} {parameter.placeholder}"
+
+
+def _panel(title: str, rows: Rows, width: int = 0) -> str:
+    """Return a title and two columns; what is long on the left stands on a line of its own."""
+    rows = list(rows)
+    short = [len(left) for left, _ in rows if len(left) <= 28]
+    width = width or max(short, default=0)
+    lines = [f"\033[1m{title}\033[0m" if sys.stdout.isatty() else title]
+    for left, right in rows:
+        indent = " " * (width + 4)
+        first = f"  {left:<{width}}  " if len(left) <= width else indent
+        if len(left) > width:
+            lines.append(f"  {left}")
+        lines += textwrap.wrap(
+            right, _width(), initial_indent=first, subsequent_indent=indent, break_long_words=False
+        ) or [first.rstrip()]
+    return "\n".join(lines)
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(" ".join(text.replace("`", "").split()), _width())
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, _WIDEST)
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n\n".join(parts) + "\n"

@@ -1,12 +1,15 @@
-"""Reports on repositories and runs, and where a published example comes from."""
+"""Reports on repositories and runs, opened in the browser, and where an example comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from goldpan.core.config import DEFAULT_WORKSPACE
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import existing
 from goldpan.operations.filtering import choose_profile
 from goldpan.operations.repositories import dataset_directories
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from goldpan.report.compared import ComparisonReport, FileComparisonReport
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace
+
+_REPORTS = ("goldpan-report.html", "*.html")
 
 
 def report(
@@ -37,11 +42,10 @@ def report(
         profile (NAME): The profile whose verdicts to report on.
         rules (NAME): The rules whose pairs to report on: default, unconfirmed, or a plugin's.
         dataset (DATASET): A dataset to show examples of: its name in the workspace, or its
-            directory; may be given several times. (default: all of the workspace)
+            directory. (default: all of the workspace)
         row (ID): Write a page about this row alone: its label, verdicts and findings.
         runs: Report on stored evaluation runs instead; see goldpan evaluate compare.
         output: The HTML file.
-
     """
     from goldpan.datasets.provenance import finished_datasets
     from goldpan.report.page import write_report, write_row_page
@@ -78,12 +82,58 @@ def trace(
 
     Args:
         example_id (ID): An id from the dataset, such as qa:OWNER/NAME#NUMBER.
-        dataset (DATASET): A dataset to look in: its name in the workspace, or its directory; may be
-            given several times. (default: all of the workspace)
+        dataset (DATASET): A dataset to look in: its name in the workspace, or its directory.
+            (default: all of the workspace)
         verify: Recompute everything from the raw replies and git objects to the example.
-
     """
     from goldpan.trace import trace
 
     layout = existing(self.layout)
     return trace(layout, example_id, dataset_directories(layout, dataset), verify=verify)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPage(Result):
+    """A page to look at."""
+
+    address: str
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield its address."""
+        yield Line(self.address)
+
+
+def open_page(self: Workspace, *, project: str | None = None, browser: bool = True) -> OpenedPage:
+    """Open the newest report, or an annotation project in Label Studio, in the browser.
+
+    Args:
+        project (NAME): Open this annotation project in Label Studio.
+        browser: Open a browser; otherwise the address alone is printed.
+    """
+    if self.path != DEFAULT_WORKSPACE:  # where none was named, this directory will do
+        existing(self.layout)
+    if project is None:
+        address = _newest_report(self.path).as_uri()
+    else:
+        from goldpan.annotation.studio.project import open_project
+
+        address = open_project(self.layout, project).page
+    if browser:
+        import webbrowser
+
+        webbrowser.open(address)
+    return OpenedPage(address)
+
+
+def _newest_report(root: Path) -> Path:
+    paths = [
+        path.absolute()
+        for folder in (root, Path.cwd())
+        for pattern in _REPORTS
+        for path in folder.glob(pattern)
+    ]
+    if not paths:
+        raise UsageError(
+            f"Neither {root} nor this directory holds an HTML report", "Run goldpan report first"
+        )
+    return max(paths, key=lambda path: path.stat().st_mtime_ns)

@@ -35,7 +35,8 @@ def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) 
         )
     for name in names:
         if name.lower() not in held:
-            raise WorkspaceError(f"{layout.root} does not hold {name}", _how_to_get(name, held))
+            remedy = question(name, held) or f"Run goldpan mine --repo {name}"
+            raise WorkspaceError(f"{layout.root} does not hold {name}", remedy)
     return names
 
 
@@ -98,10 +99,6 @@ def map_repositories(
 
     with open_engine(engine, os.cpu_count() or 1, address) as machines:
         return list(machines.map(work, repos))
-
-
-def _how_to_get(name: str, held: list[str]) -> str:
-    return question(name, held) or f"Run goldpan mine --repo {name}"
 
 
 def find_dataset(self: Workspace, dataset: Path | str | Dataset) -> Dataset:

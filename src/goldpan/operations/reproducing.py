@@ -40,7 +40,7 @@ def reproduce(
 
     Args:
         paper (PAPER): A recipe's name, or a TOML file; without it, the recipes are listed.
-        table: Tables, such as 3 or 3,4; may be given several times. (default: all)
+        table: Tables, such as 3 or 3,4. (default: all)
         data: The folder with the authors' files. (default: WORKSPACE/reproduce/PAPER/sources)
         model (NAME): Models to run, as NAME, NAME@COMMIT, or all. (default: the baselines)
         task (NAME): Tasks to run, such as incivility,sentiment. (default: all)

@@ -1,8 +1,9 @@
 """Reads an operation off its function: the one place that says what its parameters are.
 
 A parameter's type, default and name stand in the signature, its help in the docstring's ``Args:``,
-where ``name (PLACEHOLDER): help`` also says how its value is written in help texts. Parameters
-before ``*`` are arguments of the command, ``*repos`` is ``--repo``, the others are options.
+where ``name (PLACEHOLDER): help`` also says how its value is written in help texts. That an option
+may be given several times is read off its type. Parameters before ``*`` are arguments of the
+command, ``*repos`` is ``--repo``, the others are options.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
+from docstring_parser import DocstringParam
 from docstring_parser.google import parse
 
 from goldpan.operations.values import Limits
@@ -26,9 +28,21 @@ REQUIRED = inspect.Parameter.empty
 Kind = Literal["argument", "option", "group"]
 _OPTIONS = {"repos": "repo", "settings": "set"}
 """The two options that a command line names otherwise than Python does."""
-_PLACEHOLDERS = {"repos": "OWNER/NAME", "settings": "KEY=VALUE"}
-_HELP = {"repos": "A repository; may be given several times. (default: all that are there)"}
+_PLACEHOLDERS = {
+    "repos": "OWNER/NAME",
+    "settings": "KEY=VALUE",
+    "project": "NAME",
+    "url": "URL",
+}
+_HELP = {
+    "repos": "A repository. (default: all that are there)",
+    "project": "A name for this round of annotation.",
+    "url": "The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve"
+    " runs)",
+    "workspace": "A directory or s3://BUCKET/NAME. (default: goldpan-workspace)",
+}
 """What is said where a docstring says nothing of its own."""
+JSON_HELP = "Print the result as JSON."
 _BY_TYPE = {int: "N", float: "N", Path: "PATH", str: "TEXT"}
 
 
@@ -142,16 +156,15 @@ def read_operation(function: Callable[..., Any]) -> Operation:
             if owner == DATASET:
                 parameters.append(_DATASET)
             continue
-        said = about.get(parameter.name)
+        is_repeated = parameter.kind is parameter.VAR_POSITIONAL
         parameters.append(
             _parameter(
                 parameter.name,
                 _resolved(parameter.annotation, function.__globals__),
-                () if parameter.kind is parameter.VAR_POSITIONAL else parameter.default,
-                (said.description or "") if said else "",
-                (said.type_name or "") if said else "",
-                _kind(parameter),
-                is_repeated=parameter.kind is parameter.VAR_POSITIONAL,
+                () if is_repeated else parameter.default,
+                about.get(parameter.name),
+                "option" if is_repeated or parameter.kind is parameter.KEYWORD_ONLY else "argument",
+                is_repeated=is_repeated,
             )
         )
     return Operation(
@@ -184,6 +197,11 @@ def opens_with(*settings: str) -> Callable[[F], F]:
     return mark
 
 
+def returns_result(operation: Operation) -> bool:
+    """Tell whether the command prints a result, which it can print as JSON."""
+    return operation.returns != "None"
+
+
 @cache
 def fields_of(group: type[Any]) -> tuple[Parameter, ...]:
     """Return the parameters that a dataclass of options holds together."""
@@ -194,8 +212,7 @@ def fields_of(group: type[Any]) -> tuple[Parameter, ...]:
             field.name,
             _resolved(field.type, scope),
             REQUIRED if field.default is MISSING else field.default,
-            (about[field.name].description or "") if field.name in about else "",
-            (about[field.name].type_name or "") if field.name in about else "",
+            about.get(field.name),
             "option",
         )
         for field in fields(group)
@@ -207,17 +224,11 @@ def title_of(group: type[Any]) -> str:
     return (inspect.getdoc(group) or "").partition("\n")[0].rstrip(".")
 
 
-def _kind(parameter: inspect.Parameter) -> Kind:
-    is_argument = parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    return "argument" if is_argument else "option"
-
-
 def _parameter(
     name: str,
     annotation: Any,
     default: Any,
-    about: str,
-    placeholder: str,
+    said: DocstringParam | None,
     kind: Kind,
     *,
     is_repeated: bool = False,
@@ -227,13 +238,24 @@ def _parameter(
         simple = types.GenericAlias(tuple, (simple, ...))
     if is_dataclass(simple):
         kind = "group"
-    if get_origin(simple) is tuple and isinstance(default, str):
+    is_list = get_origin(simple) is tuple
+    if is_list and isinstance(default, str):
         default = (default,)
-    placeholder = placeholder or _PLACEHOLDERS.get(name, "") or _placeholder(simple)
-    text = " ".join(about.split()) or _HELP.get(name, "")
+    given = said.type_name if said else None
+    text = " ".join((said.description or "").split()) if said else _HELP.get(name, "")
     is_mapping = _is_mapping(annotation)
+    if (is_list or is_mapping) and kind == "option" and "several times" not in text:
+        first, _, others = text.partition(". ")
+        text = f"{first.removesuffix('.')}; may be given several times. {others}".rstrip()
     return Parameter(
-        name, simple, default, text, kind, placeholder, _limits(annotation), is_mapping
+        name,
+        simple,
+        default,
+        text,
+        kind,
+        given or _PLACEHOLDERS.get(name) or _placeholder(simple),
+        _limits(annotation),
+        is_mapping,
     )
 
 

@@ -1,4 +1,4 @@
-"""How work with a workspace begins, and how its settings and results are looked at."""
+"""How work begins: a new workspace, its settings, a plan and the demo."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.config import (
     CONFIG_FILE,
-    DEFAULT_WORKSPACE,
     FILE_SETTINGS,
     Settings,
     find_trust,
@@ -18,15 +17,18 @@ from goldpan.core.config import (
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Results
 from goldpan.core.trust import record_trust
-from goldpan.core.workspace import existing
-from goldpan.operations.group import Group
 from goldpan.operations.signature import Parameter, fields_of, opens_with, read_operation
+from goldpan.operations.table import Group
+from goldpan.operations.values import LOCAL, Execution, several
 
 if TYPE_CHECKING:
+    from goldpan.demo.pipeline import DemoResult
     from goldpan.doctor import Finding
     from goldpan.operations.workspace import Workspace
+    from goldpan.plan.results import PlanResult
+    from goldpan.plan.status import DryRun
 
-_REPORTS = ("goldpan-report.html", "*.html")
+
 _EXAMPLES = {"since": "2024-08-01", "plugins": ()}
 """Values of settings whose default TOML cannot say, or that help nobody."""
 
@@ -49,7 +51,7 @@ class NewWorkspace(Result):
 def init(self: Workspace) -> NewWorkspace:
     """Create a workspace with a commented settings file and a commented plan."""
     from goldpan.core.resources import named
-    from goldpan.plan.template import commented_plan
+    from goldpan.plan.sections import commented_plan
 
     file, plan = self.path / CONFIG_FILE, self.path / "plan.toml"
     for path in (file, plan):
@@ -126,53 +128,6 @@ def doctor(self: Workspace) -> Results[Finding]:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedPage(Result):
-    """A page to look at."""
-
-    address: str
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield its address."""
-        yield Line(self.address)
-
-
-def open_page(self: Workspace, *, project: str | None = None, browser: bool = True) -> OpenedPage:
-    """Open the newest report, or an annotation project in Label Studio, in the browser.
-
-    Args:
-        project (NAME): Open this annotation project in Label Studio.
-        browser: Open a browser; otherwise the address alone is printed.
-    """
-    if self.path != DEFAULT_WORKSPACE:  # where none was named, this directory will do
-        existing(self.layout)
-    if project is None:
-        address = _newest_report(self.path).as_uri()
-    else:
-        from goldpan.annotation.studio.project import open_project
-
-        address = open_project(self.layout, project).page
-    if browser:
-        import webbrowser
-
-        webbrowser.open(address)
-    return OpenedPage(address)
-
-
-def _newest_report(root: Path) -> Path:
-    paths = [
-        path.absolute()
-        for folder in (root, Path.cwd())
-        for pattern in _REPORTS
-        for path in folder.glob(pattern)
-    ]
-    if not paths:
-        raise UsageError(
-            f"Neither {root} nor this directory holds an HTML report", "Run goldpan report first"
-        )
-    return max(paths, key=lambda path: path.stat().st_mtime_ns)
-
-
-@dataclass(frozen=True, slots=True)
 class Setting:
     """The value of a setting, and where it is from."""
 
@@ -235,3 +190,65 @@ def _shown(settings: Settings, name: str) -> str:
     if name == "plugins":
         return ", ".join(map(str, value))
     return "" if value is None else str(value)
+
+
+def run(
+    plan: Path | str,
+    *,
+    only: str | Sequence[str] = (),
+    update: bool = False,
+    select: bool = False,
+    force: bool = False,
+    dry_run: bool = False,
+    execution: Execution = LOCAL,
+    workspace: str | Path | None = None,
+    progress: bool = False,
+) -> PlanResult | DryRun:
+    """Run a plan: the whole pipeline, declared in one file. Only what changed runs.
+
+    A unit is a stage of one repository, a dataset, an evaluation or a publication. It runs if an
+    input, a setting or Goldpan's version has changed since its last run. A unit that fails stops
+    only those that need it. Exits with 3 if one failed, waits for people, or something is missing;
+    the same command resumes.
+
+    Args:
+        plan (PLAN): The plan, a TOML file (docs/plans.md).
+        only (UNIT): Only these units: a stage, OWNER/NAME or both, such as filter/OWNER/NAME.
+        update: Mine what changed, regardless of the refresh setting.
+        select: Search again for the selected repositories.
+        force: Also run units that are up to date.
+        dry_run: Only show what would run, why, and what it would cost.
+        execution: Where units are run; all machines have to see the workspace and the plan.
+        workspace: A directory or s3://BUCKET/NAME. (default: the plan's)
+        progress: Show progress on standard error.
+    """
+    from goldpan.plan.cluster import open_cluster
+    from goldpan.plan.due import RunSelection
+    from goldpan.plan.file import load_plan
+    from goldpan.plan.make import open_workspace
+    from goldpan.plan.results import listening
+    from goldpan.plan.run import OpenPlan
+    from goldpan.plan.status import DryRun
+
+    chosen = RunSelection(several(only), update, force)
+    with listening(progress=progress) as (listener, reporter, shows_stages):
+        file = load_plan(plan)
+        lab = open_workspace(file, workspace, progress=shows_stages)
+        opened = OpenPlan(file, lab, reporter, select=select, keep=not dry_run)
+        if dry_run:
+            judged = opened.assess(chosen, price=True)
+            return DryRun(tuple(judged), file.path, lab.path)
+        with open_cluster(execution) as cluster:
+            return opened.run(chosen, listener, cluster)
+
+
+def demo(self: Workspace) -> DemoResult:
+    """Run the whole pipeline offline on a small repository that ships with Goldpan.
+
+    The workspace is demo-workspace where none is named.
+    """
+    from goldpan.demo.pipeline import run_demo
+
+    is_named = "workspace" in self.given
+    lab = self if is_named else type(self)("demo-workspace", progress=self.shows_progress)
+    return run_demo(lab, progress=lab.shows_progress)

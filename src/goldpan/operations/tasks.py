@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
-from goldpan.operations.group import Group
+from goldpan.operations.table import Group
 from goldpan.operations.values import file_paths, several
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ class Tasks(Group):
         Args:
             suite (NAME): Only tasks of a suite, by which benchmarks hold tasks together.
             type (TYPE): Only tasks of a type, such as binary or ner.
-
         """
         from goldpan.datasets.task_list import list_tasks
 
@@ -39,7 +38,6 @@ class Tasks(Group):
 
         Args:
             name (NAME): The task's name, such as issue_type.
-
         """
         from goldpan.datasets.task_list import show_task
 
@@ -72,11 +70,10 @@ class Tasks(Group):
         Args:
             name (NAME): The task's name, in snake_case.
             files (FILE): Tables with the rows: CSV, TSV, JSON Lines, XLSX or Parquet.
-            text (COLUMN): A column of texts; several are joined by line breaks, in this order.
+            text (COLUMN): A column of texts, which are joined by line breaks in this order.
             label (COLUMN): The column of correct answers.
             repo (COLUMN): The column of projects, if there is one.
             document (COLUMN): The column of documents or threads.
-
         """
         from goldpan.core.workspace import make_directory, write_whole
         from goldpan.datasets.importing import import_files
@@ -126,9 +123,7 @@ class Tasks(Group):
                 their source, given. (default: the task's)
             seed: Seed of the split.
             output: The dataset's directory. (default: WORKSPACE/datasets/NAME)
-            corrections (PROJECT): An annotation project whose decisions replace labels; may be
-                given several times.
-
+            corrections (PROJECT): An annotation project whose decisions replace labels.
         """
         from goldpan.annotation.studio.gold import read_corrections
         from goldpan.datasets.importing import import_files
@@ -179,9 +174,7 @@ def import_(
     Args:
         source (SOURCE): The source, by the name of its data or of its reader.
         files (FILE): The files as their authors publish them.
-        corrections (PROJECT): An annotation project whose decisions replace labels; may be given
-            several times.
-
+        corrections (PROJECT): An annotation project whose decisions replace labels.
     """
     from goldpan.annotation.studio.gold import projects_by_task, read_corrections
     from goldpan.core.workspace import tasks_directory

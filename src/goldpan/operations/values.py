@@ -51,8 +51,7 @@ class Sandbox:
     Args:
         isolation: How to isolate the repositories' code; none runs it with your own rights.
         image (IMAGE): The image for docker or podman, with what the tests need.
-        recipe: A TOML file that says how to run tests, tried before the shipped ones; may be given
-            several times.
+        recipe: A TOML file that says how to run tests, tried before the shipped ones.
         network: What building reaches: the package index, or all that this machine reaches.
         timeout (SECONDS): The time limit of one run.
         memory (GIB): The memory limit of one run.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +14,10 @@ from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.core.workspace import use_tasks
 from goldpan.operations import (
-    auditing,
     checking,
-    coverage,
     filtering,
     mining,
-    planning,
     reproducing,
-    reviewing,
     starting,
     verifying,
 )
@@ -28,15 +25,21 @@ from goldpan.operations import reporting as reporting_operations
 from goldpan.operations.annotating import Annotate
 from goldpan.operations.building import Build, datasets
 from goldpan.operations.evaluating import Evaluate
-from goldpan.operations.group import added_method
 from goldpan.operations.mining import Mine
 from goldpan.operations.repositories import find_dataset
+from goldpan.operations.signature import Kind, Operation, Parameter, read_operation
 from goldpan.operations.starting import Config
+from goldpan.operations.table import added_method
 from goldpan.operations.tasks import Tasks
 from goldpan.operations.tasks import import_ as import_source
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.core.progress import Reporter
+
+COMMON, SETTINGS = "Workspace and output", "Settings for this run (goldpan.toml)"
+"""Panels of help."""
+OPEN = "path"
+"""The parameter of `Workspace` that is ``--workspace`` on the command line."""
 
 
 class Workspace:
@@ -71,7 +74,7 @@ class Workspace:
             api_url (URL): GitHub Enterprise Server: https://HOST/api/v3.
             via: Which API to mine through; auto is GraphQL with a token and REST without.
             since (DATE): Only entries updated since this date, such as 2024-08-01.
-            include: What to mine beside issues and pull requests; may be given several times.
+            include: What to mine beside issues and pull requests.
             concurrency: How many requests to send at once. (default: 4)
             at_once: How many repositories to mine at once; they share the rate limit. (default: 8,
                 fewer if memory is short)
@@ -167,27 +170,40 @@ class Workspace:
         return Build(self)
 
     # The stages, in the order of the pipeline. Each is written in its own module.
-    demo = planning.demo
+    demo = starting.demo
     init = starting.init
     trust = starting.trust
     doctor = starting.doctor
     normalize = mining.normalize
     clone = mining.clone
     pair = mining.pair
-    status = coverage.status
+    status = checking.status
     near_duplicates = filtering.near_duplicates
     filter = filtering.filter
     funnel = filtering.funnel
     why = filtering.why
     trace = reporting_operations.trace
-    review = reviewing.review
+    review = filtering.review
     import_ = import_source
     verify = verifying.verify
-    audit = auditing.audit
+    audit = verifying.audit
     reproduce = reproducing.reproduce
     datasets = datasets
     dataset = find_dataset
     report = reporting_operations.report
-    open = starting.open_page
+    open = reporting_operations.open_page
     check = checking.check
     prune = checking.prune
+
+
+def opening_parameters(operation: Operation) -> Iterator[tuple[Parameter, str]]:
+    """Yield the parameters that open an operation's workspace, each with its panel of help."""
+    if not operation.owner:
+        return
+    opening = {item.name: item for item in read_operation(Workspace.__init__).parameters}
+    kind: Kind = "argument" if OPEN in operation.opening else "option"
+    yield replace(opening[OPEN], name="workspace", kind=kind), COMMON
+    yield opening["tasks"], COMMON
+    for name in operation.opening:
+        if name != OPEN:
+            yield opening[name], SETTINGS

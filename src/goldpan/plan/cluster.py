@@ -24,13 +24,12 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import make_directory
 from goldpan.operations.values import Execution
 from goldpan.operations.workspace import Workspace
-from goldpan.plan.context import Context
+from goldpan.plan.due import Job
 from goldpan.plan.file import PlanFile, load_plan
-from goldpan.plan.job import Job
 from goldpan.plan.make import make_steps, open_workspace, store_of
-from goldpan.plan.record import read_record
 from goldpan.plan.selection import read_selection, repositories_of
-from goldpan.plan.unit import Outcome, Step
+from goldpan.plan.step import Context, Step
+from goldpan.plan.unit import Outcome, read_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ class PlanCluster:
     def takes(self, step: Step) -> bool:
         """Tell whether a unit is one for the machines."""
         try:
-            return not step.stays
+            return not step.files.stays(step)
         except GoldpanError:  # running it tells what is wrong
             return False
 
@@ -160,17 +159,16 @@ class PlanCluster:
         try:
             outcomes = [part.result() for part in parts]
             outcome = job.step.join(outcomes) if job.step.parts else outcomes[0]
+            root = self._root.absolute()
             outputs, retained = (
-                tuple(map(self._local_path, paths)) for paths in (outcome.made, outcome.kept)
+                tuple(self._root / path.relative_to(root) for path in paths)
+                for paths in (outcome.made, outcome.kept)
             )
             job.end(replace(outcome, made=outputs, kept=retained))
         except StoppedError:
             raise
         except Exception as error:  # noqa: BLE001 - no unit stops the others
             job.fail(error)
-
-    def _local_path(self, path: Path) -> Path:
-        return self._root / path.relative_to(self._root.absolute())
 
     @contextmanager
     def checked(self) -> Iterator[Self]:

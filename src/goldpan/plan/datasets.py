@@ -1,4 +1,4 @@
-"""Datasets of a plan: of which repositories, from which files, and what changed since the last."""
+"""Datasets of a plan, built and published: of what, under which tag, and what changed since."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.commands import Builder, Reads, find_builder, imported
-from goldpan.core.errors import DatasetError
-from goldpan.core.workspace import make_directory
-from goldpan.plan.context import files_below
-from goldpan.plan.file import LAST
-from goldpan.plan.record import Record, digest_of, digests_of
-from goldpan.plan.sections import DatasetPlan
-from goldpan.plan.step import OperationStep
-from goldpan.plan.unit import Outcome, Stage
+from goldpan.core.errors import DatasetError, PublishError, TagTakenError
+from goldpan.core.workspace import make_directory, size_of
+from goldpan.operations.signature import Operation
+from goldpan.plan.file import DATES, LAST, filled_tag
+from goldpan.plan.sections import DatasetPlan, operation_of
+from goldpan.plan.step import Files, Step, files_below
+from goldpan.plan.unit import Cost, Outcome, Record, Stage, digest_of, digests_of
 
-if TYPE_CHECKING:  # it takes long to import
+if TYPE_CHECKING:
     from goldpan.core.workspace import Workspace as Layout
     from goldpan.operations.dataset import Dataset
+
 
 _STAGES: Mapping[Reads, Stage | None] = {
     "filtered": "filter",
@@ -34,7 +34,7 @@ _PROJECTS = ("corrections", "annotations", "required")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetStep(OperationStep):
+class DatasetStep(Step):
     """Builds a dataset, as goldpan build does, and tells what changed since an older version."""
 
     section: DatasetPlan
@@ -44,9 +44,9 @@ class DatasetStep(OperationStep):
     """Where the changes since then are written."""
 
     @property
-    def stays(self) -> bool:
-        """Tell whether what a partial clone lacks is fetched with a token."""
-        return self._builder is not None and self._builder.fetches
+    def operation(self) -> Operation:
+        """The operation that builds the family, which may be a plugin's."""
+        return operation_of(f"build {self.section.family}")
 
     def settings(self) -> Mapping[str, Any]:
         """Return how it is built, with its profile and what a plugin adds."""
@@ -133,7 +133,7 @@ class DatasetStep(OperationStep):
         """Return the digests of what the rows are made of."""
         context, layout = self.context, self.context.lab.layout
         if self._stage is None:
-            return context.task_digests(self.section.get("task"))
+            return context.data_digests(self.section)
         repos = self._present()
         if self._stage == "mine":
             tables = {repo: context.tables(context.repository(repo)) for repo in repos}
@@ -225,3 +225,91 @@ def stage_of(family: str) -> Stage | None:
 
 def _proofs(root: Path, repo: str) -> list[Path]:
     return sorted((root / "verification" / repo.lower()).glob("*/record.json"))
+
+
+def _fetches(step: Step) -> bool:
+    """Tell whether what a partial clone lacks is fetched with a token."""
+    builder = find_builder(step.section.get("family"))
+    return builder is not None and builder.fetches
+
+
+def _built_files(step: Step) -> dict[str, str]:
+    directory = step.context.lab.layout.dataset(step.unit.subject)
+    return digests_of(directory, files_below(directory))
+
+
+DATASET = Files("build", stays=_fetches)
+PUBLISH = Files("publish", inputs=_built_files, stays=lambda _: True)  # a token of the Hub
+
+
+class PublishStep(Step):
+    """Publishes a dataset, as goldpan publish does."""
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return where it goes, and under which conditions."""
+        from goldpan.datasets.hub import endpoint
+
+        values = {name: v for name, v in self.section.values().items() if name != "overwrite"}
+        return {"hub": endpoint(), **values}
+
+    def values(self) -> dict[str, Any]:
+        """Return where it goes, with the tag filled in."""
+        values = {**super().values(), "dataset": self._directory}
+        if (tag := self.section.get("tag")) is not None:
+            values["tag"] = tag_of(self._directory, tag)
+        return values
+
+    def run(self) -> Outcome:
+        """Publish it."""
+        try:
+            return super().run()
+        except TagTakenError as error:
+            remedy = "Write {content} into the plan's tag, which differs with the rows"
+            raise PublishError(error.problem, f"{error.remedy}. {remedy}") from None
+
+    def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
+        """Return where it is, and what was sent."""
+        (result,) = results
+        what = f"{len(result.changes):,} files sent" if result.changes else "the same content"
+        tagged = f", tag {result.tag}" if result.tag else ""
+        return replace(
+            super().outcome(results, lines),
+            said=f"{result.url}: {what}{tagged}",
+            facts={"commit": result.commit or ""},
+        )
+
+    def price(self) -> Cost:
+        """Return how many bytes are there to be sent."""
+        if not self._directory.is_dir():
+            return Cost(note="what is sent, as the dataset is not built yet")
+        return Cost(bytes=size_of([self._directory]))
+
+    @property
+    def _directory(self) -> Path:
+        return self.context.lab.layout.dataset(self.unit.subject)
+
+
+def tag_of(directory: Path, pattern: str) -> str:
+    """Return a tag in which {year}, {month} and {day} are those of the newest mined reply.
+
+    {content} is the digest of the rows, which tells versions of one day apart. Raises
+    `DatasetError` where the dataset does not tell when it was mined, `UsageError` for another
+    word in braces.
+    """
+    from goldpan.datasets.diff.version import content_digest
+    from goldpan.datasets.provenance import read_provenance
+
+    if "{" not in pattern:
+        return pattern
+    provenance = read_provenance(directory)
+    moments = [source.get("mined_until") for source in provenance["sources"]]
+    newest = max((moment for moment in moments if moment), default=None)
+    values = {"content": content_digest(provenance)[:8]}
+    if newest is None and any(f"{{{word}}}" in pattern for word in DATES):
+        raise DatasetError(
+            f"{directory} does not say when it was mined",
+            "Write {content} into the plan's tag in place of the date",
+        )
+    if newest is not None:
+        values |= zip(DATES, newest[:10].split("-"), strict=True)
+    return filled_tag(pattern, values)

@@ -1,23 +1,27 @@
-"""Reads a plan's file, and says where it is wrong."""
+"""Reads a plan's file, and says where it is wrong, before anything runs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from goldpan.builders.requirements import NOT, VERIFIED
-from goldpan.core.commands import find_builder
+from goldpan.core.commands import find_builder, imported
 from goldpan.core.errors import UsageError, question
+from goldpan.core.plugins import names_of
 from goldpan.core.remote import is_address
 from goldpan.core.settings_file import read_toml
 from goldpan.plan.section import StageSection, is_path
-from goldpan.plan.sections import DatasetPlan, Plan, dataset_section, plan_section
+from goldpan.plan.sections import Annotate, DatasetPlan, Plan, dataset_section, plan_section
 
 LAST = "last"
 """What `since` of a dataset calls the version that the plan built before."""
+DATES = ("year", "month", "day")
+"""The words of a tag that stand for the day of the newest mined reply."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
@@ -51,28 +55,22 @@ class PlanFile:
 
     def stages(self) -> Iterator[tuple[str, str, StageSection]]:
         """Yield each section of a stage with its key, and the command or family it is of."""
-        plan = self.plan
-        single = {"mine": plan.mine, "pair": plan.pair, "clone": plan.clone, "filter": plan.filter}
-        optional = {"review": plan.review, "annotate.push": plan.annotate.push}
-        for key, section in {**single, **optional}.items():
-            if section is not None:
-                yield key, key.replace(".", " "), section
-        for name, section in plan.tasks.items():
-            yield f"tasks.{name}", "tasks import", section
-        for number, dataset in enumerate(self.datasets):
-            yield f"dataset[{number}]", dataset.family, dataset
-            if dataset.publish is not None:
-                yield f"dataset[{number}].publish", "publish", dataset.publish
-        several = {
-            "verify": plan.verify,
-            "evaluation": plan.evaluation,
-            "comparison": plan.comparison,
-            "audit": plan.audit,
-            "export": plan.export,
-        }
-        for key, sections in several.items():
-            for number, section in enumerate(sections):
-                yield f"{key}[{number}]", key, section
+        for key, value in self.plan:
+            if isinstance(value, StageSection):
+                yield key, key, value
+            elif isinstance(value, Annotate) and value.push is not None:
+                yield "annotate.push", "annotate push", value.push
+            elif isinstance(value, Mapping):
+                for name, section in value.items():
+                    yield f"{key}.{name}", "tasks import", section
+            elif key == "dataset":
+                for number, dataset in enumerate(self.datasets):
+                    yield f"{key}[{number}]", dataset.family, dataset
+                    if dataset.publish is not None:
+                        yield f"{key}[{number}].publish", "publish", dataset.publish
+            elif isinstance(value, tuple):
+                for number, section in enumerate(value):
+                    yield f"{key}[{number}]", key, section
 
     def dataset(self, name: str) -> DatasetPlan | None:
         """Return a dataset of the plan by name."""
@@ -135,15 +133,11 @@ def load_plan(path: str | Path) -> PlanFile:
 def _check_units(file: PlanFile) -> None:
     """Refuse two units of one name, and datasets that the plan does not build."""
     built = [dataset.name for dataset in file.datasets]
-    plan = file.plan
-    named = {
-        "dataset": built,
-        "verify": [section.dataset for section in plan.verify],
-        "evaluation": [section.name for section in plan.evaluation],
-        "comparison": [section.name for section in plan.comparison],
-        "audit": [section.dataset for section in plan.audit],
-        "export": [section.name for section in plan.export],
-    }
+    named: dict[str, list[str]] = {}
+    for key, _, section in file.stages():
+        if key.endswith("]"):
+            name = section.get("name") or section.get("dataset")
+            named.setdefault(key.partition("[")[0], []).append(name)
     for kind, names in named.items():
         if twice := [name for name in names if names.count(name) > 1]:
             raise UsageError(
@@ -217,3 +211,128 @@ def _is_filtered(family: str) -> bool:
     """Tell whether a family is built of what filters keep."""
     builder = find_builder(family)
     return builder is None or builder.reads == "filtered"
+
+
+def check_plan(file: PlanFile, own: Path | None = None) -> None:
+    """Raise `UsageError` where the plan names rules, profiles, models or the like there are not.
+
+    Plugins of the workspace have to be loaded; `own` is the directory of its own tasks.
+    """
+    from goldpan.builders.recipes import find_recipe
+    from goldpan.datasets.licenses import stated_license
+    from goldpan.datasets.registry import find_task
+    from goldpan.filters.profile import load_profile
+
+    for license in file.plan.mine.licenses.values():
+        _check(file, "mine.licenses", stated_license, license)
+    for name in file.plan.tasks:
+        _check(file, f"tasks.{name}", find_task, name, own)
+    if (review := file.plan.review) is not None:
+        _check(file, "review", _review_settings, file.given(review))
+    for profile in file.profiles:
+        _check(file, "profile", load_profile, profile)
+    for number, dataset in enumerate(file.datasets):
+        others = names_of("builder")
+        if dataset.family not in others:
+            _check(file, f"dataset[{number}].family", find_recipe, dataset.family, others)
+        if dataset.publish is not None and (tag := dataset.publish.get("tag")) is not None:
+            _check(file, f"dataset[{number}].publish.tag", check_tag, tag, dataset.family)
+    for key, kind, section in file.stages():
+        finders = _finders(file, section, own)
+        if (builder := find_builder(kind)) is not None:
+            finders |= {name: partial(_found, target) for name, target in builder.finders.items()}
+        for name, value in section.values().items():
+            value = file.profile(value) if name == "profile" and isinstance(value, str) else value
+            find = finders.get(f"{kind} {name}") or finders.get(name)
+            for item in value if isinstance(value, tuple) else [value]:
+                if find is not None and item is not None:
+                    _check(file, f"{key}.{name}", find, item)
+    for number, evaluation in enumerate(file.plan.evaluation):
+        _check_rows(file, f"evaluation[{number}].dataset", evaluation, own)
+
+
+def _finders(
+    file: PlanFile, section: StageSection, own: Path | None
+) -> dict[str, Callable[[Any], object]]:
+    """Return by parameter, or by stage and parameter, what finds a value that exists."""
+    from goldpan.audit.finding import chosen_findings
+    from goldpan.builders.requirements import NOT
+    from goldpan.datasets.registry import find_task
+    from goldpan.datasets.splits import SplitPlan
+    from goldpan.evaluation.models.catalogue import find_model
+    from goldpan.evaluation.protocol import find_protocol
+    from goldpan.miners.pairing import find_rules
+
+    return {
+        "pair rules": find_rules,
+        "split": lambda value: SplitPlan.parse(value, section.get("seed") or 0),
+        "task": lambda value: find_task(value, own),
+        "protocol": find_protocol,
+        "audit finding": lambda value: chosen_findings([value]),
+        "require": lambda value: (
+            chosen_findings([value.removeprefix(NOT)]) if value.startswith(NOT) else None
+        ),
+        "evaluation model": lambda value: find_model(value, section.get("settings")),
+    }
+
+
+def _found(target: str, value: Any) -> object:
+    return imported(target)(value)
+
+
+def _review_settings(given: Mapping[str, Any]) -> object:
+    from goldpan.annotation.review.settings import load_review_settings
+
+    stated = {"models": given.get("model"), **given.get("settings", {})}
+    return load_review_settings(given.get("settings_file"), stated)
+
+
+def _check(file: PlanFile, key: str, find: Callable[..., object], *arguments: object) -> None:
+    try:
+        find(*arguments)
+    except UsageError as error:
+        raise type(error)(f"{file.path}: {key}: {error.problem}", error.remedy) from None
+
+
+def _check_rows(file: PlanFile, key: str, evaluation: StageSection, own: Path | None) -> None:
+    """Refuse to evaluate on a dataset whose rows are those of no task."""
+    from goldpan.datasets.registry import load_tasks, tasks_of_family
+
+    names = evaluation.get("dataset")
+    known = load_tasks(own) if names else {}
+    for dataset in filter(None, map(file.dataset, names)):
+        builder = find_builder(dataset.family)
+        has_own = builder is not None and builder.own_task
+        if not has_own and not tasks_of_family(dataset.family, known):
+            raise UsageError(
+                f"{file.path}: {key}: no task has the rows of {dataset.name}, of the family "
+                f"{dataset.family}",
+                (builder and builder.unscored)
+                or "Remove it, or write a task for it (docs/tasks.md)",
+            )
+
+
+def check_tag(pattern: str, family: str) -> None:
+    """Raise `UsageError` for a pattern that no dataset of the family can fill."""
+    filled_tag(pattern, {"content": "0" * 8, **dict.fromkeys(DATES, "00")})
+    builder = find_builder(family)
+    if builder is None or builder.reads not in ("cloned", "tasks"):  # which are made of replies
+        return
+    try:
+        filled_tag(pattern, {"content": ""})
+    except UsageError:
+        raise UsageError(
+            f"{pattern!r} has a date, which datasets of the family {family} do not tell",
+            "Write {content} in its place, which differs with the rows",
+        ) from None
+
+
+def filled_tag(pattern: str, values: Mapping[str, str]) -> str:
+    """Return a tag with its words in braces filled in; raises `UsageError` for another word."""
+    try:
+        return pattern.format_map(values)
+    except (LookupError, ValueError, AttributeError):
+        raise UsageError(
+            f"The tag {pattern!r} has an unknown word in braces",
+            "Use {year}, {month}, {day} or {content}",
+        ) from None

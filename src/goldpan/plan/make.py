@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,35 +12,33 @@ from goldpan.builders.requirements import NOT, VERIFIED
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import tasks_directory
 from goldpan.operations.workspace import Workspace
-from goldpan.plan.check import check_plan
-from goldpan.plan.context import Context
-from goldpan.plan.datasets import DatasetStep, stage_of
-from goldpan.plan.evaluating import EvaluateStep
-from goldpan.plan.file import PlanFile, reviews_of
-from goldpan.plan.mining import MineStep
-from goldpan.plan.publishing import PublishStep
+from goldpan.plan.datasets import DATASET, PUBLISH, DatasetStep, PublishStep, stage_of
+from goldpan.plan.file import PlanFile, check_plan, reviews_of
+from goldpan.plan.mining import MINE, MineStep
 from goldpan.plan.section import StageSection
-from goldpan.plan.sections import DatasetPlan, family_operation, operation_of
+from goldpan.plan.sections import DatasetPlan
 from goldpan.plan.stages import (
     AUDIT,
     CLONE,
     COMPARE,
+    DUPLICATES,
+    EVALUATE,
     EXPORT,
     FILTER,
     IMPORT,
     NORMALIZE,
-    NOTHING,
     PAIR,
     PUSH,
     REVIEW,
     VERIFY,
     DuplicatesStep,
+    EvaluateStep,
     PushStep,
     ReviewStep,
     clone_source,
 )
-from goldpan.plan.step import Files, OperationStep
-from goldpan.plan.unit import Step, Unit
+from goldpan.plan.step import Context, Step
+from goldpan.plan.unit import Unit
 
 _WAIT_FOR_PEOPLE = ("dataset", "verify", "evaluate", "compare", "audit", "export", "publish")
 """The stages whose units wait for annotations, but for what people annotate."""
@@ -104,37 +103,42 @@ def make_steps(context: Context, store: Store, repos: Sequence[str]) -> list[Ste
 
 
 def _repository_steps(context: Context, repos: Sequence[str]) -> Iterator[Step]:
-    file, plan = context.file, context.file.plan
+    file, plan, step = context.file, context.file.plan, partial(Step, context=context)
     for repo in repos:
         unit = Unit("mine", repo)
         if plan.mine.enabled:
-            yield MineStep(unit, context)
+            yield MineStep(unit=unit, context=context, files=MINE, section=plan.mine)
         else:
             license = plan.mine.licenses.get(repo.lower())
             fixed: dict[str, Any] = {} if license is None else {"license": license}
-            yield _step(context, unit, "normalize", plan.mine, NORMALIZE, fixed, repo)
+            yield step(unit=unit, files=NORMALIZE, section=plan.mine, fixed=fixed, repos=(repo,))
     for name, section in plan.tasks.items():
-        yield _step(context, Unit("tasks", name), "tasks import", section, IMPORT, {"name": name})
+        yield step(unit=Unit("tasks", name), files=IMPORT, section=section, fixed={"name": name})
     rules = {"rules": file.rules}
     for repo in repos:
         unit = Unit("pair", repo, (f"mine/{repo}",))
-        yield _step(context, unit, "pair", plan.pair, PAIR, rules, repo, each=("rules",))
+        yield step(unit=unit, files=PAIR, section=plan.pair, fixed=rules, repos=(repo,))
     if plan.clone.enabled:
         for repo in repos:
             unit, source = Unit("clone", repo, (f"pair/{repo}",)), clone_source(context, repo)
-            yield _step(context, unit, "clone", plan.clone, CLONE, source, repo)
+            yield step(unit=unit, files=CLONE, section=plan.clone, fixed=source, repos=(repo,))
     duplicates = tuple(_duplicates(context, repos))
     yield from duplicates
-    after = tuple(step.unit.name for step in duplicates)  # without which they find their own
+    after = tuple(found.unit.name for found in duplicates)  # without which they find their own
     before = "clone" if plan.clone.enabled else "pair"
     several = {**rules, "profile": file.profiles}
     for repo in repos:
-        unit, each = Unit("filter", repo, (f"{before}/{repo}",), after), ("profile", "rules")
-        yield _step(context, unit, "filter", plan.filter, FILTER, several, repo, each=each)
-    if plan.review is not None:
-        unit = Unit("review", _review_name(context), tuple(f"filter/{repo}" for repo in repos))
-        fixed = {"rules": file.rules[0]}
-        yield _step(context, unit, "review", plan.review, REVIEW, fixed, *repos, kind=ReviewStep)
+        unit = Unit("filter", repo, (f"{before}/{repo}",), after)
+        yield step(unit=unit, files=FILTER, section=plan.filter, fixed=several, repos=(repo,))
+    if (review := plan.review) is not None:
+        yield ReviewStep(
+            unit=Unit("review", _review_name(context), tuple(f"filter/{repo}" for repo in repos)),
+            context=context,
+            files=REVIEW,
+            section=review,
+            fixed={"rules": file.rules[0]},
+            repos=tuple(repos),
+        )
 
 
 def _duplicates(context: Context, repos: Sequence[str]) -> Iterator[Step]:
@@ -144,33 +148,35 @@ def _duplicates(context: Context, repos: Sequence[str]) -> Iterator[Step]:
     for name, profile in context.profiles.items():
         if (settings := profile.settings["near-duplicates"]) not in planned:
             planned.append(settings)
-            unit = Unit("duplicates", profile.name, after=after)
-            yield DuplicatesStep(unit=unit, context=context, profile=name)
+            yield DuplicatesStep(
+                unit=Unit("duplicates", profile.name, after=after),
+                context=context,
+                files=DUPLICATES,
+                section=StageSection(),
+                fixed={"profile": name},
+            )
 
 
 def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Iterator[Step]:
-    file, plan = context.file, context.file.plan
-    fixed: dict[str, Any]
+    file, plan, step = context.file, context.file.plan, partial(Step, context=context)
     for dataset in file.datasets:
         yield _dataset(context, store, dataset, repos)
     if (push := plan.annotate.push) is not None:
-        needs = _data_units(context, push)
-        unit = Unit("annotate", push.get("project"), needs)
-        fixed = {"rules": file.rules[0]}
-        yield _step(context, unit, "annotate push", push, PUSH, fixed, kind=PushStep)
+        unit = Unit("annotate", push.get("project"), _data_units(context, push))
+        fixed: dict[str, Any] = {"rules": file.rules[0]}
+        yield PushStep(unit=unit, context=context, files=PUSH, section=push, fixed=fixed)
     for section in plan.verify:
         unit = Unit("verify", section.dataset, (f"dataset/{section.dataset}",))
-        yield _step(context, unit, "verify", section, VERIFY, {"dataset": section.dataset})
+        yield step(unit=unit, files=VERIFY, section=section, fixed={"dataset": section.dataset})
     for evaluation in plan.evaluation:
         unit = Unit("evaluate", evaluation.name, _data_units(context, evaluation))
-        words = "evaluate run"
-        yield _step(context, unit, words, evaluation, NOTHING, {}, kind=EvaluateStep)
+        yield EvaluateStep(unit=unit, context=context, files=EVALUATE, section=evaluation)
     for comparison in plan.comparison:
         needs = tuple(f"evaluate/{evaluation.name}" for evaluation in plan.evaluation)
-        unit = Unit("compare", comparison.name, needs)
         page = context.lab.path / "comparisons" / f"{comparison.name}.html"
         fixed = {} if comparison.get("output") else {"output": page}
-        yield _step(context, unit, "evaluate compare", comparison, COMPARE, fixed)
+        unit = Unit("compare", comparison.name, needs)
+        yield step(unit=unit, files=COMPARE, section=comparison, fixed=fixed)
     for audit in plan.audit:
         need = f"dataset/{audit.dataset}"
         runs = [
@@ -178,42 +184,19 @@ def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Itera
         ]
         after = [f"verify/{audit.dataset}", *(f"evaluate/{evaluation.name}" for evaluation in runs)]
         unit = Unit("audit", audit.dataset, (need,), tuple(after))
-        yield _step(context, unit, "audit", audit, AUDIT, {"dataset": audit.dataset})
+        yield step(unit=unit, files=AUDIT, section=audit, fixed={"dataset": audit.dataset})
     for export in plan.export:
-        needs = (f"dataset/{export.dataset}",)
-        unit = Unit("export", export.name, needs, (f"audit/{export.dataset}",))
         fixed = {
             "dataset": context.lab.layout.dataset(export.dataset),
             "output": context.lab.path / "exports" / export.name,
         }
-        yield _step(context, unit, "export", export, EXPORT, fixed)
+        needs = (f"dataset/{export.dataset}",)
+        unit = Unit("export", export.name, needs, (f"audit/{export.dataset}",))
+        yield step(unit=unit, files=EXPORT, section=export, fixed=fixed)
     for dataset in file.datasets:
         if dataset.publish is not None:
             unit = Unit("publish", dataset.name, (f"dataset/{dataset.name}",))
-            yield _step(context, unit, "publish", dataset.publish, NOTHING, {}, kind=PublishStep)
-
-
-def _step(
-    context: Context,
-    unit: Unit,
-    words: str,
-    section: StageSection,
-    files: Files,
-    fixed: dict[str, Any],
-    *repos: str,
-    each: tuple[str, ...] = (),
-    kind: type[OperationStep] = OperationStep,
-) -> Step:
-    return kind(
-        unit=unit,
-        context=context,
-        operation=operation_of(words),
-        section=section,
-        files=files,
-        fixed=fixed,
-        repos=repos,
-        each=each,
-    )
+            yield PublishStep(unit=unit, context=context, files=PUBLISH, section=dataset.publish)
 
 
 def _dataset(
@@ -239,10 +222,8 @@ def _dataset(
     return DatasetStep(
         unit=Unit("dataset", dataset.name, tuple(needs), after),
         context=context,
-        operation=family_operation(dataset.family),
+        files=DATASET,
         section=dataset,
-        files=NOTHING,
-        fixed={},
         repos=chosen,
         previous=store.previous(dataset.name),
         changelog=store.changelog(dataset.name),
@@ -282,7 +263,7 @@ def _waiting_for_people(steps: list[Step]) -> list[Step]:
         before |= new
         found += [units[name] for name in new if name in units]
     return [
-        replace(step, unit=replace(step.unit, needs=(*step.unit.needs, pushed.name)))  # type: ignore[type-var]
+        replace(step, unit=replace(step.unit, needs=(*step.unit.needs, pushed.name)))
         if step.unit.stage in _WAIT_FOR_PEOPLE and step.unit.name not in before
         else step
         for step in steps

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import GoldpanError, MiningError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.licenses import stated_license
 from goldpan.miners.mine_many import mine_many, predict_many, summary
-from goldpan.plan.context import RENAMED, Context
-from goldpan.plan.job import Job
-from goldpan.plan.record import Record
-from goldpan.plan.unit import Cost, Outcome, Step, Unit
+from goldpan.plan.due import Job
+from goldpan.plan.step import RENAMED, Context, Files, Step
+from goldpan.plan.unit import Cost, Outcome, Record
 
 if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
@@ -23,21 +22,12 @@ if TYPE_CHECKING:
 
 _DAY = timedelta(days=1)
 _WITHHELD = "withheld"
+MINE = Files("mine", stays=lambda _: True, owns=False)
+"""What is read lies at GitHub, whose tokens' limits are counted in one place."""
 
 
-@dataclass(frozen=True, slots=True)
 class MineStep(Step):
     """Mines a repository, or what changed since, as goldpan mine does."""
-
-    owns: ClassVar[bool] = False
-
-    unit: Unit
-    context: Context
-
-    @property
-    def stays(self) -> bool:
-        """Tell that it needs tokens, whose limits are counted in one place."""
-        return True
 
     def settings(self) -> Mapping[str, Any]:
         """Return how GitHub is asked, and what license is stated."""
@@ -45,10 +35,6 @@ class MineStep(Step):
         stated = {"via": lab.via, "since": lab.since, "license": self.license}
         included = {"include": list(lab.include)} if lab.include else {}
         return {"api_url": lab.api_url, **stated, **included}
-
-    def inputs(self) -> Mapping[str, str]:
-        """Return nothing: what it reads lies at GitHub."""
-        return {}
 
     def due(self, record: Record, update: bool) -> str:
         """Return why GitHub has to be asked for what changed."""
@@ -58,20 +44,22 @@ class MineStep(Step):
         if refresh == "always":
             return 'refresh = "always"'
         age = datetime.now(UTC) - datetime.fromisoformat(record.at)
-        return 'refresh = "daily", and a day has passed' if _is_old(refresh, age) else ""
+        is_old = refresh == "daily" and age >= _DAY
+        return 'refresh = "daily", and a day has passed' if is_old else ""
 
     def run(self) -> Outcome:
         """Mine it; raises `MiningError` where GitHub stopped answering on the way."""
         (result,) = self.context.lab.mine(self.unit.subject, license=self.license)
-        return self.outcome(result)
+        return self.outcome([result])
 
     @property
     def license(self) -> str | None:
         """What the plan states of the repository's license, in SPDX's spelling."""
         return stated_license(self.context.file.plan.mine.licenses.get(self.unit.subject.lower()))
 
-    def outcome(self, result: MineResult) -> Outcome:
+    def outcome(self, results: Sequence[MineResult], lines: Sequence[str] = ()) -> Outcome:
         """Return what mining gave; raises `MiningError` where GitHub stopped answering."""
+        (result,) = results
         if result.failure is not None:
             raise result.failure
         coverage, lab = result.coverage, self.context.lab
@@ -87,10 +75,6 @@ class MineStep(Step):
             again=not coverage.finished or any(gap.state != _WITHHELD for gap in coverage.gaps),
             facts={RENAMED: result.repo},
         )
-
-
-def _is_old(refresh: str, age: timedelta) -> bool:
-    return refresh == "daily" and age >= _DAY
 
 
 def _gaps(coverage: Coverage) -> tuple[str, ...]:
@@ -150,4 +134,4 @@ class _Jobs:
         elif result.failure is not None:
             job.fail(result.failure)
         else:
-            job.end(job.step.outcome(result))
+            job.end(job.step.outcome([result]))

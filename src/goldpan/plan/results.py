@@ -1,21 +1,31 @@
-"""What a run of a plan reports: its events while it goes on, and its result."""
+"""What a run of a plan reports: its events as they come, and its result."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+import orjson
+
+from goldpan.core.log import is_json
+from goldpan.core.progress import Reporter, Task
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.plan.record import Change
-from goldpan.plan.unit import Unit
+from goldpan.core.sanitize import for_json
+from goldpan.core.secrets import mask
+from goldpan.core.terminal import Terminal
+from goldpan.plan.unit import Change, Unit, named_changes
 
 Ended = Literal["done", "fresh", "partial", "failed", "skipped"]
-_ENDS: tuple[Ended, ...] = ("done", "fresh", "partial", "failed", "skipped")
+_ENDS: tuple[Ended, ...] = get_args(Ended)
+Kind = Literal["begin", "end", "fail", "skip", "fresh"]
+"""A unit begins, ends, fails, is skipped or is up to date."""
 _OF_REPOSITORIES = ("mine", "pair", "clone", "duplicates", "filter")
 _MOST = 20
 
@@ -72,9 +82,9 @@ class UnitResult:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A unit begins, ends, fails, is skipped or is up to date."""
+    """Something that happens to a unit."""
 
-    kind: Literal["begin", "end", "fail", "skip", "fresh"]
+    kind: Kind
     unit: Unit
     number: int
     """From 1."""
@@ -178,25 +188,6 @@ class PlanResult(Result):
             yield Line(f"and {len(bad) - _MOST:,} more: --json lists them")
 
 
-class UnitNotifier:
-    """Tells a listener of one unit."""
-
-    def __init__(self, listener: Listener, unit: Unit, position: tuple[int, int, int]) -> None:
-        self._listener = listener
-        self._unit = unit
-        self._position = position
-
-    def on_begin(self, why: tuple[Change, ...]) -> None:
-        """Say that the unit begins."""
-        self._listener(Event("begin", self._unit, *self._position, now(), why))
-
-    def on_end(self, result: UnitResult) -> None:
-        """Say what became of it."""
-        kinds: dict[Ended, Literal["fail", "skip"]] = {"failed": "fail", "skipped": "skip"}
-        kind = kinds.get(result.state) or ("end" if result.ran else "fresh")
-        self._listener(Event(kind, self._unit, *self._position, now(), result.why, result))
-
-
 def now() -> str:
     """Return the time as records have it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -210,3 +201,79 @@ def units_text(count: int) -> str:
 def nothing_to_do(count: int) -> Line:
     """Return what people see where all is up to date."""
     return Line(f"Nothing to do: all {units_text(count)} are up to date.")
+
+
+def write_json(event: Event) -> None:
+    """Write an event as one line; units that are up to date have none."""
+    if event.kind != "fresh":
+        sys.stderr.write(for_json(mask(orjson.dumps(event.plain()).decode())) + "\n")
+        sys.stderr.flush()
+
+
+class Lines:
+    """A line when a unit begins, and one when it ended; none for those up to date."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+
+    def __call__(self, event: Event) -> None:
+        """Print a line."""
+        title = f"[{event.number:,}/{event.total:,}] {event.unit.name}"
+        if event.kind == "begin":
+            self._reporter.note(f"{title}: {named_changes(event.why)}")
+        elif event.kind != "fresh":
+            self._reporter.note(f"{title} {_ending(event)}")
+
+
+class Display:
+    """One screen: a bar a stage, and one a unit at work; what fails stays above it."""
+
+    def __init__(self, reporter: Reporter, stack: ExitStack) -> None:
+        self._reporter = reporter
+        self._stack = stack
+        self._stages: dict[str, Task] = {}
+        self._units: dict[str, ExitStack] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Move the bars."""
+        if event.kind == "begin":
+            unit = self._units[event.unit.name] = ExitStack()
+            unit.enter_context(self._reporter.task(f"  {event.unit.subject}", 1))
+            return
+        if event.unit.name in self._units:
+            self._units.pop(event.unit.name).close()
+        if event.kind in ("fail", "skip") or (event.result and event.result.lacks):
+            self._reporter.note(f"{event.unit.name} {_ending(event)}")
+        stage = event.unit.stage
+        if stage not in self._stages:
+            bar = self._reporter.task(stage, event.of_stage)
+            self._stages[stage] = self._stack.enter_context(bar)
+        self._stages[stage].advance()
+
+
+@contextmanager
+def listening(*, progress: bool) -> Iterator[tuple[Listener, Reporter, bool]]:
+    """Give what hears of units, what reports anything else, and whether stages report too."""
+    with ExitStack() as stack:
+        reporter = stack.enter_context(Reporter(quiet=not progress))
+        if is_json():
+            yield write_json, reporter, False
+        elif not progress:
+            yield lambda _: None, reporter, False
+        elif Terminal(stderr=True).is_terminal:
+            yield Display(reporter, stack.enter_context(ExitStack())), reporter, False
+        else:
+            yield Lines(reporter), reporter, True
+
+
+def _ending(event: Event) -> str:
+    from goldpan.miners.mine import duration
+
+    result = event.result
+    assert result is not None
+    if event.kind == "fail":
+        return f"failed: {result.problem}. {result.remedy}."
+    if event.kind == "skip":
+        return f"skipped: {result.said}"
+    lacks = f"; missing: {'; '.join(result.lacks)}" if result.lacks else ""
+    return f"done in {duration(result.seconds)}: {result.said}{lacks}"

@@ -12,15 +12,12 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import hold_lock, make_directory
 from goldpan.operations.workspace import Workspace
-from goldpan.plan.assess import Assessment, RunSelection, assess, assess_all, priced
 from goldpan.plan.cluster import PlanCluster
-from goldpan.plan.context import Context
+from goldpan.plan.due import Assessment, Job, RunSelection, assess, assess_all, priced
 from goldpan.plan.file import PlanFile
-from goldpan.plan.job import Job, begun, explained, failed, failure
 from goldpan.plan.make import Store, make_steps, store_of
 from goldpan.plan.mining import mine_together, price_together
-from goldpan.plan.record import Recipe, Record, read_record, write_record
-from goldpan.plan.results import Ended, Listener, PlanResult, UnitNotifier, UnitResult
+from goldpan.plan.results import Ended, Event, Kind, Listener, PlanResult, UnitResult, now
 from goldpan.plan.selection import (
     Selection,
     is_current,
@@ -30,7 +27,8 @@ from goldpan.plan.selection import (
     summary_of,
     write_selection,
 )
-from goldpan.plan.unit import Stage, Step
+from goldpan.plan.step import Context, Step
+from goldpan.plan.unit import Change, Record, Stage, read_record, write_record
 
 
 class OpenPlan:
@@ -148,22 +146,19 @@ class OpenPlan:
         listener: Listener,
     ) -> None:
         """Run what is due of a stage, of units none of which depends on another."""
-        jobs: list[Job] = []
+        of_stage = sum(other.unit.stage == stage for other in self.steps)
+        due = []
         for step in steps:
-            of_stage = sum(other.unit.stage == stage for other in self.steps)
-            position = (self._numbers[step.unit.name], len(self.steps), of_stage)
-            notifier = UnitNotifier(listener, step.unit, position)
-            judged = self._judge(step, chosen, results, notifier)
-            if isinstance(judged, Job):
-                jobs.append(judged)
+            job = self._judge(step, chosen, results, listener, of_stage)
+            if job.result is None:
+                due.append(job)
             else:
-                results[step.unit.name] = judged
-                notifier.on_end(judged)
-        if stage == "mine" and len(jobs) > 1:
-            mine_together(jobs, self.context, self._reporter)
+                results[step.unit.name] = job.result
+        if stage == "mine" and len(due) > 1:
+            mine_together(due, self.context, self._reporter)
         else:
             sent = []
-            for job in jobs:
+            for job in due:
                 if self._cluster is not None and self._cluster.takes(job.step):
                     sent.append(job)
                 else:
@@ -171,17 +166,24 @@ class OpenPlan:
             if self._cluster is not None:
                 self._cluster.run(sent)
         self.context.memory.clear()
-        results |= {job.step.unit.name: job.result for job in jobs if job.result is not None}
+        results |= {job.step.unit.name: job.result for job in due if job.result is not None}
 
     def _judge(
         self,
         step: Step,
         chosen: RunSelection,
         results: dict[str, UnitResult],
-        notifier: UnitNotifier,
-    ) -> UnitResult | Job:
-        """Return a unit that is due as a job, else what became of it."""
-        unit = step.unit
+        listener: Listener,
+        of_stage: int,
+    ) -> Job:
+        """Return a unit as a job, which has a result where it is not due."""
+        unit, total = step.unit, len(self.steps)
+
+        def tell(kind: Kind, why: tuple[Change, ...], result: UnitResult | None) -> None:
+            number = self._numbers[unit.name]
+            listener(Event(kind, unit, number, total, of_stage, now(), why, result))
+
+        job = Job(step, self.record(unit.name), self.lab.path, self._keep, tell)
         needed = [results[name] for name in unit.needs if name in results]
         blocker = next((result for result in needed if result.blocks_others), None)
         if blocker is not None:
@@ -189,24 +191,24 @@ class OpenPlan:
             how = {"failed": "failed", "partial": "waits"}.get(
                 results[because].state, "was skipped"
             )
-            reason = f"needs {because}, which {how}"
-            return UnitResult(unit, "skipped", False, said=reason, because=because)
-        record = self.record(unit.name)
+            job.finish("skipped", said=f"needs {because}, which {how}", because=because)
+            return job
         try:
-            judged = assess(step, self.lab.path, record, chosen)
+            judged = assess(step, self.lab.path, job.record, chosen)
         except Exception as error:  # noqa: BLE001 - no unit stops the others
-            explanation = explained(unit, error)
-            self._keep(failed(begun(unit, record, Recipe("", {}, {})), explanation))
-            return failure(unit, explanation, (), 0.0, ran=False)
+            job.fail(error, ran=False)
+            return job
+        assert judged.recipe is not None
+        job.recipe, job.why = judged.recipe, judged.why
         if not judged.why:
-            assert record is not None
-            state: Ended = "partial" if record.lacks else "fresh"
-            waits = record.waits
-            return UnitResult(unit, state, False, said=record.said, lacks=record.lacks, waits=waits)
-        if not chosen.takes(unit):
-            why = f"it is not up to date, and --only leaves it out: {judged.why[0]}"
-            return UnitResult(unit, "skipped", False, judged.why, said=why)
-        return Job(step, record, judged, self.lab.path, notifier, self._keep)
+            last = job.record
+            assert last is not None
+            state: Ended = "partial" if last.lacks else "fresh"
+            job.finish(state, said=last.said, lacks=last.lacks, waits=last.waits)
+        elif not chosen.takes(unit):
+            left_out = f"it is not up to date, and --only leaves it out: {judged.why[0]}"
+            job.finish("skipped", said=left_out)
+        return job
 
     def _keep(self, record: Record) -> None:
         write_record(self.store.record(record.unit), record)

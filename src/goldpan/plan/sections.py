@@ -1,18 +1,21 @@
 """What a plan may say: the tables of its file, each derived from the operation of its stage.
 
 Only what no operation has is written here: which repositories, what things are called, and how the
-stages hang together.
+stages hang together. `commented_plan` is a plan to begin with, that names every key.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+import textwrap
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
+import orjson
 from pydantic import Field, create_model, field_validator, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from goldpan.core.commands import find_builder
@@ -233,9 +236,23 @@ def operation_of(words: str) -> Operation:
     return read_operation(function_of(words))
 
 
-def family_operation(family: str) -> Operation:
-    """Return the operation that builds a family, which may be a plugin's."""
-    return operation_of(f"build {family}")
+_DERIVED: Mapping[str, tuple[type[StageSection], str, Mapping[str, Collection[str]]]] = {
+    "pair": (StageSection, "pair", {"several": ("rules",)}),
+    "clone": (Clone, "clone", {}),
+    "filter": (
+        StageSection,
+        "filter",
+        {"without": ("rules", "settings", "list", "rejects"), "several": ("profile",)},
+    ),
+    "review": (StageSection, "review", {"without": ("rules", "dataset", "calibrate")}),
+    "tasks": (StageSection, "tasks import", {"without": ("name",)}),
+    "verify": (OfDataset, "verify", {}),
+    "audit": (OfDataset, "audit", {"without": ("limit",)}),
+    "evaluation": (EvaluationPlan, "evaluate run", {}),
+    "comparison": (NamedStage, "evaluate compare", {}),
+    "export": (ExportPlan, "export", {"without": ("output",)}),
+}
+"""By keys of a plan: the keys that the plan alone has, the command, and which of its options."""
 
 
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
@@ -248,39 +265,19 @@ def plan_section() -> type[Plan]:
     """Return the whole file with all its keys but those of datasets, which differ by family."""
     mining = {item.name: item for item in read_operation(Workspace.__init__).parameters}
     mine = derive(Mine, [mining[name] for name in operation_of("mine").opening], str(Mine.__doc__))
-    pair = _of(StageSection, "pair", several=("rules",))
-    clone = _of(Clone, "clone")
-    filters = _of(
-        StageSection,
-        "filter",
-        without=("rules", "settings", "list", "rejects"),
-        several=("profile",),
-    )
-    review = _of(StageSection, "review", without=("rules", "dataset", "calibrate"))
-    push: dict[str, Any] = {
-        "push": (_of(StageSection, "annotate push", without=("rules",)) | None, None)
-    }
-    annotate: Any = create_model("Annotate", __base__=Annotate, **push)
-    imports: Any = _of(StageSection, "tasks import", without=("name",))
-    verify: Any = _of(OfDataset, "verify")
-    audit: Any = _of(OfDataset, "audit", without=("limit",))
-    evaluation: Any = _of(EvaluationPlan, "evaluate run")
-    comparison: Any = _of(NamedStage, "evaluate compare")
-    export: Any = _of(ExportPlan, "export", without=("output",))
-    fields: dict[str, Any] = {
-        "mine": (mine, mine()),
-        "tasks": (dict[str, imports], {}),
-        "pair": (pair, pair()),
-        "clone": (clone, clone()),
-        "filter": (filters, filters()),
-        "review": (review | None, None),
-        "annotate": (annotate, annotate()),
-        "verify": (tuple[verify, ...], ()),
-        "audit": (tuple[audit, ...], ()),
-        "evaluation": (tuple[evaluation, ...], ()),
-        "comparison": (tuple[comparison, ...], ()),
-        "export": (tuple[export, ...], ()),
-    }
+    push: Any = _of(StageSection, "annotate push", without=("rules",)) | None
+    annotate: Any = create_model("Annotate", __base__=Annotate, push=(push, None))
+    fields: dict[str, Any] = {"mine": (mine, mine()), "annotate": (annotate, annotate())}
+    for key, (base, words, options) in _DERIVED.items():
+        kind: Any = _of(base, words, **options)
+        field = Plan.model_fields[key]
+        if field.is_required():
+            fields[key] = (kind, kind())
+        elif field.default is None:
+            fields[key] = (kind | None, None)
+        else:
+            is_list = field.default == ()
+            fields[key] = (tuple[kind, ...], ()) if is_list else (dict[str, kind], {})
     made: type[Plan] = create_model("Plan", __base__=Plan, **fields)
     return made
 
@@ -292,9 +289,107 @@ def dataset_section(family: str) -> type[DatasetPlan]:
     builder = find_builder(family)
     made = derive(
         DatasetPlan,
-        family_operation(family if family in known else "code-edit").parameters,
+        operation_of(f"build {family if family in known else 'code-edit'}").parameters,
         str(DatasetPlan.__doc__),
         without=("output", *(builder.fixed if builder else ())),
     )
     publish: Any = _of(StageSection, "publish", without=("dataset",)) | None
     return create_model("DatasetPlan", __base__=made, __doc__=made.__doc__, publish=(publish, None))
+
+
+_HEAD = """\
+# A plan for goldpan run. Lines that begin with # and a space are help; remove the # before a line
+# without one to set what it says. Values are the defaults, or examples where there is none.
+# Paths are relative to this file (docs/plans.md).
+"""
+_LISTED = '[repositories]\n# Their names, OWNER/NAME.\nlisted = ["OWNER/NAME"]\n'
+_SINGLE = ("mine", "pair", "clone", "filter", "review")
+_SEVERAL = ("verify", "evaluation", "comparison", "audit", "export")
+
+
+def commented_plan() -> str:
+    """Return a plan that runs once its repository is named, with all other keys as comments."""
+    plan = plan_section()
+    parts = [_HEAD + "\n" + _keys(plan, ("workspace", "refresh")), _LISTED]
+    parts.append(_table("[[repositories.select]]", Select))
+    parts += [_table(f"[{name}]", _held(plan, name)) for name in _SINGLE]
+    parts.append(_table("[tasks.NAME]", _held(plan, "tasks")))
+    parts += _datasets()
+    parts.append(_table("[annotate.push]", _held(_held(plan, "annotate"), "push")))
+    parts += [_table(f"[[{name}]]", _held(plan, name)) for name in _SEVERAL]
+    return "\n".join(parts)
+
+
+def _datasets() -> Iterator[str]:
+    """Yield a dataset of each family, with the keys that those before it have not."""
+    families = [name.rpartition(" ")[2] for name in children("build")]
+    shown: set[str] = {"name", "family"}
+    for family in sorted(families, key=lambda name: name != "qa"):
+        section = dataset_section(family)
+        keys = [key for key in section.model_fields if key not in shown and key != "publish"]
+        shown |= set(keys)
+        about = _about(section) if family == "qa" else f"# Of the family {family}:\n"
+        head = f'{about}#[[dataset]]\n#name = "{family}"\n#family = "{family}"\n'
+        yield head + _keys(section, keys)
+        if family == "qa":
+            yield _table("[dataset.publish]", _held(section, "publish"))
+
+
+def _held(section: type[Section], name: str) -> type[Section]:
+    """Return the section that a field holds, one or several."""
+    found = [section.model_fields[name].annotation]
+    while found:
+        kind = found.pop()
+        if isinstance(kind, type) and issubclass(kind, Section):
+            return kind
+        found += get_args(kind)
+    raise KeyError(name)
+
+
+def _table(head: str, section: type[Section]) -> str:
+    keys = [name for name, field in section.model_fields.items() if field.description is not None]
+    return f"{_about(section)}#{head}\n{_keys(section, keys)}"
+
+
+def _about(section: type[Section]) -> str:
+    is_own = section.__doc__ and section.__doc__ != StageSection.__doc__
+    return _help(section.__doc__ or "") if is_own else ""
+
+
+def _keys(section: type[Section], names: Collection[str]) -> str:
+    lines = []
+    for name in names:
+        field = section.model_fields[name]
+        lines.append(_help(field.description or ""))
+        lines.append(f"#{name.replace('_', '-')} = {_value(field, name, section)}\n")
+    return "".join(lines)
+
+
+def _help(text: str) -> str:
+    return "".join(f"# {line}\n" for line in textwrap.wrap(text, 96))
+
+
+def _value(field: FieldInfo, name: str, section: type[Section]) -> str:
+    """Return the default as TOML writes it, or an example of the kind."""
+    if not field.is_required() and field.default is not None:
+        return _toml(field.default)
+    kinds = [
+        kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not type(None)
+    ]
+    if get_origin(field.annotation) is Literal:
+        return _toml(kinds[0])
+    if get_origin(kinds[0]) is Literal:
+        return _toml(get_args(kinds[0])[0])
+    parameter = issubclass(section, StageSection) and section.parameters.get(name)
+    example = (parameter.placeholder if parameter else "") or name.upper()
+    by_kind: dict[Any, Any] = {bool: False, int: 1, float: 1.0, dict: {}}
+    return _toml(by_kind.get(get_origin(kinds[0]) or kinds[0], example))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return orjson.dumps(value).decode()

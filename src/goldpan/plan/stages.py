@@ -4,32 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.errors import GoldpanError
-from goldpan.plan.context import (
+from goldpan.core.errors import EvaluationError, GoldpanError
+from goldpan.operations.values import Execution
+from goldpan.plan.sections import EvaluationPlan
+from goldpan.plan.step import (
     HISTORY,
     Context,
+    Files,
+    Step,
     files_below,
     profile_settings,
     rules_settings,
 )
-from goldpan.plan.record import digest_of, digests_of
-from goldpan.plan.step import Files, OperationStep
-from goldpan.plan.unit import Cost, Outcome, Step, Unit
+from goldpan.plan.unit import Cost, Outcome, digest_of, digests_of
 
 
-def _history(step: OperationStep, *_: object) -> list[Path]:
+def _history(step: Step, *_: object) -> list[Path]:
     layout = step.context.lab.layout
     return [layout.table(step.repo, name) for name in HISTORY]
 
 
-def _tables_and_pairs(step: OperationStep) -> dict[str, str]:
-    return {**step.context.tables(step.repo), **step.context.pair_digests(step.repo)}
+def _tables_and_pairs(step: Step) -> dict[str, str]:
+    pairs = step.context.pairs(step.repo)
+    return {
+        **step.context.tables(step.repo),
+        **{f"pairs {rules}": digest_of(path) for rules, path in pairs.items()},
+    }
 
 
-def _filter_inputs(step: OperationStep) -> Mapping[str, str]:
+def _filter_inputs(step: Step) -> Mapping[str, str]:
     """Return the digests of all tables that criteria read.
 
     Near duplicates are found over all repositories of the workspace, so that their issues count.
@@ -38,7 +45,7 @@ def _filter_inputs(step: OperationStep) -> Mapping[str, str]:
     return {**_tables_and_pairs(step), **history, **step.context.issues()}
 
 
-def _verdicts(step: OperationStep, *_: object) -> Iterator[Path]:
+def _verdicts(step: Step, *_: object) -> Iterator[Path]:
     for rules in step.context.file.rules:
         for profile in step.context.profiles.values():
             yield step.context.layout(rules).verdicts(step.repo, profile.name)
@@ -59,7 +66,7 @@ def _reviewed_line(result: Any) -> str:
     return f"{keep:,} kept, {drop:,} dropped, {people:,} for people"
 
 
-def _asks_github(step: OperationStep) -> bool:
+def _asks_github(step: Step) -> bool:
     """Tell whether GitHub is asked for what git does not tell, which takes tokens."""
     from goldpan.git.remote import find_remote
 
@@ -79,7 +86,7 @@ def clone_source(context: Context, repo: str) -> dict[str, str]:
     return {"source": context.file.source(source_of(source, context.repository(repo)))}
 
 
-def _review_inputs(step: OperationStep) -> dict[str, str]:
+def _review_inputs(step: Step) -> dict[str, str]:
     context, file = step.context, step.section.get("settings_file")
     digests = context.filtered(step.repos, step.section.get("profile"), context.file.rules[0])
     return digests | (
@@ -87,24 +94,24 @@ def _review_inputs(step: OperationStep) -> dict[str, str]:
     )
 
 
-def _review_verdicts(step: OperationStep) -> list[Path]:
+def _review_verdicts(step: Step) -> list[Path]:
     name = step.context.profile(step.section.get("profile")).name
     repos = map(step.context.repository, step.repos)
     paths = [step.context.layout().verdicts(repo, f"{name}.llm") for repo in repos]
     return [path for path in paths if path.exists()]
 
 
-def _dataset_files(step: OperationStep) -> dict[str, str]:
+def _dataset_files(step: Step) -> dict[str, str]:
     directory = step.context.lab.layout.dataset(step.section.get("dataset"))
     return digests_of(directory, files_below(directory))
 
 
-def _recipes(step: OperationStep) -> dict[str, str]:
+def _recipes(step: Step) -> dict[str, str]:
     paths = map(step.context.file.resolve, step.section.names("recipe"))
     return {f"recipe {path.name}": digest_of(path) for path in paths}
 
 
-def _proofs(step: OperationStep, results: Sequence[Any]) -> Iterator[Path]:
+def _proofs(step: Step, results: Sequence[Any]) -> Iterator[Path]:
     from goldpan.execution.records import record_directory
 
     for result in results:
@@ -114,27 +121,45 @@ def _proofs(step: OperationStep, results: Sequence[Any]) -> Iterator[Path]:
             yield directory / "record.json"
 
 
-def _runs(step: OperationStep) -> dict[str, str]:
+def _runs(step: Step) -> dict[str, str]:
     root = step.context.lab.path
     return digests_of(root, (root / "runs").rglob("result.json"))
 
 
-def _evidence(step: OperationStep) -> dict[str, str]:
+def _evidence(step: Step) -> dict[str, str]:
     """Return the digests of what findings read of runs of models and of tests."""
     root = step.context.lab.path
     records = (root / "verification").rglob("record.json")
     return digests_of(root, [*(root / "runs").rglob("*.json"), *records])
 
 
-def _given_files(step: OperationStep) -> dict[str, str]:
+def _given_files(step: Step) -> dict[str, str]:
     paths = map(step.context.file.resolve, step.section.names("files"))
     projects = step.context.decisions(step.section.names("corrections"))
     return {**{f"file {path.name}": digest_of(path) for path in paths}, **projects}
 
 
-NOTHING = Files(inputs=lambda _: {})
-"""Of a step that says itself what it reads."""
+def _asks_models(step: Step) -> bool:
+    """Tell whether a model is behind an endpoint, which takes a key."""
+    from goldpan.evaluation.models.catalogue import find_model
+    from goldpan.evaluation.protocol import find_protocol, settings_for
+
+    protocol = find_protocol(step.section.get("protocol"))
+    settings = step.section.get("settings")
+    return any(
+        find_model(name, settings_for(protocol, name, settings)).estimate
+        for name in step.section.get("model")
+    )
+
+
+def _near_duplicates(step: Step) -> dict[str, Any]:
+    """Return what counts as a near duplicate."""
+    profile = step.context.profiles[step.fixed["profile"]]
+    return asdict(profile.settings["near-duplicates"])
+
+
 NORMALIZE = Files(
+    "normalize",
     inputs=lambda step: {
         path.name: f"{path.stat().st_size} bytes"
         for path in sorted(step.context.lab.layout.raw(step.unit.subject).glob("*.zst"))
@@ -149,12 +174,15 @@ NORMALIZE = Files(
     ),
 )
 PAIR = Files(
+    "pair",
     inputs=lambda step: step.context.tables(step.repo),
     outputs=lambda step, _: step.context.pairs(step.repo).values(),
     settings=lambda step: rules_settings(step.context.file.rules),
+    each=("rules",),
     line=lambda result, _: f"{result[0].pairs:,} fix pairs by {result[0].rules}",
 )
 CLONE = Files(
+    "clone",
     inputs=_tables_and_pairs,
     outputs=_history,
     kept=lambda step: [step.context.lab.layout.clone(step.repo), *_history(step)],
@@ -162,6 +190,7 @@ CLONE = Files(
     stays=_asks_github,
 )
 FILTER = Files(
+    "filter",
     inputs=_filter_inputs,
     outputs=_verdicts,
     settings=lambda step: {
@@ -169,23 +198,29 @@ FILTER = Files(
         "profile": [profile.name for profile in step.context.profiles.values()],
         **profile_settings(step.context.profiles.values()),
     },
+    each=("profile", "rules"),
     line=lambda result, values: _kept_line(result[0], values["rules"]),
 )
 REVIEW = Files(
+    "review",
     inputs=_review_inputs,
     outputs=lambda step, _: _review_verdicts(step),
+    stays=lambda _: True,  # the key, and what it costs is counted in one place
     line=lambda result, _: _reviewed_line(result),
 )
 IMPORT = Files(
+    "tasks import",
     inputs=_given_files,
     outputs=lambda _, results: files_below(*(result.written.directory for result in results)),
 )
 VERIFY = Files(
+    "verify",
     inputs=lambda step: {**_dataset_files(step), **_recipes(step)},
     outputs=_proofs,
     settings=lambda step: {"recipe": None},
 )
 COMPARE = Files(
+    "evaluate compare",
     inputs=_runs,
     outputs=lambda step, _: [
         Path(value)
@@ -193,12 +228,27 @@ COMPARE = Files(
         if name in ("output", "markdown", "latex")
     ],
 )
-PUSH = Files(inputs=lambda step: step.context.data_digests(step.section))
+PUSH = Files(
+    "annotate push",
+    inputs=lambda step: {
+        **step.context.data_digests(step.section),
+        **step.context.decisions([step.unit.subject]),
+    },
+    stays=lambda _: True,
+    owns=False,
+)
+EVALUATE = Files(
+    "evaluate run",
+    inputs=lambda step: step.context.data_digests(step.section),
+    stays=_asks_models,
+)
 AUDIT = Files(
+    "audit",
     inputs=lambda step: {**_dataset_files(step), **_evidence(step)},
     outputs=lambda _, results: files_below(*(Path(result.file).parent for result in results)),
 )
 EXPORT = Files(
+    "export",
     inputs=lambda step: {
         **_dataset_files(step),
         **step.context.audits([step.section.get("dataset")]),
@@ -207,42 +257,27 @@ EXPORT = Files(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+DUPLICATES = Files(
+    "near-duplicates", inputs=lambda step: step.context.issues(), settings=_near_duplicates
+)
+
+
 class DuplicatesStep(Step):
     """Finds near duplicates among the issues of all repositories, which filters and builds use."""
-
-    unit: Unit
-    context: Context
-    profile: str
-    """One of `Context.profiles`."""
-
-    def settings(self) -> Mapping[str, Any]:
-        """Return what counts as a near duplicate."""
-        return asdict(self.context.profiles[self.profile].settings["near-duplicates"])
-
-    def inputs(self) -> Mapping[str, str]:
-        """Return the digest of all issues of the workspace."""
-        return self.context.issues()
 
     def run(self) -> Outcome:
         """Find them; on a cluster with all its machines, which this task hands its portions."""
         from goldpan.filters.clusters import duplicates_path
 
-        lab = self.context.lab
-        settings = self.context.profiles[self.profile].settings["near-duplicates"]
-        found = lab.near_duplicates(self.profile, execution=self.context.execution)
-        paths = (duplicates_path(lab.layout, settings),)
+        context, name = self.context, self.fixed["profile"]
+        settings = context.profiles[name].settings["near-duplicates"]
+        found = context.lab.near_duplicates(name, execution=Execution(context.engine))
+        paths = (duplicates_path(context.lab.layout, settings),)
         return Outcome(f"{len(found):,} issues have duplicates", paths)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReviewStep(OperationStep):
+class ReviewStep(Step):
     """Has models judge what is kept of all repositories; nothing is asked twice."""
-
-    @property
-    def stays(self) -> bool:
-        """Tell that it needs a key, and that what it costs is counted in one place."""
-        return True
 
     def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
         """Return what was decided, and what it cost."""
@@ -262,29 +297,94 @@ class ReviewStep(OperationStep):
         return Cost(money=predicted.cost, calls=predicted.requests)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PushStep(OperationStep):
+class PushStep(Step):
     """Brings subjects to annotators, and waits until what they decided is pulled."""
-
-    owns = False
-
-    @property
-    def stays(self) -> bool:
-        """Tell that it needs a token of the server."""
-        return True
-
-    def inputs(self) -> Mapping[str, str]:
-        """Return the digests of what is annotated, and of what people decided."""
-        return {**super().inputs(), **self.context.decisions([self.unit.subject])}
 
     def run(self) -> Outcome:
         """Push what is new, unless people have decided about all that was there before."""
         outcome = super().run()
-        if self._is_pulled():
+        decided = self.context.lab.path / "annotations" / self.unit.subject / "decisions.parquet"
+        if decided.exists():
             return outcome
         waiting = f"people annotate; then run goldpan annotate pull --project {self.unit.subject}"
         return replace(outcome, lacks=(waiting,), waits=True)
 
-    def _is_pulled(self) -> bool:
-        path = self.context.lab.path / "annotations" / self.unit.subject / "decisions.parquet"
-        return path.exists()
+
+_REMEDY = "remedy"
+"""The fact of a run that failed: what to do about it."""
+_RUN = ("dataset", "task", "model", "seed")
+"""The parameters of which a run has one value."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateStep(Step):
+    """Runs models, as goldpan evaluate run does, and goes on where one fails."""
+
+    section: EvaluationPlan
+
+    @property
+    def gpus(self) -> float:
+        """Return what the plan says that each run needs."""
+        return self.section.gpus
+
+    @property
+    def parts(self) -> int:
+        """Count the runs."""
+        return len(self._runs())
+
+    def run(self) -> Outcome:
+        """Run them."""
+        return self.join([self.run_part(number) for number in range(self.parts)])
+
+    def run_part(self, number: int) -> Outcome:
+        """Do one run, or return what it lacks."""
+        values = self._runs()[number]
+        try:
+            (result,) = self.call({**self._common(), **values})
+        except EvaluationError as error:
+            name = values.get("dataset") or values["task"]
+            seed = f", seed {values['seed']}" if "seed" in values else ""
+            lack = f"{name} by {values['model']}{seed}: {error}"
+            return Outcome("", lacks=(lack,), facts={_REMEDY: error.remedy})
+        return Outcome("", (result.directory / "result.json",), results=(result,))
+
+    def join(self, parts: Sequence[Outcome]) -> Outcome:
+        """Return the outcome of all runs; raises `EvaluationError` where none finished."""
+        outputs = [path for part in parts for path in part.made]
+        lacks = [lack for part in parts for lack in part.lacks]
+        if lacks and not outputs:
+            raise EvaluationError(f"No run finished: {lacks[0]}", parts[0].facts[_REMEDY])
+        return Outcome(
+            f"{len(outputs):,} runs",
+            tuple(outputs),
+            lacks=tuple(lacks),
+            again=bool(lacks),
+            results=tuple(result for part in parts for result in part.results),
+        )
+
+    def price(self) -> Cost:
+        """Add up what models behind endpoints would cost, where the datasets are built."""
+        try:
+            planned = self.call({**self.values(), "dry_run": True})
+        except GoldpanError:
+            return Cost(note="model calls and money, as the datasets are not built yet")
+        remote = [run.estimate for run in planned if run.estimate is not None]
+        if not remote:
+            return Cost()
+        costs = [estimate.cost for estimate in remote if estimate.cost is not None]
+        money = sum(costs) if len(costs) == len(remote) else None
+        return Cost(money=money, calls=sum(estimate.requests for estimate in remote))
+
+    def _common(self) -> dict[str, Any]:
+        return {name: value for name, value in self.values().items() if name not in _RUN}
+
+    def _runs(self) -> list[dict[str, Any]]:
+        """Return what each run has of its own; without a seed it is the protocol's."""
+        section = self.section
+        data = [("dataset", name) for name in section.get("dataset")]
+        data += [("task", name) for name in section.get("task")]
+        seeds = [{"seed": seed} for seed in section.get("seed")] or [{}]
+        return [
+            {kind: name, "model": model, **seed}
+            for (kind, name), model, seed in product(data, section.get("model"), seeds)
+        ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.operations.workspace import Workspace
-from goldpan.plan.assess import Assessment, RunSelection
+from goldpan.plan.due import Assessment, RunSelection
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
 from goldpan.plan.results import nothing_to_do, units_text

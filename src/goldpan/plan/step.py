@@ -2,56 +2,223 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.lineage import read_lineage
 from goldpan.core.result import Line, Result, Title
 from goldpan.core.workspace import make_directory
 from goldpan.operations.command import typed_values
-from goldpan.operations.group import owner_of
 from goldpan.operations.signature import Operation
-from goldpan.plan.context import Context
-from goldpan.plan.record import Record
+from goldpan.operations.table import owner_of
+from goldpan.operations.values import EngineName, Execution
+from goldpan.plan.file import PlanFile
 from goldpan.plan.section import StageSection
-from goldpan.plan.unit import Outcome, Step, Unit
+from goldpan.plan.sections import operation_of
+from goldpan.plan.unit import Cost, Outcome, Record, Unit, digest_of, digests_of
+
+if TYPE_CHECKING:
+    from goldpan.core.workspace import Workspace as Layout
+    from goldpan.datasets.task import Task
+    from goldpan.filters.profile import Profile
+    from goldpan.operations.workspace import Workspace
+
+
+RENAMED = "repo"
+"""The fact of a mined repository: the name under which it is kept."""
+HISTORY = ("revisions", "changes")
+"""The tables that clones give."""
+ISSUES = "issues of all repositories"
+"""The input of what looks for duplicates among them."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """The plan, its workspace, and what is known of its units."""
+
+    file: PlanFile
+    lab: Workspace
+    record_of: Callable[[str], Record | None]
+    """Returns what is kept of a unit, by its name."""
+    engine: EngineName = "local"
+    """Where a unit does what one process cannot hold: ``ray`` on a machine of a cluster."""
+    memory: dict[str, str] = field(default_factory=dict)
+    """What need not be computed again until a unit is run."""
+
+    @cached_property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The profiles of filters, by the names that the file gives them."""
+        from goldpan.filters.profile import load_profile
+
+        return {name: load_profile(name) for name in self.file.profiles}
+
+    def profile(self, name: str) -> Profile:
+        """Return a profile of filters by the name that the file gives it."""
+        return self.profiles[self.file.profile(name)]
+
+    def layout(self, rules: str | None = None) -> Layout:
+        """Return where everything lies, with the pairs by some rules, by default the first."""
+        return self.lab.layout.by_rules(rules or self.file.rules[0])
+
+    def repository(self, repo: str) -> str:
+        """Return the name under which a repository is kept: GitHub may have renamed it."""
+        record = self.record_of(f"mine/{repo}")
+        return repo if record is None else record.facts.get(RENAMED, repo)
+
+    def is_finished(self, unit: str) -> bool:
+        """Tell whether a unit was run, if in part."""
+        record = self.record_of(unit)
+        return record is not None and record.state in ("done", "partial")
+
+    def task(self, name: str) -> Task:
+        """Return a task of the registry, or of the workspace."""
+        from goldpan.core.workspace import tasks_directory
+        from goldpan.datasets.registry import find_task
+
+        return find_task(name, tasks_directory(self.lab.path))
+
+    def pairs(self, repo: str) -> dict[str, Path]:
+        """Return the files of a repository's pairs, by rules."""
+        return {rules: self.lab.layout.pairs(repo, rules) for rules in self.file.rules}
+
+    def tables(self, repo: str) -> dict[str, str]:
+        """Return the digests of a repository's mined tables."""
+        directory = self.lab.layout.tables(repo)
+        try:
+            names = read_lineage(directory, "normalize")["outputs"]
+        except WorkspaceError:
+            names = {}
+        return {f"tables/{name}": digest_of(directory / name) for name in sorted(names)}
+
+    def issues(self) -> dict[str, str]:
+        """Return the digest of the issues of all repositories, among which duplicates are found."""
+        if ISSUES not in self.memory:
+            layout, whole = self.lab.layout, hashlib.sha256()
+            for repo in layout.repositories("tables"):
+                whole.update(f"{repo} {digest_of(layout.table(repo, 'entries'))}\n".encode())
+            self.memory[ISSUES] = whole.hexdigest()
+        return {ISSUES: self.memory[ISSUES]}
+
+    def filtered(self, repos: Sequence[str], profile: str, rules: str) -> dict[str, str]:
+        """Return the digests of what datasets read of repositories: tables and verdicts."""
+        layout = self.layout(rules)
+        digests = self.issues()
+        for repo in map(self.repository, repos):
+            paths = list(layout.tables(repo).glob("*.parquet"))
+            other = {path for path in paths if path.name.startswith("pairs.")}
+            pairs = self.pairs(repo)[rules]
+            digests |= digests_of(layout.root, [path for path in paths if path not in other])
+            if pairs.exists():
+                verdicts = layout.verdicts(repo, self.profile(profile).name)
+                digests |= digests_of(layout.root, [pairs, verdicts])
+        return digests
+
+    def decisions(self, projects: Iterable[str]) -> dict[str, str]:
+        """Return the digests of what people decided in annotation projects."""
+        root = self.lab.path
+        paths = [root / "annotations" / name / "decisions.parquet" for name in projects]
+        return digests_of(root, paths)
+
+    def audits(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the digests of the findings in datasets, by name."""
+        root = self.lab.path
+        paths = [root / "audits" / name / "findings.parquet" for name in names]
+        return digests_of(root, (path for path in paths if path.exists()))
+
+    def data_digests(self, section: StageSection) -> dict[str, str]:
+        """Return the digests of the datasets, and the rows of tasks, that a section names."""
+        from goldpan.datasets.task_data import task_directory
+
+        layout = self.lab.layout
+        held = {name: layout.dataset(name) for name in section.names("dataset")}
+        held |= {name: task_directory(layout, self.task(name)) for name in section.names("task")}
+        return {
+            f"datasets/{name}": digest_of(directory / "provenance.json")
+            for name, directory in held.items()
+        }
+
+
+def rules_settings(names: Iterable[str]) -> dict[str, Any]:
+    """Return what pairing rules ask for, and the plugins behind them."""
+    from goldpan.core.plugins import digests
+    from goldpan.miners.pairing import find_rules
+
+    found = [find_rules(name) for name in names]
+    signals = sorted({name for rules in found for name in rules.signals})
+    plugins = digests(
+        *(("rules", rules.name) for rules in found), *(("signal", name) for name in signals)
+    )
+    plain = {f"rules {rules.name}": rules.plain() for rules in found}
+    return {"rules": ", ".join(rules.name for rules in found), **plain, "plugins": plugins}
+
+
+def profile_settings(profiles: Iterable[Profile]) -> dict[str, Any]:
+    """Return what verdicts depend on of profiles: settings, and digests of their criteria."""
+    return {
+        f"profile {profile.name}": {
+            "decide": list(profile.decide),
+            **profile.plain()["settings"],
+            "criteria": {name: profile.digest(name) for name in profile.criteria()},
+        }
+        for profile in profiles
+    }
+
+
+def files_below(*directories: Path) -> tuple[Path, ...]:
+    """Return all files below directories."""
+    return tuple(
+        path for directory in directories for path in directory.rglob("*") if path.is_file()
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What a stage reads and writes: what makes its units due."""
+    """What a stage runs, reads and writes: what makes its units due."""
 
-    inputs: Callable[[OperationStep], Mapping[str, str]]
+    words: str
+    """The command whose operation it calls."""
+    inputs: Callable[[Step], Mapping[str, str]] = lambda _: {}
     """Returns the digests of the files that it reads."""
-    outputs: Callable[[OperationStep, Sequence[Any]], Iterable[Path]] = lambda *_: ()
+    outputs: Callable[[Step, Sequence[Any]], Iterable[Path]] = lambda *_: ()
     """Returns what it wrote, of what the calls returned."""
-    kept: Callable[[OperationStep], Iterable[Path]] = lambda _: ()
+    kept: Callable[[Step], Iterable[Path]] = lambda _: ()
     """Returns what counts for the size beside the outputs."""
-    settings: Callable[[OperationStep], Mapping[str, Any]] = lambda _: {}
+    settings: Callable[[Step], Mapping[str, Any]] = lambda _: {}
     """Returns what the names in a section stand for, such as pairing rules."""
-    stays: Callable[[OperationStep], bool] = lambda _: False
-    """Tells whether a unit needs what only this machine has, such as a token."""
+    stays: Callable[[Step], bool] = lambda _: False
+    """Tells whether a unit runs where the plan is, though others go to a cluster: what needs tokens
+    or keys stays with them."""
     line: Callable[[Any, Mapping[str, Any]], str] = lambda result, _: headline(result)
     """Returns the result of a call with some values in one line."""
+    each: tuple[str, ...] = ()
+    """The parameters of which there are several values: each has a call of its own."""
+    owns: bool = True
+    """Whether what it made, changed by others, has to be made again."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperationStep(Step):
-    """Calls an operation with the values of a section."""
+class Step:
+    """How a unit is run: an operation is called with the values of a section."""
 
     unit: Unit
     context: Context
-    operation: Operation
-    section: StageSection
     files: Files
+    section: StageSection
     repos: tuple[str, ...] = ()
     """Repositories that it works on, by the names that the plan gives them."""
-    fixed: Mapping[str, Any]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
     """What the plan gives beside the section."""
-    each: tuple[str, ...] = ()
-    """The parameters of which there are several values: each has a call of its own."""
+
+    @property
+    def operation(self) -> Operation:
+        """The operation of the stage."""
+        return operation_of(self.files.words)
 
     @property
     def repo(self) -> str:
@@ -59,20 +226,41 @@ class OperationStep(Step):
         return self.context.repository(self.unit.subject)
 
     @property
-    def stays(self) -> bool:
-        """Whether it runs where the plan is."""
-        return self.files.stays(self)
+    def gpus(self) -> float:
+        """How many GPUs of one machine it asks a cluster for, each part for itself."""
+        return 0.0
+
+    @property
+    def parts(self) -> int:
+        """How many parts it has that a cluster may run at once; 0 where it is one."""
+        return 0
+
+    def run_part(self, number: int) -> Outcome:
+        """Do one part, from 0 on; raises `GoldpanError` where the unit is to fail for it."""
+        raise NotImplementedError
+
+    def join(self, parts: Sequence[Outcome]) -> Outcome:
+        """Return the outcome of the unit, of those of all its parts."""
+        raise NotImplementedError
 
     def settings(self) -> Mapping[str, Any]:
-        """Return the values of the section, and what they stand for."""
+        """Return what the result depends on beside files: values, and what they stand for."""
         return {**self.section.values(), **self.files.settings(self)}
 
     def inputs(self) -> Mapping[str, str]:
-        """Return the digests of the files that it reads."""
+        """Return the digests of the files that the result depends on."""
         return self.files.inputs(self)
 
+    def price(self) -> Cost:
+        """Return what it would cost beyond what the last run tells, and GitHub for mining."""
+        return Cost()
+
+    def due(self, record: Record, update: bool) -> str:
+        """Return why it has to run though nothing changed here; empty where it has not."""
+        return ""
+
     def prepare(self, record: Record | None) -> None:
-        """Make the directory of what it writes where the plan says."""
+        """Make ready for a run, once, also where it is killed: the directory of what it writes."""
         if (output := self.fixed.get("output")) is not None:
             make_directory(Path(output).parent)
 
@@ -82,14 +270,8 @@ class OperationStep(Step):
         if self.repos:
             values["repos"] = tuple(map(self.context.repository, self.repos))
         if any(parameter.name == "execution" for parameter in self.operation.parameters):
-            values["execution"] = self.context.execution
+            values["execution"] = Execution(self.context.engine)
         return values
-
-    def calls(self) -> Iterator[dict[str, Any]]:
-        """Yield the values of each call."""
-        values = self.values()
-        for combination in product(*(values[name] for name in self.each)):
-            yield {**values, **dict(zip(self.each, combination, strict=True))}
 
     def call(self, values: Mapping[str, Any]) -> Any:
         """Call the operation and return its result."""
@@ -98,13 +280,14 @@ class OperationStep(Step):
 
     def run(self) -> Outcome:
         """Call it as often as there are values; raises what a result says that failed."""
-        results, lines = [], []
-        for values in self.calls():
-            result = self.call(values)
+        results, lines, values = [], [], self.values()
+        for combination in product(*(values[name] for name in self.files.each)):
+            given = {**values, **dict(zip(self.files.each, combination, strict=True))}
+            result = self.call(given)
             for error in result.errors:
                 raise error
             results.append(result)
-            lines.append(self.files.line(result, values))
+            lines.append(self.files.line(result, given))
         return self.outcome(results, lines)
 
     def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:

@@ -1,15 +1,185 @@
-"""Units of work: a stage of the pipeline for a repository, or a dataset, evaluation, publishing."""
+"""Units of a plan, and the record that is kept of the last run of each."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from goldpan.core.result import Result
-from goldpan.plan.record import Record
+from goldpan.core.sealed import EMPTY, KEY, DamagedError, file_digest, read_json, sealed_json
+from goldpan.core.secrets import mask
+from goldpan.core.workspace import make_directory, write_whole
+
+State = Literal["begun", "done", "partial", "failed"]
+ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All that a unit's result depends on."""
+
+    version: str
+    """Goldpan's."""
+    settings: Mapping[str, Any]
+    """By dotted key."""
+    inputs: Mapping[str, str]
+    """Digests of what it reads, by name."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of all of it."""
+        data = orjson.dumps(asdict(self), option=orjson.OPT_SORT_KEYS)
+        return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Why a unit is due: what differs from when it was last run."""
+
+    what: str
+    """Such as `setting rules` or `input tables/entries`."""
+    old: str = ""
+    new: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.old} → {self.new}" if self.old or self.new else self.what
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A unit as it was last run."""
+
+    unit: str
+    state: State
+    recipe: Recipe
+    at: str
+    """When it began, or ended."""
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    """Digests of what it made, by path below the workspace."""
+    bytes: int = 0
+    """The size of what it made."""
+    seconds: float = 0.0
+    spent: Mapping[str, float] = field(default_factory=dict)
+    """Requests, points, money."""
+    said: str = ""
+    """A line on the result."""
+    lacks: tuple[str, ...] = ()
+    """What is missing, in words."""
+    again: bool = False
+    """Whether another run may bring what is missing."""
+    problem: str = ""
+    remedy: str = ""
+    waits: bool = False
+    """Whether nothing that needs the unit is to run while something is missing."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What later units need to know, such as a repository's new name."""
+
+
+def read_record(path: Path) -> Record | None:
+    """Return a stored record, None where there is none or it is damaged: the unit is then due."""
+    try:
+        value = read_json(path)
+        recipe = Recipe(**value.pop("recipe"))
+        return Record(**{**value, "recipe": recipe, "lacks": tuple(value["lacks"])})
+    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Store a record, whole or not at all."""
+    make_directory(path.parent)
+    write_whole(path, sealed_json(asdict(record)))
+
+
+def digest_of(path: Path) -> str:
+    """Return what tells a file's content apart, quickly; `ABSENT` where it is not there.
+
+    Goldpan's tables carry the digest of themselves, which is taken as it stands: stages verify
+    what they read. Of a dataset's Parquet files, whose digests are in `provenance.json`, it is
+    the size.
+    """
+    try:
+        status = path.stat()
+        if path.suffix != ".parquet":
+            return file_digest(path)
+        return _seal(path, status.st_size, status.st_mtime_ns, status.st_ino)
+    except FileNotFoundError:
+        return ABSENT
+    except (OSError, pa.ArrowException):
+        return "unreadable"
+
+
+@lru_cache(maxsize=65_536)
+def _seal(path: Path, size: int, _changed: int, _inode: int) -> str:
+    metadata: Mapping[bytes, bytes] = pq.read_metadata(path).metadata or {}
+    seal = metadata.get(KEY.encode(), b"").decode()
+    return seal.removeprefix(EMPTY.rstrip("0")) if seal else f"{size} bytes"
+
+
+def digests_of(root: Path, paths: Iterable[Path]) -> dict[str, str]:
+    """Return the digests of files by their paths, below a folder where they are below it."""
+    return {_below(root, path).as_posix(): digest_of(path) for path in sorted(paths)}
+
+
+def _below(root: Path, path: Path) -> Path:
+    return path.relative_to(root) if path.is_relative_to(root) else path.absolute()
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested settings by dotted keys, as JSON holds them, without secrets."""
+    flattened: dict[str, Any] = {}
+    for name, value in values.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, Mapping) and value:
+            flattened |= flat(value, f"{key}.")
+        else:
+            flattened[key] = orjson.loads(mask(orjson.dumps(value, default=str).decode()))
+    return flattened
+
+
+def changes(old: Recipe, new: Recipe) -> list[Change]:
+    """Return what differs between two recipes: version, settings, inputs."""
+    differing = []
+    if old.version != new.version:
+        differing.append(Change("Goldpan's version", old.version, new.version))
+    differing += _differences("setting", old.settings, new.settings)
+    differing += _differences("input", old.inputs, new.inputs)
+    return differing
+
+
+def _differences(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    for key in sorted({*old, *new}):
+        # A file that is not there yet is no other input than one that nobody asked for.
+        if old.get(key, ABSENT) != new.get(key, ABSENT):
+            yield Change(f"{kind} {key}", _value_text(old, key), _value_text(new, key))
+
+
+_LONGEST = 60
+
+
+def _value_text(values: Mapping[str, Any], key: str) -> str:
+    if key not in values:
+        return ABSENT
+    value = values[key]
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    if len(text) == 64 and all(sign in "0123456789abcdef" for sign in text):
+        return text[:12]
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def named_changes(differing: Sequence[Change], most: int = 3) -> str:
+    """Return changes as a line tells them."""
+    shown = "; ".join(map(str, differing[:most]))
+    return f"{shown} and {len(differing) - most:,} more" if len(differing) > most else shown
+
 
 Stage = Literal[
     "mine",
@@ -83,60 +253,3 @@ class Outcome:
     facts: Mapping[str, str] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
     """What the operation returned, which people may see."""
-
-
-class Step(ABC):
-    """How a unit is run: each is a call of what the command of that name calls."""
-
-    unit: Unit
-    owns: ClassVar[bool] = True
-    """Whether what it made, changed by others, has to be made again."""
-
-    @property
-    def stays(self) -> bool:
-        """Whether it runs where the plan is, though others go to a cluster.
-
-        What needs tokens or keys stays with them.
-        """
-        return False
-
-    @property
-    def gpus(self) -> float:
-        """How many GPUs of one machine it asks a cluster for, each part for itself."""
-        return 0.0
-
-    @property
-    def parts(self) -> int:
-        """How many parts it has that a cluster may run at once; 0 where it is one."""
-        return 0
-
-    def run_part(self, number: int) -> Outcome:
-        """Do one part, from 0 on; raises `GoldpanError` where the unit is to fail for it."""
-        raise NotImplementedError
-
-    def join(self, parts: Sequence[Outcome]) -> Outcome:
-        """Return the outcome of the unit, of those of all its parts."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def settings(self) -> Mapping[str, Any]:
-        """Return what the result depends on beside files."""
-
-    @abstractmethod
-    def inputs(self) -> Mapping[str, str]:
-        """Return the digests of the files that the result depends on."""
-
-    @abstractmethod
-    def run(self) -> Outcome:
-        """Do it; raises `GoldpanError` where it fails."""
-
-    def price(self) -> Cost:
-        """Return what it would cost beyond what the last run tells, and GitHub for mining."""
-        return Cost()
-
-    def due(self, record: Record, update: bool) -> str:
-        """Return why it has to run though nothing changed here; empty where it has not."""
-        return ""
-
-    def prepare(self, record: Record | None) -> None:  # noqa: B027 - most need nothing
-        """Keep what a run will replace and needs; done once, also where a run is killed."""

@@ -1,6 +1,6 @@
 from goldpan.operations.dataset import Dataset as Dataset
-from goldpan.operations.group import Group as Group
 from goldpan.operations.repositories import known_repositories as known_repositories
+from goldpan.operations.table import Group as Group
 from goldpan.operations.values import (
     LOCAL as LOCAL,
 )

@@ -1,28 +1,40 @@
-"""Says of each unit whether it is due, and why: the one judgement of runs, dry runs and status."""
+"""Whether a unit is due and why; one that is begins, and ends or fails, which is recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
+from typing import Any, Literal
 
 from goldpan._version import __version__
-from goldpan.core.errors import GoldpanError
-from goldpan.plan.record import (
+from goldpan.core.errors import GoldpanError, StoppedError
+from goldpan.core.log import LOG
+from goldpan.core.resources import explain
+from goldpan.core.workspace import size_of
+from goldpan.plan.results import Ended, Kind, UnitResult, now
+from goldpan.plan.step import Step
+from goldpan.plan.unit import (
     ABSENT,
     Change,
+    Cost,
+    Outcome,
     Recipe,
     Record,
+    Unit,
     changes,
     digest_of,
+    digests_of,
     flat,
     named_changes,
 )
-from goldpan.plan.unit import Cost, Step, Unit
 
 NEVER = "never run by this plan"
 STOPPED = "the last run was stopped"
+_UNKNOWN = Recipe("", {}, {})
+"""Of a unit that failed before anybody knew what it depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +118,11 @@ def _differences(step: Step, root: Path, record: Record | None, recipe: Recipe) 
         yield Change(STOPPED)
     if record.state == "failed":
         yield Change(f"the last run failed ({record.problem})")
-    if record.recipe.version:  # a unit may have failed before anybody knew what it depends on
+    if record.recipe != _UNKNOWN:
         yield from changes(record.recipe, recipe)
     for path, digest in record.outputs.items():
         now = digest_of(root / path)
-        if now != digest and (step.owns or now == ABSENT):
+        if now != digest and (step.files.owns or now == ABSENT):
             yield Change(f"output {path}", digest[:12], now[:12])
 
 
@@ -134,7 +146,7 @@ def assess_all(
     open_units: set[str] = set()
     for step in steps:
         record = records.get(step.unit.name)
-        waits = _waits(step, open_units)
+        waits = tuple(sorted({*step.unit.needs, *step.unit.after}.intersection(open_units)))
         try:
             assessment = assess(step, root, record, chosen)
         except GoldpanError as error:
@@ -149,10 +161,6 @@ def assess_all(
             open_units.add(step.unit.name)
         judged.append(assessment)
     return judged
-
-
-def _waits(step: Step, open_units: Collection[str]) -> tuple[str, ...]:
-    return tuple(sorted({*step.unit.needs, *step.unit.after}.intersection(open_units)))
 
 
 def priced(assessment: Assessment, cost: Cost, judged: Sequence[Assessment]) -> Assessment:
@@ -182,3 +190,98 @@ def priced(assessment: Assessment, cost: Cost, judged: Sequence[Assessment]) -> 
         unknown = f"{' and '.join(unpriced)}, as no unit of the stage has run yet"
         cost = replace(cost, note="; ".join(filter(None, (cost.note, unknown))))
     return replace(assessment, cost=cost)
+
+
+@dataclass(slots=True)
+class Job:
+    """A unit in a run: it begins, and ends or fails, which is recorded and reported."""
+
+    step: Step
+    record: Record | None
+    """Of its last run."""
+    root: Path
+    keep: Callable[[Record], None]
+    """Stores a record."""
+    tell: Callable[[Kind, tuple[Change, ...], UnitResult | None], None]
+    recipe: Recipe = _UNKNOWN
+    why: tuple[Change, ...] = ()
+    result: UnitResult | None = None
+    """What became of it, once that is known."""
+    _began: float = field(default_factory=time.monotonic)
+
+    def run(self) -> None:
+        """Do it; whatever it fails with, others go on."""
+        try:
+            self.begin()
+            outcome = self.step.run()
+        except StoppedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - no unit stops the others
+            self.fail(error)
+        else:
+            self.end(outcome)
+
+    def begin(self) -> None:
+        """Record and report that it begins."""
+        self._began = time.monotonic()
+        self.tell("begin", self.why, None)
+        self.step.prepare(self.record)
+        self.keep(self._begun())
+
+    def end(self, outcome: Outcome) -> None:
+        """Record and report its outcome."""
+        state: Literal["partial", "done"] = "partial" if outcome.lacks else "done"
+        seconds = time.monotonic() - self._began
+        self.keep(
+            Record(
+                self.step.unit.name,
+                state,
+                self.recipe,
+                now(),
+                digests_of(self.root, outcome.made),
+                size_of(outcome.kept or outcome.made),
+                round(seconds, 3),
+                dict(outcome.spent),
+                outcome.said,
+                outcome.lacks,
+                outcome.again,
+                waits=outcome.waits,
+                facts=dict(outcome.facts),
+            )
+        )
+        self.finish(
+            state,
+            ran=True,
+            seconds=seconds,
+            said=outcome.said,
+            lacks=outcome.lacks,
+            waits=outcome.waits,
+            results=outcome.results,
+        )
+
+    def fail(self, error: Exception, *, ran: bool = True) -> None:
+        """Record and report what it failed with."""
+        seconds = time.monotonic() - self._began if ran else 0.0
+        explained = error if isinstance(error, GoldpanError) else explain(error)
+        if explained is None:
+            LOG.error("%s", self.step.unit.name, exc_info=error)
+            explained = GoldpanError(
+                f"Goldpan itself failed ({type(error).__name__}: {error})",
+                "Please report it, with what goldpan --log-file FILE run writes",
+            )
+        problem, remedy = explained.problem, explained.remedy
+        self.keep(replace(self._begun(), state="failed", problem=problem, remedy=remedy))
+        self.finish("failed", ran=ran, seconds=seconds, problem=problem, remedy=remedy)
+
+    def finish(self, state: Ended, *, ran: bool = False, **about: Any) -> None:
+        """Report what became of it."""
+        self.result = UnitResult(self.step.unit, state, ran, self.why, **about)
+        kinds: dict[Ended, Kind] = {"failed": "fail", "skipped": "skip"}
+        self.tell(kinds.get(state) or ("end" if ran else "fresh"), self.why, self.result)
+
+    def _begun(self) -> Record:
+        """Return the record of the unit under way, with what is known of its last run."""
+        record = Record(self.step.unit.name, "begun", self.recipe, now())
+        if (last := self.record) is None:
+            return record
+        return replace(record, bytes=last.bytes, seconds=last.seconds, facts=last.facts)
