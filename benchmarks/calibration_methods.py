@@ -18,8 +18,8 @@ from goldpan.evaluation.statistics.calibrated import (
     answer_on_new_tasks,
 )
 from goldpan.evaluation.statistics.compare import compare
-from goldpan.evaluation.statistics.drift import degradation
-from goldpan.evaluation.statistics.frequentist import holm, sign_test
+from goldpan.evaluation.statistics.effects import degradation
+from goldpan.evaluation.statistics.over_tasks import holm, sign_test
 from goldpan.evaluation.statistics.randomization import mean_of, randomization_test
 from goldpan.evaluation.statistics.resampling import contributions
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from goldpan.evaluation.statistics.evidence import (
+from goldpan.evaluation.statistics.randomization import macro_f1
+from goldpan.evaluation.statistics.scores import (
+    Floats,
     TaskEvidence,
     Unit,
     bins_of,
     models_evidence,
 )
-from goldpan.evaluation.statistics.randomization import macro_f1
-from goldpan.evaluation.statistics.scores import Floats
 
 
 @dataclass(frozen=True)

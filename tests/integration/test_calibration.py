@@ -13,20 +13,27 @@ from scipy import stats  # type: ignore[import-untyped]
 from benchmarks.calibration_methods import NEW_ROWS, NEW_TASKS
 from benchmarks.calibration_runs import LIMIT, above_limit, rates
 from benchmarks.null_models import Cell, draw
-from goldpan.evaluation.statistics.calibrated import Criteria, answer_questions, new_tasks_by_scores
-from goldpan.evaluation.statistics.evidence import (
+from goldpan.evaluation.statistics.calibrated import (
+    Criteria,
+    answer_questions,
+    compare_over_sources,
+    new_tasks_by_scores,
+    sources_needed,
+)
+from goldpan.evaluation.statistics.over_tasks import sign_test
+from goldpan.evaluation.statistics.randomization import macro_f1, mean_of
+from goldpan.evaluation.statistics.resampling import compare_on_rows, contributions
+from goldpan.evaluation.statistics.scores import (
     BINS,
+    Floats,
+    Score,
     TaskEvidence,
     add_up,
     bins_of,
     gradients,
     model_evidence,
+    score_matrix,
 )
-from goldpan.evaluation.statistics.frequentist import sign_test
-from goldpan.evaluation.statistics.new_tasks import compare_over_sources, sources_needed
-from goldpan.evaluation.statistics.randomization import macro_f1, mean_of
-from goldpan.evaluation.statistics.resampling import compare_on_rows, contributions
-from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix
 from tests.drawing import daily
 
 ROWS, TASKS = NEW_ROWS, NEW_TASKS

@@ -13,8 +13,8 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import fasttext
-from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.fasttext import TRAINER, Trainer, in_quotes, one_line
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run

@@ -15,12 +15,11 @@ from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.stored_runs import compare_runs
-from goldpan.evaluation.held_out import hold_out
-from goldpan.evaluation.leaks import COLUMN
 from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.protocol import find_protocol, hold_out
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs, rescore
+from goldpan.evaluation.slices import COLUMN
 from goldpan.report.comparison.make import make_report
 from tests.comparing import QUIET, add_run, two_labels, write_rows
 from tests.invoking import invoke

@@ -17,7 +17,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.metrics.estimate import Scores
-from goldpan.evaluation.models.catalogue import catalogue, find_model
+from goldpan.evaluation.model import catalogue, find_model
 from goldpan.evaluation.models.features import Documents
 from goldpan.evaluation.models.linear import best_threshold
 from goldpan.evaluation.protocol import find_protocol

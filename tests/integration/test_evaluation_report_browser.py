@@ -12,10 +12,10 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.stored_runs import compare_runs
+from goldpan.evaluation.metrics.curves import roc_curve
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach
-from goldpan.evaluation.statistics.curves import roc_curve
 from goldpan.evaluation.statistics.scores import Score, score_matrix
 from goldpan.report.comparison.plots import (
     critical_difference_plot,

@@ -14,7 +14,7 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models.tokens import features_of, shape, with_beginnings
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.evaluation.metrics.curves import roc_curve
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.score import score
-from goldpan.evaluation.statistics.curves import roc_curve
 from tests.drawing import examples
 from tests.scoring import make_predictions, make_task
 

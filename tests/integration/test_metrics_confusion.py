@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.evaluation.statistics.curves import BinaryConfusion, pool
+from goldpan.evaluation.metrics.curves import BinaryConfusion, pool
 
 # TP, FP, TN, FN and the printed precision, recall, specificity, accuracy, F1, F2.
 TABLE_5 = [

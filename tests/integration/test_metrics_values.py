@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.evaluation.metrics.words import Entity, entities
+from goldpan.evaluation.metrics.words_and_numbers import Entity, entities
 from goldpan.evaluation.score import score
 from tests.scoring import make_predictions, make_task
 

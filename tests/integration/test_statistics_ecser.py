@@ -7,9 +7,14 @@ from itertools import product
 
 import pytest
 
-from goldpan.evaluation.statistics.curves import BinaryConfusion, points
-from goldpan.evaluation.statistics.drift import degradation, overfitting
-from goldpan.evaluation.statistics.effects import eta_magnitude, eta_squared, magnitude
+from goldpan.evaluation.metrics.curves import BinaryConfusion, points
+from goldpan.evaluation.statistics.effects import (
+    degradation,
+    eta_magnitude,
+    eta_squared,
+    magnitude,
+    overfitting,
+)
 
 pytest.importorskip("scipy")
 

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from goldpan.evaluation.score import predictions_schema
-from goldpan.evaluation.statistics.curves import (
+from goldpan.evaluation.metrics.curves import (
     BinaryConfusion,
     answer_counts,
     label_counts,
     label_scores,
 )
+from goldpan.evaluation.score import predictions_schema
 from goldpan.evaluation.statistics.randomization import (
     compare_answers,
     macro_f1,

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goldpan.evaluation.statistics.bayes import correlated_t, signed_rank_pairs
+from goldpan.evaluation.metrics.curves import pr_curve, roc_curve, thinned
 from goldpan.evaluation.statistics.compare import compare
-from goldpan.evaluation.statistics.curves import pr_curve, roc_curve, thinned
 from goldpan.evaluation.statistics.effects import (
     akinshin_gamma,
     cohen_d,
     mean_interval,
     median_interval,
 )
-from goldpan.evaluation.statistics.frequentist import (
+from goldpan.evaluation.statistics.over_tasks import (
     anova,
     check_assumptions,
+    correlated_t,
     critical_difference,
     friedman,
     holm,
@@ -29,6 +29,7 @@ from goldpan.evaluation.statistics.frequentist import (
     nemenyi,
     paired_t,
     sign_test,
+    signed_rank_pairs,
     tukey,
     wilcoxon,
 )
@@ -64,7 +65,7 @@ def test_signed_rank_does_not_depend_on_how_draws_are_cut(monkeypatch: pytest.Mo
     several = values(3, 9)
     ropes = np.full((3, 3), 0.02)
     whole = signed_rank_pairs(several, ropes, samples=1000, seed=3)
-    monkeypatch.setattr("goldpan.evaluation.statistics.bayes._BLOCK", 70)
+    monkeypatch.setattr("goldpan.evaluation.statistics.over_tasks._BLOCK", 70)
     assert signed_rank_pairs(several, ropes, samples=1000, seed=3) == whole
 
 

@@ -12,13 +12,12 @@ import pytest
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.evaluation.finetune import weights as minilm
-from goldpan.evaluation.finetune.weights import encoder_weights
+from goldpan.evaluation.finetune import job as minilm
+from goldpan.evaluation.finetune.job import encoder_weights
 from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import embedded
-from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.models.embedded import Frozen
-from goldpan.evaluation.models.encoder import load_encoder, vectors_of
+from goldpan.evaluation.models.embedded import Frozen, load_encoder, vectors_of
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import labelled, requirements

@@ -1,4 +1,4 @@
-"""Models as runs use them: they learn from rows with answers, then answer rows without.
+"""Models as runs use them, by name: they learn from rows with answers, then answer rows without.
 
 A model never sees the test answers. What it may see of the test rows beside their own texts is
 what `Unlabelled` holds: the texts around them, as a tool that comments code would have them.
@@ -7,9 +7,11 @@ what `Unlabelled` holds: the texts around them, as a tool that comments code wou
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +20,10 @@ import pyarrow as pa
 from goldpan.core import imports
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugin_parts import Kind
+from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter
+from goldpan.core.registry import Registry
+from goldpan.core.result import Block, Result, Table
 from goldpan.core.settings_file import unknown_key
 from goldpan.datasets.task import Task
 from goldpan.evaluation.protocol import Protocol as Rules
@@ -237,3 +242,73 @@ def labels_above(
     return [
         [name for name, score in zip(names, row, strict=True) if score >= least] for row in scores
     ]
+
+
+CUTOFF = "cutoff"
+"""The setting of a run that names the last day of the model's training data."""
+
+
+def read_cutoff(value: object) -> str:
+    """Return a cut-off as YYYY-MM-DD; raises `UsageError` for what is no date."""
+    try:
+        return date.fromisoformat(str(value)).isoformat()
+    except ValueError:
+        raise UsageError(
+            f"The cut-off {str(value)!r} is not a date", "Write it as in --set cutoff=2023-10-01"
+        ) from None
+
+
+_FAMILIES = (
+    "baselines",
+    "boosted",
+    "embedded",
+    "fasttext",
+    "finetuned",
+    "linear",
+    "prompted",
+    "tokens",
+)
+"""Modules of `models/`, each with `MODELS`: a new model is a file there and a line here."""
+
+
+def _own_models() -> dict[str, Entry]:
+    modules = (import_module(f"goldpan.evaluation.models.{family}") for family in _FAMILIES)
+    return {entry.name: entry for module in modules for entry in module.MODELS}
+
+
+MODELS: Registry[Entry] = Registry("model", _own_models, "model", order=lambda item: item[0])
+catalogue = MODELS.entries
+
+
+def find_model(name: str, settings: Mapping[str, Any]) -> Model:
+    """Return the model of that name; raises `UsageError` that lists near matches.
+
+    The setting `cutoff`, the last day of its training data, is any model's.
+    """
+    entry = MODELS.find(name)
+    with blamed("model", name):
+        model = entry.make({key: settings[key] for key in settings if key != CUTOFF})
+    if CUTOFF not in settings:
+        return model
+    return replace(model, settings={**model.settings, CUTOFF: read_cutoff(settings[CUTOFF])})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList(Result):
+    """The models that can be run."""
+
+    entries: tuple[Entry, ...]
+
+    def plain(self) -> list[dict[str, str]]:
+        """Return name and description of each."""
+        return [{"name": entry.name, "about": entry.about} for entry in self.entries]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield one table."""
+        yield Table(("model", ""), [(entry.name, entry.about) for entry in self.entries])
+
+
+class UnansweredError(EvaluationError):
+    """Some rows have no answer yet: the same command goes on, and pays for nothing twice."""
+
+    exit_code = 3

@@ -28,7 +28,7 @@ from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
 from goldpan.core.workspace import write_whole
-from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
+from goldpan.evaluation.metrics.patches import CodePair, codebleu
 from goldpan.evaluation.runs import PREDICTIONS, RESULT
 from goldpan.execution.resolve import EXPLAINED, Outcome, Resolution
 

@@ -23,14 +23,13 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.leakage import KINDS
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.leaks import leaks_of
 from goldpan.evaluation.metrics.estimate import Scores, added_names
 from goldpan.evaluation.model import Model
-from goldpan.evaluation.places import PLACE
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import score
-from goldpan.evaluation.slices import scores_by, values_of
+from goldpan.evaluation.slices import leaks_of, scores_by
+from goldpan.evaluation.task_input import PLACE, values_of
 
 FORMAT = 2
 RESULT = "result.json"

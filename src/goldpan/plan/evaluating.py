@@ -27,7 +27,7 @@ class EvaluateStep(OperationStep):
     @property
     def stays(self) -> bool:
         """Tell whether a model is behind an endpoint, which takes a key."""
-        from goldpan.evaluation.models.catalogue import find_model
+        from goldpan.evaluation.model import find_model
         from goldpan.evaluation.protocol import find_protocol, settings_for
 
         protocol = find_protocol(self.section.get("protocol"))

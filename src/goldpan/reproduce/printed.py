@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from goldpan.core.errors import UsageError
-from goldpan.evaluation.statistics.curves import BinaryConfusion
+from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.statistics.effects import magnitude
 from goldpan.evaluation.statistics.scores import rank
 from goldpan.reproduce.cells import Context, Outcome, parsed

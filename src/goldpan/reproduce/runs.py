@@ -21,8 +21,7 @@ from goldpan.core.errors import DatasetError, EvaluationError, UnknownNameError,
 from goldpan.core.registry import unknown_name
 from goldpan.datasets.task import Task, target_column
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.model import Model
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import Model, find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import RESULT, Run, identity, read_result, run_directory

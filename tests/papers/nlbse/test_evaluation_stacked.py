@@ -14,11 +14,9 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, read_task_data, task_data
-from goldpan.evaluation.held_out import hold_out
-from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
 from goldpan.evaluation.models.features import Documents, Features, spoken
-from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.protocol import find_protocol, hold_out
 from goldpan.evaluation.run import RunResult, run
 from goldpan.papers.nlbse import stacked, trunk
 from goldpan.papers.nlbse.kernels import Similarities, Words

@@ -14,28 +14,26 @@ from goldpan.evaluation.comparison.question import METHODS, ComparisonQuestion
 from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile
 from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
 from goldpan.evaluation.metrics.classification import Formula, LabelCounts
+from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.metrics.estimate import ratio
 from goldpan.evaluation.statistics.calibrated import ROPE, Criteria, answer_questions, no_rows
 from goldpan.evaluation.statistics.compare import arrange, compare
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.curves import BinaryConfusion
-from goldpan.evaluation.statistics.drift import (
+from goldpan.evaluation.statistics.effects import (
     Degradation,
     Overfitting,
     degradation,
     overfitting,
 )
-from goldpan.evaluation.statistics.evidence import (
-    BINS,
-    TaskEvidence,
-    bins_of,
-    model_evidence,
-)
 from goldpan.evaluation.statistics.scores import (
+    BINS,
     Floats,
     Score,
     ScoreMatrix,
+    TaskEvidence,
+    bins_of,
     check_settings,
+    model_evidence,
     score_matrix,
 )
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 import orjson
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.statistics.curves import BinaryConfusion
+from goldpan.evaluation.metrics.curves import BinaryConfusion
 
 Part = Literal["train", "validation", "test"]
 Layout = Literal["scores", "counts", "predictions"]

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison.deciding import deciding_rows
 from goldpan.evaluation.comparison.evidence import (
     MANY_PROJECTS,
     ExampleNumbers,
@@ -23,13 +23,15 @@ from goldpan.evaluation.comparison.question import (
     METHODS,
     ComparisonQuestion,
     ComparisonResult,
+    DecidingRows,
+    System,
     complete,
     matrix,
     on_one_split,
     scores_of,
     systems_of,
 )
-from goldpan.evaluation.runs import Run, read_runs, require_runs
+from goldpan.evaluation.runs import PREDICTIONS, Run, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.calibrated import (
     ROPE,
@@ -45,6 +47,7 @@ from goldpan.evaluation.statistics.decide import FEWEST_TASKS
 from goldpan.evaluation.statistics.randomization import Measure, compare_answers
 from goldpan.evaluation.statistics.resampling import contributions
 from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings
+from goldpan.evaluation.task_input import PATHS
 
 
 def compare_on_task(
@@ -276,3 +279,32 @@ def _few_projects(
 def _undefined(run: Run) -> str:
     score = ranking_score(run.scores)
     return f"{run.model} on {run.task}, seed {run.seed}, has no {score.name}: {score.reason}"
+
+
+def deciding_rows(
+    first: System, second: System, tasks: Sequence[str], known: Mapping[str, Task]
+) -> DecidingRows:
+    """Return on how many rows of these tasks two models differ, in any of their seeds."""
+    differ = rows = 0
+    for task in tasks:
+        one, other = (
+            _answers(system.runs.get(task, ()), known.get(task)) for system in (first, second)
+        )
+        shared = one.keys() & other.keys()
+        rows += len(shared)
+        differ += sum(one[row] != other[row] for row in shared)
+    return DecidingRows(first.name, second.name, differ, rows)
+
+
+def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, list[object]]:
+    """Return what a model says of each row, each outcome once, or whether it is right."""
+    by_right = task is not None and (
+        task.type in ("binary", "multi-class") or task.source.builder == PATHS
+    )
+    said: dict[str, set[object]] = {}
+    for run in runs:
+        table = read_table(run.directory / PREDICTIONS, ["id", "truth", "answer"])
+        for row in table.to_pylist():
+            answer = row["answer"] == row["truth"] if by_right else repr(row["answer"])
+            said.setdefault(row["id"], set()).add(answer)
+    return {row: sorted(outcomes, key=repr) for row, outcomes in said.items()}

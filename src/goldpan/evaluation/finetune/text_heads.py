@@ -17,6 +17,7 @@ import pyarrow as pa
 from goldpan.datasets.task import Task, target_column
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
+    ModelTokenizer,
     Predictor,
     Tensor,
     TensorBatch,
@@ -25,8 +26,8 @@ from goldpan.evaluation.finetune.heads import (
     cut_texts,
     padded,
     predict_in_batches,
+    stream,
 )
-from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, stream
 from goldpan.evaluation.finetune.word_heads import cross_entropy
 from goldpan.evaluation.model import Answers, labels_above, load
 

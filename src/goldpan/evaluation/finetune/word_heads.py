@@ -22,15 +22,19 @@ from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
+    ModelTokenizer,
     Predictor,
+    Span,
     Tensor,
     TensorBatch,
     TokenizedExample,
     aligned,
+    covering,
     padded,
     predict_in_batches,
+    stream,
+    windows,
 )
-from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, Span, covering, stream, windows
 from goldpan.evaluation.model import Answers, load
 
 _NONE = "O"

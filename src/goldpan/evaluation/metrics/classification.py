@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from goldpan.evaluation.metrics.curves import Ranking
 from goldpan.evaluation.metrics.estimate import (
@@ -45,17 +44,6 @@ class LabelCounts(NamedTuple):
     tn: Floats
     fn: Floats
     invalid: Floats
-
-
-def has_label(values: Sequence[str | Sequence[str] | None], label: str) -> npt.NDArray[np.bool_]:
-    """Return which values have a label, be it their only one or one of several."""
-    return np.array(
-        [
-            value is not None and (value == label if isinstance(value, str) else label in value)
-            for value in values
-        ],
-        dtype=np.bool_,
-    )
 
 
 def label_counts(totals: Floats, number: int) -> LabelCounts:

@@ -31,7 +31,7 @@ from goldpan.evaluation.model import (
     require_type,
     settled,
 )
-from goldpan.evaluation.score import PATHS
+from goldpan.evaluation.task_input import PATHS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,24 @@
-"""Gradient-boosted trees on TF-IDF of words, chosen on the validation split (SELU, IV-C)."""
+"""Gradient-boosted trees on TF-IDF, the best of a grid on the validation split (SELU, IV-C)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task, target_column
 from goldpan.evaluation.model import (
     Answers,
     Entry,
+    Fitted,
     Model,
     TrainingContext,
     labels_above,
@@ -25,7 +28,7 @@ from goldpan.evaluation.model import (
     require_type,
     settled,
 )
-from goldpan.evaluation.models.selection import choose
+from goldpan.evaluation.score import predictions_of, score
 
 Numbers = npt.NDArray[np.float64]
 _NAME = "tfidf-xgboost"
@@ -148,3 +151,43 @@ MODELS = (
         _model,
     ),
 )
+
+
+FittedT = TypeVar("FittedT", bound=Fitted)
+
+
+def choose(
+    context: TrainingContext,
+    problem: str,
+    grid: Sequence[tuple[Any, ...]],
+    fit: Callable[..., FittedT],
+    *,
+    keep: Callable[[FittedT], FittedT] = lambda fitted: fitted,
+    lowest: bool = False,
+) -> FittedT:
+    """Return the candidate of `grid` that is best by macro F1, or by 1 - SMAPE for numbers.
+
+    `keep` is called with each candidate that is better than those before it; with `lowest` the
+    worst one is taken. Raises `EvaluationError` where the protocol has no validation split;
+    `problem` says whose.
+    """
+    task, validation = context.task, context.validation
+    if validation is None:
+        raise EvaluationError(
+            f"{problem} chosen on a validation split, and this protocol has none",
+            "Choose another --protocol",
+        )
+    metric = "smape_score" if task.type == "regression" else "macro_f1"
+    best: tuple[float, FittedT] | None = None
+    with context.reporter.task(f"{task.name}: settings", len(grid)) as progress:
+        for settings in grid:
+            fitted = fit(*settings)
+            table = predictions_of(task, validation, fitted.answer(validation))
+            value = score(task, table, resamples=0).value(metric)
+            ranked = -math.inf if value is None else -value if lowest else value
+            if best is None or ranked > best[0]:
+                best = ranked, keep(fitted)
+            progress.advance()
+    assert best is not None
+    context.learning.chosen_on, context.learning.candidates = context.validation_name, len(grid)
+    return best[1]

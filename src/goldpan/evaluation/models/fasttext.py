@@ -36,8 +36,8 @@ from goldpan.evaluation.model import (
     settled,
 )
 from goldpan.evaluation.models import fasttext_worker
+from goldpan.evaluation.models.boosted import choose
 from goldpan.evaluation.models.linear import fit_ridge
-from goldpan.evaluation.models.selection import choose
 
 NAME = "fasttext"
 TRAINER = IsolatedEnv(

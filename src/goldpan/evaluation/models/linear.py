@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.datasets.task import Task, target_column
-from goldpan.evaluation.metrics.classification import has_label
+from goldpan.evaluation.metrics.curves import has_label
 from goldpan.evaluation.model import (
     Answers,
     Entry,

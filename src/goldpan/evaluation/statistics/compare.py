@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 
-from goldpan.evaluation.statistics.bayes import SAMPLES
 from goldpan.evaluation.statistics.calibrated import ROPE, Criteria, new_tasks_by_scores
 from goldpan.evaluation.statistics.comparison import (
     Approach,
@@ -34,7 +33,12 @@ from goldpan.evaluation.statistics.effects import (
     mean_interval,
     median_interval,
 )
-from goldpan.evaluation.statistics.frequentist import Assumptions, check_assumptions, mean_ranks
+from goldpan.evaluation.statistics.over_tasks import (
+    SAMPLES,
+    Assumptions,
+    check_assumptions,
+    mean_ranks,
+)
 from goldpan.evaluation.statistics.scores import (
     Floats,
     ScoreMatrix,

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from goldpan.evaluation.statistics.bayes import Posterior
 from goldpan.evaluation.statistics.effects import Magnitude
-from goldpan.evaluation.statistics.frequentist import Assumptions
+from goldpan.evaluation.statistics.over_tasks import Assumptions, Posterior
 
 SCHEMA = 2
 Approach = Literal["calibrated", "frequentist", "bayesian"]

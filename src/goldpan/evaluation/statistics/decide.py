@@ -10,11 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from goldpan.evaluation.statistics.bayes import Posterior, signed_rank_pairs
 from goldpan.evaluation.statistics.comparison import Approach, ChosenTest, Decision
 from goldpan.evaluation.statistics.effects import pooled_mad, pooled_sd
-from goldpan.evaluation.statistics.frequentist import (
+from goldpan.evaluation.statistics.over_tasks import (
     Assumptions,
+    Posterior,
     anova,
     critical_difference,
     friedman,
@@ -22,6 +22,7 @@ from goldpan.evaluation.statistics.frequentist import (
     mean_ranks,
     nemenyi,
     paired_t,
+    signed_rank_pairs,
     tukey,
     wilcoxon,
 )

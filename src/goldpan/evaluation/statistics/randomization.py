@@ -23,7 +23,7 @@ from goldpan.evaluation.statistics.decide import (
     near_limit,
     significant_decision,
 )
-from goldpan.evaluation.statistics.frequentist import holm
+from goldpan.evaluation.statistics.over_tasks import holm
 from goldpan.evaluation.statistics.scores import (
     Floats,
     Score,

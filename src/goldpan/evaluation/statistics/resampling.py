@@ -23,8 +23,14 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.evidence import ModelEvidence, TaskEvidence, gradients
-from goldpan.evaluation.statistics.scores import Floats, rounded, scipy_stats
+from goldpan.evaluation.statistics.scores import (
+    Floats,
+    ModelEvidence,
+    TaskEvidence,
+    gradients,
+    rounded,
+    scipy_stats,
+)
 
 # What other trainings would change: the variance of a model's mean score over tasks.
 #
