@@ -164,6 +164,33 @@ class Entry:
         return [("model", self.name, self)]
 
 
+def entry(
+    name: str,
+    about: str,
+    fit: Callable[[Mapping[str, Any], TrainingContext], Fitted],
+    defaults: Mapping[str, Any] | None = None,
+    *,
+    choices: Mapping[str, Collection[str]] | None = None,
+    least: Mapping[str, int] | None = None,
+    **facts: Any,
+) -> Entry:
+    """Return the entry of a model that is fitted with its settings; `facts` are those of `Model`.
+
+    `choices` and `least` say which values of settings there are. A model with the setting
+    `context=neighbours` reads the texts around a row.
+    """
+
+    def make(overrides: Mapping[str, Any]) -> Model:
+        settings = settled(name, defaults or {}, overrides)
+        for key, known in (choices or {}).items():
+            require_choice(name, settings, key, known)
+        require_least(name, settings, **least or {})
+        around = settings.get("context") == "neighbours"
+        return Model(name, partial(fit, settings), settings, uses_neighbours=around, **facts)
+
+    return Entry(name, about, make)
+
+
 def _without_settings(model: Model, settings: Mapping[str, Any]) -> Model:
     settled(model.name, {}, settings)
     return model

@@ -307,6 +307,14 @@ def _filled(rows: Sequence[Sequence[float]], value: int, left: bool) -> Tensor:
     return filled
 
 
+def token_batch(
+    inputs: Mapping[str, Tensor], targets: Tensor, examples: Sequence[TokenizedExample]
+) -> TensorBatch:
+    """Return a batch whose targets are tokens, of which some are not asked for."""
+    tokens = sum(example.length for example in examples)
+    return TensorBatch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
+
+
 def predict_in_batches(
     predictor: Predictor,
     examples: Sequence[TokenizedExample],

@@ -22,6 +22,7 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -118,7 +119,8 @@ def _launcher(job: TrainingJob) -> list[str]:
     if job.settings.launcher == "torchrun":
         start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
         return [*start, "--nproc_per_node", processes, "-m", module]
-    load("deepspeed.launcher")
+    if find_spec("deepspeed") is None:  # it takes long to import, and only its program is needed
+        load("deepspeed")
     program = Path(sysconfig.get_path("scripts")) / "deepspeed"
     where = ["--num_gpus", processes]
     # With a number it would take the first GPUs, also those of somebody else.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from typing import Any, TypeVar
 
@@ -17,16 +16,12 @@ from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task, target_column
 from goldpan.evaluation.model import (
     Answers,
-    Entry,
     Fitted,
-    Model,
     TrainingContext,
+    entry,
     labels_above,
     load,
-    require_choice,
-    require_least,
     require_type,
-    settled,
 )
 from goldpan.evaluation.score import predictions_of, score
 
@@ -40,7 +35,6 @@ _GRIDS: dict[str, tuple[Sequence[int], Sequence[int]]] = {
 """Maximum depths and minimum child weights to choose from: as the paper says (IV-C), and as the
 replication kit's `evaluation/train_baseline.py` has them."""
 _DEFAULTS = {"grid": "small", "selection": "best", "rounds": 100, "features": 20_000}
-_SELECTIONS = ("best", "paper")
 _TYPES = ("binary", "multi-class", "multi-label", "regression")
 _OTHERS = "Choose a fine-tuned model or a prompted one"
 
@@ -135,24 +129,6 @@ def _classifier(xgboost: Any, fixed: dict[str, Any], matrix: Any, classes: list[
     return forest
 
 
-def _model(overrides: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, overrides)
-    require_choice(_NAME, settings, "grid", _GRIDS)
-    require_choice(_NAME, settings, "selection", _SELECTIONS)
-    require_least(_NAME, settings, rounds=1, features=0)
-    return Model(_NAME, partial(_fit, settings), settings)
-
-
-MODELS = (
-    Entry(
-        _NAME,
-        "Boosted trees on TF-IDF of words; grid=paper is SELU's, grid=kit that of its kit; "
-        "selection=paper repeats its choice of the worst candidate for numbers.",
-        _model,
-    ),
-)
-
-
 FittedT = TypeVar("FittedT", bound=Fitted)
 
 
@@ -191,3 +167,16 @@ def choose(
     assert best is not None
     context.learning.chosen_on, context.learning.candidates = context.validation_name, len(grid)
     return best[1]
+
+
+MODELS = (
+    entry(
+        _NAME,
+        "Boosted trees on TF-IDF of words; grid=paper is SELU's, grid=kit that of its kit; "
+        "selection=paper repeats its choice of the worst candidate for numbers.",
+        _fit,
+        _DEFAULTS,
+        choices={"grid": _GRIDS, "selection": ("best", "paper")},
+        least={"rounds": 1, "features": 0},
+    ),
+)
