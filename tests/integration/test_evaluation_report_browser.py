@@ -16,7 +16,7 @@ from goldpan.evaluation.metrics.curves import roc_curve
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach
-from goldpan.evaluation.statistics.scores import Score, score_matrix
+from goldpan.evaluation.statistics.scores import RunScore, score_matrix
 from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
@@ -129,7 +129,7 @@ def figures(count: int, length: int, approach: Approach) -> dict[str, str]:
     comparison = compare(
         score_matrix(
             [
-                Score(model, f"t{at}", 0, 0.9 - index / 100 + (at * (index + 3) % 7) / 50)
+                RunScore(model, f"t{at}", 0, 0.9 - index / 100 + (at * (index + 3) % 7) / 50)
                 for index, model in enumerate(names)
                 for at in range(8)
             ],

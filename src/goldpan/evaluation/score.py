@@ -16,10 +16,9 @@ from goldpan.datasets.task import Task, TaskType, target_column
 from goldpan.evaluation.metrics.classification import (
     confusion_matrix,
     indicate_labels,
-    multi_label_confusions,
+    label_confusions,
     multi_label_evidence,
     number_labels,
-    single_label_confusions,
     single_label_evidence,
 )
 from goldpan.evaluation.metrics.curves import check_scores
@@ -302,7 +301,7 @@ def _single_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
         data.invalid,
         _areas_missing(reason, binary=positive is not None),
         confusion_matrix(data),
-        single_label_confusions(data),
+        label_confusions(data),
     )
 
 
@@ -316,7 +315,7 @@ def _multi_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
         multi_label_evidence(data, scores),
         data.invalid,
         _areas_missing(reason, binary=False),
-        label_confusions=multi_label_confusions(data),
+        label_confusions=label_confusions(data),
     )
 
 

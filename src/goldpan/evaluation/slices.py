@@ -222,12 +222,8 @@ def find_dates(test: pa.Table, cutoff: str | None) -> RowDates:
         earlier = pc.less(dates, pa.scalar(first, moments.type))
         until = pc.sum(earlier).as_py() or 0
         after = len(dates) - until
-    oldest, newest = (_day(span.get(end)) for end in ("min", "max"))
+    oldest, newest = (span[end].date().isoformat() if span else None for end in ("min", "max"))
     return RowDates(oldest, newest, moments.null_count, cutoff, until, after)
-
-
-def _day(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.date().isoformat()
 
 
 COLUMN = "leaks"

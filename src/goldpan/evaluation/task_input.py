@@ -42,22 +42,6 @@ class Ablation:
     """The columns whose text is taken out."""
 
 
-def ablations(family: Family) -> tuple[Ablation, ...]:
-    """Return the full input, then the input without each module, as Table 5 has them.
-
-    What is no module, such as the folder tree or the file before, stays. Raises
-    `EvaluationError` for a family with fewer than two modules.
-    """
-    modules = [column for column in MODULES if column in family.inputs]
-    if len(modules) < 2:
-        raise EvaluationError(
-            f"The input of {family.name} has no two of {', '.join(MODULES)}",
-            "Use a dataset of the families qa, fault-localization or code-edit",
-        )
-    variants = [(), *((column,) for column in modules)]
-    return tuple(without(family, removed) for removed in variants)
-
-
 def without(family: Family, removed: Sequence[str]) -> Ablation:
     """Return the input without these columns; raises `UsageError` for what is no part of it."""
     modules = [column for column in MODULES if column in family.inputs]
@@ -211,17 +195,7 @@ def _part_columns(family: Family) -> list[str]:
 
 
 def _with_parts(directory: Path, split: str, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    paths = shard_paths(directory, split)
-    try:
-        tables = [
-            pq.read_table(path, columns=["id", *columns], page_checksum_verification=True)
-            for path in paths
-        ]
-    except (OSError, KeyError, pa.ArrowException) as error:
-        raise DatasetError(
-            f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build the dataset again"
-        ) from None
-    parts = pa.concat_tables(tables)
+    parts = _read(directory, split, list(columns))
     if parts["id"].to_pylist() != rows["id"].to_pylist():
         raise DatasetError(f"The rows of {directory} changed while it was read", "Run it again")
     for name in columns:
@@ -292,7 +266,11 @@ def _read(directory: Path, split: str, columns: list[str]) -> pa.Table:
                 f"The rows in {directory} have no column {missing[0]!r}",
                 f"They have {', '.join(present)}",
             )
-        return pa.concat_tables(pq.read_table(path, columns=["id", *columns]) for path in paths)
+        tables = [
+            pq.read_table(path, columns=["id", *columns], page_checksum_verification=True)
+            for path in paths
+        ]
+        return pa.concat_tables(tables)
     except (OSError, IndexError, pa.ArrowException) as error:
         message = (str(error).splitlines() or ["no file"])[0]
         raise DatasetError(

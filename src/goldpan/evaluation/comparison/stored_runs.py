@@ -20,7 +20,6 @@ from goldpan.evaluation.comparison.evidence import (
     side_by_side,
 )
 from goldpan.evaluation.comparison.question import (
-    METHODS,
     ComparisonQuestion,
     ComparisonResult,
     DecidingRows,
@@ -34,14 +33,12 @@ from goldpan.evaluation.comparison.question import (
 from goldpan.evaluation.runs import PREDICTIONS, Run, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.calibrated import (
-    ROPE,
-    Criteria,
     answer_on_new_rows,
     answer_questions,
     new_tasks_by_scores,
     no_rows,
 )
-from goldpan.evaluation.statistics.compare import arrange, compare
+from goldpan.evaluation.statistics.compare import arrange
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.decide import FEWEST_TASKS
 from goldpan.evaluation.statistics.randomization import Measure, compare_answers
@@ -104,7 +101,6 @@ def _defined(measure: Measure) -> Measure:
 _MOST_ALONE = 20
 """Models that are compared on each of a few tasks alone: pairs grow with their square."""
 _MOST_NAMED = 4
-_BAYESIAN_ROPE = 0.1
 
 
 def compare_stored(
@@ -199,16 +195,7 @@ def _compare(
         alone = tuple(comparison for comparison in by_task if comparison is not None)
     if len(shared) == 1 and alone:
         return replace(result, comparison=alone[0])
-    approach, choice = METHODS[question.approach]
-    over_tasks = compare(
-        matrix(result),
-        alpha=question.alpha,
-        rope=_BAYESIAN_ROPE if question.rope is None else question.rope,
-        approach=approach,
-        seed=question.seed,
-        choice=choice,
-    )
-    return replace(result, comparison=over_tasks, alone=alone)
+    return replace(result, comparison=question.over_tasks(matrix(result)), alone=alone)
 
 
 def _calibrated(
@@ -216,8 +203,7 @@ def _calibrated(
 ) -> ComparisonResult:
     """Answer what holds on new rows and on new tasks, and on new rows of each of a few tasks."""
     scores = matrix(result)
-    rope = ROPE if question.rope is None else question.rope
-    criteria = Criteria(question.alpha, rope, question.seed)
+    criteria = question.criteria()
     systems = [system for system in result.systems if system.name in scores.models]
     evidence = evidence_of(systems, scores.tasks, tasks)
     if isinstance(evidence, str):
@@ -234,13 +220,12 @@ def _calibrated(
     if 1 < count < FEWEST_TASKS and len(scores.models) <= _MOST_ALONE:
         # A table of each task shows so many times the pairs, so each gets its share of alpha.
         shared = replace(criteria, alpha=question.alpha / count)
-        by_task = [
-            answer_on_new_rows([task], contributions([task], scores.models), shared)
-            for task in evidence
-        ]
         alone = tuple(
-            arrange(_of_task(scores, task.task), answered)
-            for task, answered in zip(evidence, by_task, strict=True)
+            arrange(
+                _of_task(scores, task.task),
+                answer_on_new_rows([task], contributions([task], scores.models), shared),
+            )
+            for task in evidence
         )
     comparison = arrange(scores, answers.new_rows)
     notes = (*comparison.notes, *_few_projects(result, tasks, scores))

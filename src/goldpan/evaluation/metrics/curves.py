@@ -357,21 +357,5 @@ def label_scores(
     return _with_label(predictions, "truth", label).tolist(), [float(row[index]) for row in rows]
 
 
-def answer_counts(predictions: pa.Table, labels: Sequence[str]) -> Floats:
-    """Return what each example adds to true and false positives and false negatives.
-
-    Examples x (3 x labels), a block a label, as `randomization_test` and `macro_f1` take them.
-    Rows of two models match only where both tables are sorted by `id`.
-    """
-    counts = np.zeros((predictions.num_rows, len(labels), 3))
-    for index, label in enumerate(labels):
-        truth = _with_label(predictions, "truth", label)
-        answers = _with_label(predictions, "answer", label)
-        counts[:, index, 0] = truth & answers
-        counts[:, index, 1] = ~truth & answers
-        counts[:, index, 2] = truth & ~answers
-    return counts.reshape(predictions.num_rows, -1)
-
-
 def _with_label(predictions: pa.Table, column: str, label: str) -> NDArray[np.bool_]:
     return has_label(predictions[column].to_pylist(), label)

@@ -40,7 +40,7 @@ APPLICATION = (
 
 
 @dataclass(frozen=True, slots=True)
-class PatchAnswer:
+class PatchPair:
     """A reference patch and what was answered, with the file before where it is known."""
 
     reference: str
@@ -63,7 +63,7 @@ def patch_path(patch: str) -> str:
     return edits[0].path or "" if edits else ""
 
 
-def patch_evidence(patches: Sequence[PatchAnswer]) -> list[MetricEvidence]:
+def patch_evidence(patches: Sequence[PatchPair]) -> list[MetricEvidence]:
     """Return what the metrics of patches follow from.
 
     `codebleu` and `codebleu_package` compare patches as they are written, as FAUN-Eval does;
@@ -103,10 +103,10 @@ def with_files(
     answers: Sequence[str | None],
     ids: Sequence[str],
     files: Mapping[str, str],
-) -> list[PatchAnswer]:
+) -> list[PatchPair]:
     """Return the patches with the files before that are known by the examples' ids."""
     rows = zip(references, answers, ids, strict=True)
-    return [PatchAnswer(reference, answer, files.get(id_)) for reference, answer, id_ in rows]
+    return [PatchPair(reference, answer, files.get(id_)) for reference, answer, id_ in rows]
 
 
 def apply_answer(answer: str, path: str, before: str, *, lenient: bool = False) -> str | None:
@@ -123,7 +123,7 @@ def apply_answer(answer: str, path: str, before: str, *, lenient: bool = False) 
         return None
 
 
-def _application(patches: Sequence[PatchAnswer], paths: Sequence[str]) -> MetricEvidence:
+def _application(patches: Sequence[PatchPair], paths: Sequence[str]) -> MetricEvidence:
     """Return what happens when patches are applied; undefined where a file before is missing."""
     has_file = [patch.file_before is not None for patch in patches]
     if not all(has_file):
@@ -288,8 +288,9 @@ def _package_bleu(reference: Sequence[str], answer: Sequence[str]) -> float:
     """Return BLEU over words as the package has it: a precision of 0 becomes 0.1 / n-grams."""
     shares: list[tuple[float, float]] = []
     for order in range(1, ORDERS + 1):
-        answer_counts, reference_counts = ngrams(answer, order), ngrams(reference, order)
-        shares.append(((answer_counts & reference_counts).total(), max(1, answer_counts.total())))
+        answered = ngrams(answer, order)
+        shared = (answered & ngrams(reference, order)).total()
+        shares.append((shared, max(1, answered.total())))
     return _package_mean(shares, len(reference), len(answer))
 
 
@@ -299,17 +300,16 @@ def _package_weighted_bleu(
     """Return the package's weighted match: shares of the reference's n-grams, not the answer's."""
     shares: list[tuple[float, float]] = []
     for order in range(1, ORDERS + 1):
-        answer_counts, reference_counts = ngrams(answer, order), ngrams(reference, order)
-        clipped = answer_counts & reference_counts
-        if order == 1:
-            weight = {
-                token: 1.0 if token[0] in keywords else _OTHER_WEIGHT for token in reference_counts
-            }
-            over = math.fsum(weight[token] * count for token, count in clipped.items())
-            under = math.fsum(weight[token] * count for token, count in reference_counts.items())
-            shares.append((over, max(1.0, under)))
-        else:
-            shares.append((clipped.total(), max(1, reference_counts.total())))
+        wanted = ngrams(reference, order)
+        shared = wanted & ngrams(answer, order)
+        over, under = (
+            math.fsum(
+                count if order > 1 or token[0] in keywords else count * _OTHER_WEIGHT
+                for token, count in counts.items()
+            )
+            for counts in (shared, wanted)
+        )
+        shares.append((over, max(1, under)))
     # The package takes a pair of tokens and weights for the reference, so its length is two.
     return _package_mean(shares, 2, len(answer))
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.comparison import ChosenTest, Decision
+from goldpan.evaluation.statistics.comparison import ChosenTest, TestName
 from goldpan.evaluation.statistics.decide import (
     PairVerdict,
     Verdicts,
@@ -29,6 +29,7 @@ from goldpan.evaluation.statistics.resampling import (
     RowsTest,
     compare_on_rows,
     contributions,
+    sides,
 )
 from goldpan.evaluation.statistics.scores import (
     Floats,
@@ -98,7 +99,7 @@ def answer_on_new_rows(
     tasks: Sequence[TaskEvidence], parts: Contributions, criteria: Criteria = DEFAULT
 ) -> Verdicts:
     """Decide all pairs of models for new rows of these tasks."""
-    alpha, rope, seed = criteria.alpha, criteria.rope, criteria.seed
+    alpha, seed = criteria.alpha, criteria.seed
     tested = compare_on_rows(parts, alpha=alpha, seed=seed, rounds=criteria.rounds)
     units = sum(task.units for task in tasks)
     names = sorted({task.unit for task in tasks})
@@ -124,18 +125,10 @@ def answer_on_new_rows(
     if units < _LEAST_UNITS:
         why += f". With {units} {unit} p cannot fall below {2.0 ** (1 - units):.2g}: at least"
         why += f" {_LEAST_UNITS} are needed"
-    test = ChosenTest(
-        approach="calibrated",
-        name="hierarchical resampling",
-        why=why,
-        alpha=alpha,
-        rope=rope,
-        rope_kind="absolute",
+    test = replace(
+        _test("hierarchical resampling", why, criteria, units, unit),
         samples=tested.rounds,
-        seed=seed,
         question="new rows",
-        units=units,
-        unit=unit,
     )
     # Without any difference seen the variance is 0, and that of a new row is not: two more rows
     # that differ, one either way, keep few rows from passing as equal.
@@ -144,15 +137,12 @@ def answer_on_new_rows(
     wide = np.sqrt(tested.half_width**2 + normal**2 * unseen)
     verdicts = {}
     for at, pair in enumerate(parts.pairs):
-        difference, p = float(tested.difference[at]), float(tested.p[at])
-        decision = _decision(p, difference, float(wide[at]), alpha, rope)
-        verdicts[pair] = PairVerdict(
-            decision,
-            p=p,
-            fragile=near_limit(p, alpha, tested.rounds),
-            low=difference - float(wide[at]),
-            high=difference + float(wide[at]),
-            needed=None if decision != "undecided" else _units_needed(tested, at, units, normal),
+        verdict = _verdict(tested, at, float(wide[at]), criteria)
+        open_ = verdict.decision == "undecided"
+        verdicts[pair] = replace(
+            verdict,
+            fragile=near_limit(float(tested.p[at]), alpha, tested.rounds),
+            needed=_units_needed(tested, at, units, normal) if open_ else None,
             needed_unit=unit,
         )
     return Verdicts(test, "mean", verdicts)
@@ -176,7 +166,7 @@ def answer_on_new_tasks(
     """Decide all pairs of models for new tasks like these."""
     sources, shared = list(parts.by_source), parts.shared
     differences, within = [], []
-    first, second = (np.array(side, dtype=np.intp) for side in zip(*parts.pairs, strict=True))
+    first, second = sides(parts.pairs)
     for source in sources:
         rows = [at for at, task in enumerate(tasks) if task.source == source]
         differences.append(parts.task_difference[rows].mean(axis=0))
@@ -224,7 +214,7 @@ def _over_sources(
         count_text = f"There is 1 {singular}" if count == 1 else f"There are {count} {unit}"
         why = f"{count_text}; an answer on new tasks needs at least {fewest}"
         return _untested(pairs, why, criteria, count, unit, needed=fewest)
-    alpha, rope, seed = criteria.alpha, criteria.rope, criteria.seed
+    alpha, seed = criteria.alpha, criteria.seed
     tested = compare_over_sources(differences, within, alpha=alpha, seed=seed, common=common)
     trained = ", and with what other trainings would change on all of them" if common else ""
     why = (
@@ -234,32 +224,12 @@ def _over_sources(
         else f"A t test over {count} {unit}, and sign flips of whole {unit}; the larger p counts"
         " (Holm)"
     )
-    test = ChosenTest(
-        approach="calibrated",
-        name="random effects",
-        why=why,
-        alpha=alpha,
-        rope=rope,
-        rope_kind="absolute",
-        seed=seed,
-        question="new tasks",
-        units=count,
-        unit=unit,
-    )
     verdicts = {}
     for at, pair in enumerate(pairs):
-        difference, p = float(tested.difference[at]), float(tested.p[at])
-        half = float(tested.half_width[at])
-        decision = _decision(p, difference, half, alpha, rope)
-        verdicts[pair] = PairVerdict(
-            decision,
-            p=p,
-            low=difference - half,
-            high=difference + half,
-            needed=tested.needed[at] if decision == "undecided" else None,
-            needed_unit=unit,
-        )
-    return Verdicts(test, "mean", verdicts)
+        verdict = _verdict(tested, at, float(tested.half_width[at]), criteria)
+        needed = tested.needed[at] if verdict.decision == "undecided" else None
+        verdicts[pair] = replace(verdict, needed=needed, needed_unit=unit)
+    return Verdicts(_test("random effects", why, criteria, count, unit), "mean", verdicts)
 
 
 def _untested(
@@ -277,11 +247,29 @@ def _untested(
     return Verdicts(test, "mean", dict.fromkeys(pairs, verdict))
 
 
-def _decision(p: float, difference: float, half: float, alpha: float, rope: float) -> Decision:
-    decision = significant_decision(p, difference, alpha)
-    if decision == "undecided" and -rope <= difference - half and difference + half <= rope:
-        return "equal"
-    return decision
+def _verdict(tested: RowsTest | TasksTest, at: int, half: float, criteria: Criteria) -> PairVerdict:
+    """Return the decision on a pair whose difference has an interval of that half width."""
+    difference, p = float(tested.difference[at]), float(tested.p[at])
+    low, high = difference - half, difference + half
+    decision = significant_decision(p, difference, criteria.alpha)
+    if decision == "undecided" and -criteria.rope <= low and high <= criteria.rope:
+        decision = "equal"
+    return PairVerdict(decision, p=p, low=low, high=high)
+
+
+def _test(name: TestName, why: str, criteria: Criteria, units: int, unit: str) -> ChosenTest:
+    return ChosenTest(
+        approach="calibrated",
+        name=name,
+        why=why,
+        alpha=criteria.alpha,
+        rope=criteria.rope,
+        rope_kind="absolute",
+        seed=criteria.seed,
+        question="new tasks",
+        units=units,
+        unit=unit,
+    )
 
 
 # New tasks: data sets are the units. The difference on one is that of all tasks, plus what is

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from goldpan.evaluation.statistics.scores import Floats, StatisticsError, rounded, scipy_stats
+from goldpan.evaluation.statistics.scores import Floats, rounded, scipy_stats
 
 _EXACT = 50
 """Up to so many differences Wilcoxon's p comes from all their signs, ties included."""
@@ -51,18 +51,6 @@ def wilcoxon(first: Floats, second: Floats) -> float:
         ways = longer
     whole, reached = int(doubled.sum()), int(doubled[moved > 0].sum())
     return min(1.0, 2 * float(ways[: min(reached, whole - reached) + 1].sum()))
-
-
-def sign_test(first: Floats, second: Floats) -> float:
-    """Return the exact two-sided p of wins against losses, ties left out.
-
-    Of values that are 1 for each row that is right, it is McNemar's test.
-    """
-    difference = rounded(first - second)
-    wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
-    if wins + losses == 0:
-        return 1.0
-    return float(scipy_stats().binomtest(wins, wins + losses).pvalue)
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -199,18 +187,14 @@ def anova(values: Floats) -> Omnibus:
     return Omnibus("anova", statistic, p)
 
 
-def tukey(values: Floats, *, paired: bool = True) -> dict[tuple[int, int], float]:
+def tukey(values: Floats) -> dict[tuple[int, int], float]:
     """Compare all pairs by their means (Tukey's HSD); p is corrected for all pairs.
 
-    The error is that of the repeated-measures ANOVA. With `paired` false it is that of
-    independent groups, as Autorank has it: differences between tasks then drown those between
-    models.
+    The error is that of the repeated-measures ANOVA. Autorank's is that of independent groups:
+    differences between tasks then drown those between models.
     """
     models, tasks = values.shape
     error, freedom = _residual(values)
-    if not paired:
-        error = float(values.var(axis=1, ddof=1).sum()) * (tasks - 1)
-        freedom = models * (tasks - 1)
     means = values.mean(axis=1)
     if error == 0:
         return {
@@ -284,35 +268,6 @@ def signed_rank_pairs(
             won[i, j] += _winners(weights, values[i] - values[j], float(ropes[i, j]))
         left -= many
     return {pair: Posterior(*(count / samples).tolist()) for pair, count in won.items()}
-
-
-def correlated_t(first: Floats, second: Floats, rope: float, *, repeats: int = 1) -> Posterior:
-    """Compare two models on one data set by the folds of a cross-validation.
-
-    Folds share training data, so the variance gets Nadeau's and Bengio's correction. `repeats`
-    says how often the cross-validation was run. Both models must have used the same folds.
-    """
-    count = first.size
-    if first.shape != second.shape or count < 2 or repeats < 1 or count % repeats:
-        raise StatisticsError(
-            f"{count} and {second.size} scores are not {repeats} x the folds of both models",
-            "Give the score of each fold of each repetition, in the same order",
-        )
-    folds = count // repeats
-    if folds < 2:
-        raise StatisticsError(
-            "A correlated t test needs two folds", "Cross-validate with more folds"
-        )
-    difference = first - second
-    mean = float(difference.mean())
-    variance = float(difference.var(ddof=1)) * (1 / count + 1 / (folds - 1))
-    if variance < _SAME**2:
-        return Posterior(float(mean < -rope), float(abs(mean) <= rope), float(mean > rope))
-    t = scipy_stats().t
-    spread = math.sqrt(variance)
-    worse = float(t.cdf(-rope, count - 1, mean, spread))
-    better = float(t.sf(rope, count - 1, mean, spread))
-    return Posterior(worse, max(0.0, 1 - worse - better), better)
 
 
 def _winners(weights: Floats, difference: Floats, rope: float) -> Floats:

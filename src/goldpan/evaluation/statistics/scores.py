@@ -77,7 +77,7 @@ def rank(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> tuple[Ran
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class RunScore:
     """Score of one run. Higher is better: turn errors round first, such as 1 - SMAPE."""
 
     model: str
@@ -112,7 +112,7 @@ class ScoreMatrix:
 
 
 def score_matrix(
-    scores: Iterable[Score], metric: str, *, drop_incomplete_tasks: bool = False
+    scores: Iterable[RunScore], metric: str, *, drop_incomplete_tasks: bool = False
 ) -> ScoreMatrix:
     """Arrange scores of one metric as models x tasks.
 
