@@ -17,7 +17,7 @@ from goldpan.evaluation.statistics.calibrated import (
     answer_on_new_rows,
     answer_on_new_tasks,
 )
-from goldpan.evaluation.statistics.compare import compare
+from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.effects import degradation
 from goldpan.evaluation.statistics.over_tasks import holm
 from goldpan.evaluation.statistics.randomization import randomization_test

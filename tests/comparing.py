@@ -157,9 +157,14 @@ def write_rows(workspace: Workspace, data: TaskData) -> Path:
     return directory
 
 
-def six_tasks(workspace: Workspace) -> None:
-    """Store runs of a good model, one that is nearly as good, and a bad one on six tasks."""
-    shutil.copytree(made_once("six-tasks", _run_six_tasks), workspace.root, dirs_exist_ok=True)
+def six_tasks(workspace: Workspace, count: int = 6) -> None:
+    """Store runs of a good model, one that is nearly as good, and a bad one on the first tasks."""
+    shutil.copytree(
+        made_once("six-tasks", _run_six_tasks),
+        workspace.root,
+        ignore=shutil.ignore_patterns(*SIX[count:]),
+        dirs_exist_ok=True,
+    )
 
 
 def _run_six_tasks(folder: Path) -> None:

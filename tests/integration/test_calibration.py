@@ -54,7 +54,7 @@ NULLS = (
 )
 """A setting of each kind that makes it hard, of those in which rates are highest."""
 MANY_TASKS = Cell(tasks=17, rows=50, seeds=3, models=2, flip=0.1, seed_sd=0.4, shared=True)
-STUDIES = 120
+STUDIES = 60
 
 
 @cache

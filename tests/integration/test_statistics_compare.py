@@ -12,12 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.evaluation.statistics.compare import agreement, compare, open_places, tiers
+from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.scores import (
     RunScore,
     ScoreMatrix,
     StatisticsError,
+    agreement,
+    open_places,
     score_matrix,
+    tiers,
 )
 from tests.drawing import examples
 

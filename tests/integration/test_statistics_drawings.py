@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from goldpan.evaluation.metrics.curves import BinaryConfusion, Point, points, pr_curve, roc_curve
-from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Comparison
+from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.scores import RunScore, StatisticsError, score_matrix
 from goldpan.report.comparison.plots import (
     critical_difference_plot,

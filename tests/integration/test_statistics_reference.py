@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from goldpan.evaluation.metrics.curves import pr_curve, roc_curve, thinned
-from goldpan.evaluation.statistics.compare import compare
+from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.effects import (
     akinshin_gamma,
     cohen_d,

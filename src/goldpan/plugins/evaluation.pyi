@@ -121,7 +121,7 @@ from goldpan.evaluation.slices import (
 from goldpan.evaluation.slices import (
     score_by_length as score_by_length,
 )
-from goldpan.evaluation.statistics.decide import FEWEST_TASKS as FEWEST_TASKS
+from goldpan.evaluation.statistics.comparison import FEWEST_TASKS as FEWEST_TASKS
 from goldpan.evaluation.statistics.effects import cohen_d as cohen_d
 from goldpan.evaluation.statistics.effects import (
     degradation as degradation,

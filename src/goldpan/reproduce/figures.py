@@ -45,7 +45,7 @@ from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import make_directory
 from goldpan.datasets.table_files import table_rows
 from goldpan.evaluation.metrics.curves import BinaryConfusion
-from goldpan.evaluation.statistics.compare import compare
+from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
 from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, rank, score_matrix
 from goldpan.reproduce.cells import CellOutcome, PaperContext, parsed

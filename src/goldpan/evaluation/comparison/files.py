@@ -17,8 +17,7 @@ from goldpan.evaluation.metrics.classification import Formula, LabelCounts
 from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.metrics.estimate import ratio
 from goldpan.evaluation.statistics.calibrated import answer_questions, new_tasks_by_scores, no_rows
-from goldpan.evaluation.statistics.compare import arrange
-from goldpan.evaluation.statistics.comparison import Comparison
+from goldpan.evaluation.statistics.comparison import Comparison, arrange
 from goldpan.evaluation.statistics.effects import (
     Degradation,
     Overfitting,

@@ -14,9 +14,8 @@ from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.calibrated import ROPE, Criteria
-from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
-from goldpan.evaluation.statistics.decide import Choice
+from goldpan.evaluation.statistics.decide import Choice, compare
 from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, score_matrix
 
 Split = tuple[str, str]

@@ -38,9 +38,7 @@ from goldpan.evaluation.statistics.calibrated import (
     new_tasks_by_scores,
     no_rows,
 )
-from goldpan.evaluation.statistics.compare import arrange
-from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.decide import FEWEST_TASKS
+from goldpan.evaluation.statistics.comparison import FEWEST_TASKS, Comparison, arrange
 from goldpan.evaluation.statistics.randomization import Measure, compare_answers
 from goldpan.evaluation.statistics.resampling import contributions
 from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings

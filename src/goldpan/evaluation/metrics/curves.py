@@ -296,11 +296,8 @@ def _ranked(dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> tup
             " no curve",
             "Pool it with other data sets",
         )
-    order = np.argsort(-values, kind="stable")
-    last = np.append(np.diff(values[order]) != 0, True)
-    hits = np.concatenate([[0.0], np.cumsum(right[order])[last]])
-    misses = np.concatenate([[0.0], np.cumsum(~right[order])[last]])
-    return hits, misses
+    hits, misses = _steps(_rank(right, values), np.ones((1, right.size)))
+    return np.append(0.0, np.cumsum(hits)), np.append(0.0, np.cumsum(misses))
 
 
 def _curve(

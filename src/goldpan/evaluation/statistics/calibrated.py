@@ -15,9 +15,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.comparison import ChosenTest, TestName
-from goldpan.evaluation.statistics.decide import (
+from goldpan.evaluation.statistics.comparison import (
+    ChosenTest,
     PairVerdict,
+    TestName,
     Verdicts,
     near_limit,
     significant_decision,

@@ -15,11 +15,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.compare import arrange
-from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
-from goldpan.evaluation.statistics.decide import (
+from goldpan.evaluation.statistics.comparison import (
+    ChosenTest,
+    Comparison,
     PairVerdict,
     Verdicts,
+    arrange,
     near_limit,
     significant_decision,
 )
