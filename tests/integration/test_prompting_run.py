@@ -14,8 +14,12 @@ from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import task_data
 from goldpan.evaluation.model import UnansweredError, find_model
+from goldpan.evaluation.models.prompt_settings import (
+    REQUEST_SETTINGS,
+    RUN_SETTINGS,
+    prompt_settings,
+)
 from goldpan.evaluation.models.prompted import archive_of
-from goldpan.evaluation.prompting.settings import REQUEST_SETTINGS, RUN_SETTINGS, prompt_settings
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.runs import read_runs

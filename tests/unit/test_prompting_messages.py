@@ -13,7 +13,7 @@ from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
 from goldpan.datasets.wording import METHODS, find_method, wording_of
-from goldpan.evaluation.prompting.prompts import (
+from goldpan.evaluation.models.prompts import (
     Message,
     Script,
     own_examples,

@@ -35,12 +35,20 @@ from goldpan.evaluation.model import (
     UnansweredError,
     settled,
 )
-from goldpan.evaluation.prompting.answers import (
+from goldpan.evaluation.models.prompt_answers import (
     Read,
     answer_schema,
     read_answer,
 )
-from goldpan.evaluation.prompting.prompts import (
+from goldpan.evaluation.models.prompt_settings import (
+    REQUEST_SETTINGS,
+    RUN_SETTINGS,
+    PromptSettings,
+    check_settings,
+    in_settings,
+    prompt_settings,
+)
+from goldpan.evaluation.models.prompts import (
     PromptExample,
     PromptRow,
     Requests,
@@ -48,14 +56,6 @@ from goldpan.evaluation.prompting.prompts import (
     own_examples,
     prompt_digest,
     train_examples,
-)
-from goldpan.evaluation.prompting.settings import (
-    REQUEST_SETTINGS,
-    RUN_SETTINGS,
-    PromptSettings,
-    check_settings,
-    in_settings,
-    prompt_settings,
 )
 from goldpan.llm.budget import Budget, Estimate, cost_of
 from goldpan.llm.planner import Attempt, Planner

@@ -21,7 +21,7 @@ from goldpan.datasets.wording import Wording
 from goldpan.evaluation.model import Answer
 
 if TYPE_CHECKING:
-    from goldpan.evaluation.prompting.prompts import PromptRow
+    from goldpan.evaluation.models.prompts import PromptRow
 
 _THOUGHT_START, _THOUGHT_END = "<think>", "</think>"
 _FENCE = re.compile(r"\A\s*```[a-z]{0,10}\n(.*)\n```\s*\Z", re.DOTALL)

@@ -44,8 +44,8 @@ from goldpan.datasets.wording import (
     read_texts,
     wording_of,
 )
-from goldpan.evaluation.prompting.answers import KEYS, answer_schema, asked_form, written_answer
-from goldpan.evaluation.prompting.settings import PromptSettings
+from goldpan.evaluation.models.prompt_answers import KEYS, answer_schema, asked_form, written_answer
+from goldpan.evaluation.models.prompt_settings import PromptSettings
 from goldpan.evaluation.task_input import FILE, PATH, built_family
 from goldpan.llm.parts import Part, PartKind, cut, fence_code, fenced
 from goldpan.llm.planner import Question
@@ -142,7 +142,7 @@ def _in_turn(groups: list[list[int]], count: int) -> list[int]:
 Message = dict[str, str]
 RULES: Registry[Path | Traversable] = Registry(
     "prompt rule",
-    partial(files_in, files("goldpan.evaluation.prompting") / "rules", ".txt"),
+    partial(files_in, files("goldpan.evaluation.models") / "rules", ".txt"),
     "prompt rule",
 )
 """Rules on the form of answers, by the builder of their rows, for families that have any."""
