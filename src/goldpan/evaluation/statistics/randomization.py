@@ -8,7 +8,7 @@ pair of answers may be swapped; how often that gives a difference as large is th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -28,6 +28,7 @@ from goldpan.evaluation.statistics.over_tasks import holm
 from goldpan.evaluation.statistics.resampling import coins
 from goldpan.evaluation.statistics.scores import (
     Floats,
+    Measure,
     RunScore,
     StatisticsError,
     check_settings,
@@ -37,9 +38,6 @@ from goldpan.evaluation.statistics.scores import (
 ROUNDS = 10_000
 _BLOCK = 4_000_000
 _TIE = 1e-12
-
-Measure = Callable[[Floats], Floats]
-"""Turns sums, sets x numbers, into a score a set; higher is better."""
 
 
 @dataclass(frozen=True, slots=True)
