@@ -16,13 +16,18 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
-from goldpan.datasets.registry import find_task
+from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task, target_column, task_family
 from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
+from goldpan.evaluation.runs import read_runs
+from goldpan.report.comparison.make import make_report
+from goldpan.report.document import Report
 from tests.evaluating import labelled, rows
 from tests.shared_folder import made_once
 
@@ -143,6 +148,17 @@ def add_run(
     scripted = Scripted(name, truths, data.task.label_names, wrong, share, settings, silent)
     model = scripted.model(neighbours=neighbours)
     return run(workspace, data, model, find_protocol(protocol), seed, QUIET)
+
+
+def compared(workspace: Workspace, question: ComparisonQuestion | None = None) -> ComparisonResult:
+    """Return the comparison of all runs of a workspace."""
+    runs = read_runs(workspace)
+    return compare_runs(runs, runs, load_tasks(), question or ComparisonQuestion())
+
+
+def reported(workspace: Workspace) -> Report:
+    """Return the report on all runs of a workspace."""
+    return make_report(workspace, compared(workspace), load_tasks())
 
 
 def write_rows(workspace: Workspace, data: TaskData) -> Path:

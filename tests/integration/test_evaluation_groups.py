@@ -11,18 +11,13 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.comparison.question import ComparisonQuestion
-from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol, hold_out
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs, rescore
 from goldpan.evaluation.slices import COLUMN
-from goldpan.report.comparison.make import make_report
-from goldpan.report.document import Report
-from tests.comparing import QUIET, add_run, two_labels, write_rows
+from tests.comparing import QUIET, add_run, reported, two_labels, write_rows
 from tests.invoking import invoke
 
 DEFAULT = find_protocol("default")
@@ -65,12 +60,6 @@ def repeated(share: float, train: int = 60, test: int = 60) -> TaskData:
 
 def ran(root: Path, data: TaskData, seed: int = 0) -> RunResult:
     return run(Workspace(root), data, Remembers().model(), DEFAULT, seed, QUIET)
-
-
-def reported(root: Path) -> Report:
-    runs = read_runs(Workspace(root))
-    result = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
-    return make_report(Workspace(root), result, load_tasks())
 
 
 def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) -> None:
@@ -120,7 +109,7 @@ def test_the_report_begins_with_the_leaks(tmp_path: Path) -> None:
     data = repeated(0.5)
     for name, share in (("good", 0.9), ("bad", 0.5)):
         add_run(Workspace(tmp_path), data, name, share)
-    report = reported(tmp_path)
+    report = reported(Workspace(tmp_path))
     assert report.summary[0].startswith("WARNING: 30 of 60 test rows of requirement_type")
     assert "without them macro_f1 of good is" in report.summary[0]
     keys = [section.key for section in report.sections]
@@ -211,5 +200,5 @@ def test_a_model_without_an_error_is_reported(tmp_path: Path) -> None:
     data = two_labels()
     write_rows(Workspace(tmp_path), data)
     add_run(Workspace(tmp_path), data, "perfect", 1.0)
-    report = reported(tmp_path)
+    report = reported(Workspace(tmp_path))
     assert "errors" in [section.key for section in report.sections]

@@ -18,8 +18,7 @@ from goldpan.papers.nlbse.nlbse23 import BASELINE, ORGANIZERS, comment_ranking
 from goldpan.papers.nlbse.nlbse24 import REPOSITORIES, issue_ranking
 from goldpan.report.compared import ComparisonReport
 from goldpan.report.comparison.make import make_report, paper_tables
-from tests.comparing import QUIET, add_run, split_rows, two_labels
-from tests.integration.test_evaluation_compare import compared
+from tests.comparing import QUIET, add_run, compared, split_rows, two_labels
 from tests.integration.test_evaluation_groups import Remembers
 
 pytest.importorskip("scipy")
