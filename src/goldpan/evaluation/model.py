@@ -25,7 +25,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Result, Table
 from goldpan.core.settings_file import unknown_key
-from goldpan.datasets.task import Task
+from goldpan.datasets.task import CLASSIFICATION, Task, TaskType
 from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.llm.budget import Estimate
@@ -250,6 +250,12 @@ def require_type(task: Task, types: Collection[str], problem: str, remedy: str) 
     """Raise `EvaluationError` for a task of another type; `problem` says who does not answer it."""
     if task.type not in types:
         raise EvaluationError(f"{problem} {task.name}, which is {task.type}", remedy)
+
+
+def require_labels(task: Task, problem: str, *others: TaskType) -> None:
+    """Raise `EvaluationError` for a task that asks for no labels, nor is of the `others`."""
+    remedy = "Choose a fine-tuned model or a prompted one"
+    require_type(task, (*CLASSIFICATION, *others), problem, remedy)
 
 
 def require_few(model: str, does: str, task: Task, rows: pa.Table, most: int, remedy: str) -> None:

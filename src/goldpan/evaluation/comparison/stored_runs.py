@@ -41,7 +41,7 @@ from goldpan.evaluation.statistics.calibrated import (
 from goldpan.evaluation.statistics.comparison import FEWEST_TASKS, Comparison, arrange
 from goldpan.evaluation.statistics.randomization import compare_answers
 from goldpan.evaluation.statistics.resampling import contributions
-from goldpan.evaluation.statistics.scores import Measure, ScoreMatrix, check_settings
+from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings, defined
 from goldpan.evaluation.task_input import PATHS
 
 
@@ -56,10 +56,10 @@ def compare_on_task(
         if system.name in result.block.models:
             runs = system.runs[name]
             of_runs = [example_numbers(task, run.predictions(), run.scores.main) for run in runs]
-            defined = [numbers for numbers in of_runs if numbers is not None]
-            if len(defined) < len(runs) or len({numbers.ids for numbers in defined}) > 1:
+            whole = [numbers for numbers in of_runs if numbers is not None]
+            if len(whole) < len(runs) or len({numbers.ids for numbers in whole}) > 1:
                 return None
-            runs_of[system.name] = defined
+            runs_of[system.name] = whole
     answers = side_by_side(runs_of)
     first = next(iter(answers.values()))
     scores = [
@@ -74,7 +74,7 @@ def compare_on_task(
     groups = projects(first.repos, pairs, question.alpha)
     comparison = compare_answers(
         {system: numbers.columns for system, numbers in answers.items()},
-        _defined(first.measure),
+        defined(first.measure),
         metric=result.metrics[name],
         task=name,
         alpha=question.alpha,
@@ -89,11 +89,6 @@ def compare_on_task(
         " comparisons: decisions hold for these projects, and others may differ"
     )
     return replace(comparison, notes=(*comparison.notes, note))
-
-
-def _defined(measure: Measure) -> Measure:
-    """Let shuffled answers that define no score count as no score at all."""
-    return lambda sums: np.nan_to_num(measure(sums))
 
 
 _MOST_ALONE = 20

@@ -21,7 +21,7 @@ from goldpan.evaluation.model import (
     entry,
     labels_above,
     load,
-    require_type,
+    require_labels,
 )
 from goldpan.evaluation.score import predictions_of, score
 
@@ -35,8 +35,6 @@ _GRIDS: dict[str, tuple[Sequence[int], Sequence[int]]] = {
 """Maximum depths and minimum child weights to choose from: as the paper says (IV-C), and as the
 replication kit's `evaluation/train_baseline.py` has them."""
 _DEFAULTS = {"grid": "small", "selection": "best", "rounds": 100, "features": 20_000}
-_TYPES = ("binary", "multi-class", "multi-label", "regression")
-_OTHERS = "Choose a fine-tuned model or a prompted one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ def _positive(forest: Any, matrix: Any) -> Numbers:
 
 def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Candidate:
     task = context.task
-    require_type(task, _TYPES, "Boosted trees do not answer", _OTHERS)
+    require_labels(task, "Boosted trees do not answer", "regression")
     text = load("sklearn.feature_extraction.text")
     vectorizer = text.TfidfVectorizer(max_features=settings["features"] or None)
     matrix = vectorizer.fit_transform(context.train["text"].to_pylist())

@@ -27,7 +27,7 @@ from goldpan.evaluation.model import (
     TrainingContext,
     entry,
     load,
-    require_type,
+    require_labels,
 )
 from goldpan.evaluation.models.features import CONTEXTS, Features
 
@@ -130,9 +130,7 @@ def fit_heads(
     Raises `EvaluationError` for tasks of another type, before anything is prepared.
     """
     task, rows = context.task, context.whole_train
-    types = ("binary", "multi-class", "multi-label", "regression")
-    others = "Choose a fine-tuned model or a prompted one"
-    require_type(task, types, "A linear model does not answer", others)
+    require_labels(task, "A linear model does not answer", "regression")
     inputs = prepare()
     if task.type == "regression":
         return fit_ridge(inputs, context)
