@@ -17,9 +17,8 @@ from goldpan.core.parquet import read_table, write_table
 from goldpan.core.plugin_parts import Kind
 from goldpan.core.plugins import digests
 from goldpan.core.registry import unknown_name
-from goldpan.core.resources import write_file
 from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import Workspace, write_whole
 from goldpan.datasets.leakage import KINDS
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
@@ -141,9 +140,7 @@ def rescore(
         learns=counted["learned"],
         by=(*result["scores_by"], *by),
     )
-    unfinished = directory / (RESULT + ".new")
-    write_file(unfinished, sealed_json(result))
-    unfinished.replace(directory / RESULT)
+    write_whole(directory / RESULT, sealed_json(result))
     return result
 
 

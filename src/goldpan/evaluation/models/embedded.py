@@ -20,6 +20,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -231,13 +232,8 @@ def _encode_missing(
 
 
 def _batches(every: Iterable[_Each]) -> Iterator[list[_Each]]:
-    batch: list[_Each] = []
-    for row in every:
-        batch.append(row)
-        if len(batch) == _STORED_AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
+    rest = iter(every)
+    while batch := list(islice(rest, _STORED_AT_ONCE)):
         yield batch
 
 
