@@ -11,18 +11,18 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.null_models import Drawn
+from benchmarks.null_models import Drawn, mean_of
 from goldpan.evaluation.statistics.calibrated import (
     Criteria,
     answer_on_new_rows,
     answer_on_new_tasks,
 )
-from goldpan.evaluation.statistics.compare import compare
-from goldpan.evaluation.statistics.drift import degradation
-from goldpan.evaluation.statistics.frequentist import holm, sign_test
-from goldpan.evaluation.statistics.randomization import mean_of, randomization_test
+from goldpan.evaluation.statistics.decide import compare
+from goldpan.evaluation.statistics.effects import degradation
+from goldpan.evaluation.statistics.over_tasks import holm
+from goldpan.evaluation.statistics.randomization import randomization_test
 from goldpan.evaluation.statistics.resampling import contributions
-from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
+from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, scipy_stats, score_matrix
 
 ALPHA = 0.05
 NEW_ROWS, NEW_TASKS = "calibrated: new rows", "calibrated: new tasks"
@@ -70,7 +70,7 @@ def matrix(drawn: Drawn) -> ScoreMatrix:
     models, tasks, seeds = drawn.scores.shape
     return score_matrix(
         [
-            Score(drawn.models[i], f"t{j:02}", k, float(drawn.scores[i, j, k]))
+            RunScore(drawn.models[i], f"t{j:02}", k, float(drawn.scores[i, j, k]))
             for i, j, k in product(range(models), range(tasks), range(seeds))
         ],
         "macro_f1",
@@ -82,7 +82,8 @@ def mcnemar_rows(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
     del seed
     right = drawn.right[0][:, 0]
     pairs = _pairs(len(right))
-    ps = [sign_test(right[i], right[j]) for i, j in pairs]
+    wins = [(int((right[i] > right[j]).sum()), int((right[i] != right[j]).sum())) for i, j in pairs]
+    ps = [float(scipy_stats().binomtest(won, many).pvalue) if many else 1.0 for won, many in wins]
     return _significant(pairs, ps, [float((right[i] - right[j]).sum()) for i, j in pairs])
 
 

@@ -27,9 +27,9 @@ import pyarrow as pa
 from goldpan.core.progress import Reporter
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import task_family
+from goldpan.evaluation.finetune.job import TrainingJob, TrainingSettings
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import load_model, pick_device, quiet
-from goldpan.evaluation.finetune.settings import TrainingJob, TrainingSettings
 from goldpan.evaluation.model import load
 
 PEAKS = {"A100": 312e12, "H100": 989e12, "H200": 989e12, "L4": 121e12, "A10": 125e12}

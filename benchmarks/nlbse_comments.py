@@ -29,8 +29,8 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data
+from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.metrics.estimate import Scores
-from goldpan.evaluation.statistics.curves import BinaryConfusion
 from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, baseline_f1, comment_score
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nlbse23-comments"

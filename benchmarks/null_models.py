@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from goldpan.evaluation.statistics.evidence import (
+from goldpan.evaluation.statistics.scores import (
+    Floats,
+    Measure,
     TaskEvidence,
     Unit,
     bins_of,
     models_evidence,
 )
-from goldpan.evaluation.statistics.randomization import macro_f1
-from goldpan.evaluation.statistics.scores import Floats
 
 
 @dataclass(frozen=True)
@@ -157,3 +157,17 @@ def _counts(
     counts += np.bincount(of_answer[~right] + 1, minlength=size)
     counts += np.bincount(of_truth[~right] + 2, minlength=size)
     return used, counts.reshape(models, seeds, len(used), 3 * classes)
+
+
+def macro_f1(sums: Floats) -> Floats:
+    """Measure macro F1 of true and false positives and false negatives, a block a label."""
+    tp, fp, fn = np.moveaxis(sums.reshape(len(sums), -1, 3), -1, 0)
+    halves = 2 * tp + fp + fn
+    f1 = np.divide(2 * tp, halves, out=np.zeros_like(halves), where=halves > 0)
+    means: Floats = f1.mean(axis=1)
+    return means
+
+
+def mean_of(examples: int) -> Measure:
+    """Return the measure that is the mean of one number an example, such as being right."""
+    return lambda sums: sums[:, 0] / examples

@@ -16,13 +16,18 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
-from goldpan.datasets.registry import find_task
+from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task, target_column, task_family
 from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
+from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
+from goldpan.evaluation.runs import read_runs
+from goldpan.report.comparison.make import make_report
+from goldpan.report.document import Report
 from tests.evaluating import labelled, rows
 from tests.shared_folder import made_once
 
@@ -145,6 +150,17 @@ def add_run(
     return run(workspace, data, model, find_protocol(protocol), seed, QUIET)
 
 
+def compared(workspace: Workspace, question: ComparisonQuestion | None = None) -> ComparisonResult:
+    """Return the comparison of all runs of a workspace."""
+    runs = read_runs(workspace)
+    return compare_runs(runs, runs, load_tasks(), question or ComparisonQuestion())
+
+
+def reported(workspace: Workspace) -> Report:
+    """Return the report on all runs of a workspace."""
+    return make_report(workspace, compared(workspace), load_tasks())
+
+
 def write_rows(workspace: Workspace, data: TaskData) -> Path:
     """Write the rows where the report looks for them."""
     family = task_family(data.task)
@@ -157,9 +173,14 @@ def write_rows(workspace: Workspace, data: TaskData) -> Path:
     return directory
 
 
-def six_tasks(workspace: Workspace) -> None:
-    """Store runs of a good model, one that is nearly as good, and a bad one on six tasks."""
-    shutil.copytree(made_once("six-tasks", _run_six_tasks), workspace.root, dirs_exist_ok=True)
+def six_tasks(workspace: Workspace, count: int = 6) -> None:
+    """Store runs of a good model, one that is nearly as good, and a bad one on the first tasks."""
+    shutil.copytree(
+        made_once("six-tasks", _run_six_tasks),
+        workspace.root,
+        ignore=shutil.ignore_patterns(*SIX[count:]),
+        dirs_exist_ok=True,
+    )
 
 
 def _run_six_tasks(folder: Path) -> None:

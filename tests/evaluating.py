@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task, input_column, target_column, task_family
 from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.evaluation.model import find_model
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import run
 
 _WORDS = {
     "functional": ("shall", "compute", "display", "store", "notify"),
@@ -66,3 +72,57 @@ def requirements(train: int = 80, test: int = 40) -> TaskData:
 def changed(data: TaskData, **facts: Any) -> TaskData:
     """Return the data with another task."""
     return task_data(replace(data.task, **facts), data.splits)
+
+
+def rows_of(name: str, pairs: list[tuple[Any, Any]], cut: int) -> TaskData:
+    """Return rows of a task from inputs and targets, of which the first are train."""
+    task = find_task(name)
+    return task_data(
+        task,
+        {"train": rows(task, pairs[:cut]), "test": rows(task, pairs[cut:], start=cut)},
+    )
+
+
+def types(count: int = 160) -> list[tuple[str, str]]:
+    """Return texts whose words tell the type of an issue."""
+    words = {"bug": "crash error wrong", "enhancement": "please add", "question": "how what"}
+    names = list(words)
+    return [
+        (f"{words[names[index % 3]]} sieve {text}", names[index % 3])
+        for index, (text, _) in enumerate(labelled(count))
+    ]
+
+
+def comments(count: int = 160) -> list[tuple[str, list[str]]]:
+    """Return texts with one or two categories of comments."""
+    task = find_task("comment_type_python")
+    first, second = task.label_names[:2]
+    words = {0: ("summary", [first]), 1: ("usage", [second]), 2: ("summary usage", [first, second])}
+    return [
+        (f"{words[index % 3][0]} {text}", words[index % 3][1])
+        for index, (text, _) in enumerate(labelled(count))
+    ]
+
+
+def points(count: int = 160) -> list[tuple[str, float]]:
+    """Return texts with a large or a small number."""
+    return [
+        ((f"rewrite everything {text}", 20.0) if index % 2 else (f"typo {text}", 1.0))
+        for index, (text, _) in enumerate(labelled(count))
+    ]
+
+
+def learns_every_type(root: Path, name: str, least: float = 0.8, **settings: Any) -> None:
+    """Check that a model learns one label of two or three, several labels, and numbers."""
+
+    def value(data: TaskData, metric: str, model: str = name, **options: Any) -> float:
+        protocol, found = find_protocol("default"), find_model(model, options)
+        done = run(Workspace(root), data, found, protocol, 0, Reporter(quiet=True))
+        return done.record.scores.value(metric) or 0.0
+
+    for data in (requirements(120, 40), rows_of("issue_type", types(), 120)):
+        assert value(data, "macro_f1", **settings) > least
+    several = rows_of("comment_type_python", comments(), 120)
+    assert value(several, "micro_f1", **settings) > least
+    efforts = rows_of("story_points", points(), 120)
+    assert 0 < value(efforts, "smape", **settings) < value(efforts, "smape", "majority")

@@ -14,7 +14,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task, TaskPrompt
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.crosscode_tasks import make_task

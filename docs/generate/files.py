@@ -14,11 +14,11 @@ from docs.generate.markdown import attribute_docs, page, table, value
 from goldpan.datasets.table_reader import Layout
 from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
-from goldpan.reproduce.printed import Rule
+from goldpan.reproduce.figures import Rule
 from goldpan.reproduce.recipe import (
     Computation,
     ModelRecipe,
-    Recipe,
+    PaperRecipe,
     SourceFile,
     SplitRecipe,
     Statistics,
@@ -43,7 +43,7 @@ _FILES: dict[str, tuple[str, dict[str, type[Any]]]] = {
     "Recipe of a paper": (
         "[Recipes](../recipes.md) has an example, and the methods of computations.",
         {
-            "": Recipe,
+            "": PaperRecipe,
             "[[files]]": SourceFile,
             "[[tasks]]": TaskRecipe,
             "[tasks.split]": SplitRecipe,

@@ -12,21 +12,27 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from benchmarks.calibration_methods import NEW_ROWS, NEW_TASKS
 from benchmarks.calibration_runs import LIMIT, above_limit, rates
-from benchmarks.null_models import Cell, draw
-from goldpan.evaluation.statistics.calibrated import Criteria, answer_questions, new_tasks_by_scores
-from goldpan.evaluation.statistics.evidence import (
+from benchmarks.null_models import Cell, draw, macro_f1, mean_of
+from goldpan.evaluation.statistics.calibrated import (
+    Criteria,
+    answer_questions,
+    compare_over_sources,
+    new_tasks_by_scores,
+    sources_needed,
+)
+from goldpan.evaluation.statistics.resampling import compare_on_rows, contributions
+from goldpan.evaluation.statistics.scores import (
     BINS,
+    Floats,
+    RunScore,
     TaskEvidence,
     add_up,
     bins_of,
     gradients,
     model_evidence,
+    scipy_stats,
+    score_matrix,
 )
-from goldpan.evaluation.statistics.frequentist import sign_test
-from goldpan.evaluation.statistics.new_tasks import compare_over_sources, sources_needed
-from goldpan.evaluation.statistics.randomization import macro_f1, mean_of
-from goldpan.evaluation.statistics.resampling import compare_on_rows, contributions
-from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix
 from tests.drawing import daily
 
 ROWS, TASKS = NEW_ROWS, NEW_TASKS
@@ -48,7 +54,7 @@ NULLS = (
 )
 """A setting of each kind that makes it hard, of those in which rates are highest."""
 MANY_TASKS = Cell(tasks=17, rows=50, seeds=3, models=2, flip=0.1, seed_sd=0.4, shared=True)
-STUDIES = 120
+STUDIES = 60
 
 
 @cache
@@ -153,7 +159,9 @@ def test_accuracy_of_two_models_on_one_task_is_the_exact_sign_test() -> None:
     right = (np.random.default_rng(3).random((2, 40)) < [[0.85], [0.6]]).astype(float)
     parts = contributions([evidence(right)], ["m0", "m1"])
     ours = compare_on_rows(parts, rounds=40_000)
-    assert float(ours.p[0]) == pytest.approx(sign_test(right[0], right[1]), abs=0.005)
+    wins, moved = int((right[0] > right[1]).sum()), int((right[0] != right[1]).sum())
+    exact = float(scipy_stats().binomtest(wins, moved).pvalue)
+    assert float(ours.p[0]) == pytest.approx(exact, abs=0.005)
     assert float(ours.difference[0]) == pytest.approx(float((right[0] - right[1]).mean()))
 
 
@@ -259,7 +267,7 @@ def test_scores_alone_need_six_tasks() -> None:
     def scores(tasks: int) -> dict[tuple[int, int], str]:
         matrix = score_matrix(
             [
-                Score(model, f"t{at}", 0, base + at / 100 * (1 + (model == "a") / 10))
+                RunScore(model, f"t{at}", 0, base + at / 100 * (1 + (model == "a") / 10))
                 for model, base in (("a", 0.8), ("b", 0.6))
                 for at in range(tasks)
             ],

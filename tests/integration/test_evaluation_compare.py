@@ -33,14 +33,9 @@ from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.report.comparison.summary import sentences
-from tests.comparing import SIX, add_run, independent, six_tasks, split_rows, two_labels
+from tests.comparing import SIX, add_run, compared, independent, six_tasks, split_rows, two_labels
 
 pytest.importorskip("scipy")
-
-
-def compared(workspace: Workspace, question: ComparisonQuestion | None = None) -> ComparisonResult:
-    runs = read_runs(workspace)
-    return compare_runs(runs, runs, load_tasks(), question or ComparisonQuestion())
 
 
 def comparison(result: ComparisonResult) -> Comparison:

@@ -13,9 +13,9 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.leaks import find_dates
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.slices import find_dates
 from tests.comparing import two_labels, write_rows
 from tests.invoking import invoke
 

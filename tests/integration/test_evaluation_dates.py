@@ -16,7 +16,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs
@@ -84,16 +84,8 @@ def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None
 
 def test_nothing_is_said_where_dates_tell_nothing(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), collected(apart=False))
-    ran = invoke(
-        "evaluate",
-        "run",
-        "--workspace",
-        str(tmp_path),
-        "--task",
-        "nlbse24_issue_type",
-        "--model",
-        "dates",
-    )
+    command = ("run", "--task", "nlbse24_issue_type", "--model", "dates")
+    ran = invoke("evaluate", *command, "--workspace", tmp_path)
     assert ran.exit_code == 0, ran.output
     assert "the date alone" not in ran.stdout
 

@@ -13,14 +13,13 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import fasttext
-from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.fasttext import TRAINER, Trainer, in_quotes, one_line
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
-from tests.evaluating import requirements
+from tests.evaluating import learns_every_type, requirements, rows_of
 from tests.installing import installed_once
-from tests.integration.test_evaluation_models import _of, comments, points, types
 
 pytest.importorskip("sklearn")
 QUIET = Reporter(quiet=True)
@@ -46,16 +45,7 @@ def test_learns_every_type_it_answers(
 ) -> None:
     monkeypatch.setenv(TRAINER.variable, str(environment))
     monkeypatch.setitem(fasttext._GRIDS, "small", ((0.1, 1.0), (20,)))
-    for data in (requirements(120, 40), _of("issue_type", types(), 120)):
-        assert _value(_run(tmp_path, data), "macro_f1") > 0.8
-    labels = _run(tmp_path, _of("comment_type_python", comments(), 120))
-    assert _value(labels, "micro_f1") > 0.8
-    efforts = _of("story_points", points(), 120)
-    learned = _run(tmp_path, efforts)
-    floor = run(
-        Workspace(tmp_path), efforts, find_model("majority", {}), find_protocol("default"), 0, QUIET
-    )
-    assert _value(learned, "smape") < _value(floor, "smape")
+    learns_every_type(tmp_path, "fasttext", dim=20)
 
 
 def test_quotation_marks_are_those_of_a_table_of_pandas(tmp_path: Path) -> None:
@@ -91,7 +81,7 @@ def test_hostile_texts_are_read(
     texts = ["", "\0\n\r", "__label__1 __label__0", "x" * 200_000, "a\u2028b 🪙", "shall"]
     names = requirements().task.label_names
     pairs = [(f"{texts[index % 6]} {index}", names[index % 2]) for index in range(80)]
-    assert _run(tmp_path, _of("requirement_type", pairs, 60)).result["scores"]["invalid"] == 0
+    assert _run(tmp_path, rows_of("requirement_type", pairs, 60)).result["scores"]["invalid"] == 0
 
 
 def test_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +102,7 @@ def test_says_what_it_cannot_do(
     tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(TRAINER.variable, str(environment))
-    tags = _of("se_entities", [(["a", str(n)], ["O", "O"]) for n in range(40)], 30)
+    tags = rows_of("se_entities", [(["a", str(n)], ["O", "O"]) for n in range(40)], 30)
     with pytest.raises(EvaluationError, match="not answer se_entities, which is ner"):
         _run(tmp_path, tags)
     with pytest.raises(EvaluationError, match="this protocol has none"):

@@ -11,18 +11,13 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.comparison.question import ComparisonQuestion
-from goldpan.evaluation.comparison.stored_runs import compare_runs
-from goldpan.evaluation.held_out import hold_out
-from goldpan.evaluation.leaks import COLUMN
 from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.protocol import find_protocol, hold_out
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs, rescore
-from goldpan.report.comparison.make import make_report
-from tests.comparing import QUIET, add_run, two_labels, write_rows
+from goldpan.evaluation.slices import COLUMN
+from tests.comparing import QUIET, add_run, reported, two_labels, write_rows
 from tests.invoking import invoke
 
 DEFAULT = find_protocol("default")
@@ -69,16 +64,8 @@ def ran(root: Path, data: TaskData, seed: int = 0) -> RunResult:
 
 def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) -> None:
     write_rows(Workspace(tmp_path), repeated(1.0, test=20))
-    done = invoke(
-        "evaluate",
-        "run",
-        "--workspace",
-        str(tmp_path),
-        "--task",
-        "requirement_type",
-        "--model",
-        "majority",
-    )
+    command = ("run", "--task", "requirement_type", "--model", "majority")
+    done = invoke("evaluate", *command, "--workspace", tmp_path)
     lines = done.stdout.strip().splitlines()
     assert "20 of 20 test rows (100.0%) have a text that is also in train" in lines[1]
     assert "says nothing of new texts" in lines[1]
@@ -122,12 +109,7 @@ def test_the_report_begins_with_the_leaks(tmp_path: Path) -> None:
     data = repeated(0.5)
     for name, share in (("good", 0.9), ("bad", 0.5)):
         add_run(Workspace(tmp_path), data, name, share)
-    runs = read_runs(Workspace(tmp_path))
-    report = make_report(
-        Workspace(tmp_path),
-        compare_runs(runs, runs, load_tasks(), ComparisonQuestion()),
-        load_tasks(),
-    )
+    report = reported(Workspace(tmp_path))
     assert report.summary[0].startswith("WARNING: 30 of 60 test rows of requirement_type")
     assert "without them macro_f1 of good is" in report.summary[0]
     keys = [section.key for section in report.sections]
@@ -218,10 +200,5 @@ def test_a_model_without_an_error_is_reported(tmp_path: Path) -> None:
     data = two_labels()
     write_rows(Workspace(tmp_path), data)
     add_run(Workspace(tmp_path), data, "perfect", 1.0)
-    runs = read_runs(Workspace(tmp_path))
-    report = make_report(
-        Workspace(tmp_path),
-        compare_runs(runs, runs, load_tasks(), ComparisonQuestion()),
-        load_tasks(),
-    )
+    report = reported(Workspace(tmp_path))
     assert "errors" in [section.key for section in report.sections]

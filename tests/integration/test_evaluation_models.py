@@ -17,12 +17,12 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.metrics.estimate import Scores
-from goldpan.evaluation.models.catalogue import catalogue, find_model
+from goldpan.evaluation.model import catalogue, find_model
 from goldpan.evaluation.models.features import Documents
 from goldpan.evaluation.models.linear import best_threshold
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
-from tests.evaluating import labelled, requirements, rows
+from tests.evaluating import labelled, learns_every_type, points, requirements, rows, rows_of
 
 pytest.importorskip("sklearn")
 pytest.importorskip("xgboost")
@@ -36,49 +36,9 @@ def scores(root: Path, data: TaskData, name: str, **settings: Any) -> Scores:
     return done.record.scores
 
 
-def _of(name: str, pairs: list[tuple[Any, Any]], cut: int) -> TaskData:
-    task = find_task(name)
-    return task_data(
-        task,
-        {"train": rows(task, pairs[:cut]), "test": rows(task, pairs[cut:], start=cut)},
-    )
-
-
-def types(count: int = 160) -> list[tuple[str, str]]:
-    words = {"bug": "crash error wrong", "enhancement": "please add", "question": "how what"}
-    names = list(words)
-    return [
-        (f"{words[names[index % 3]]} sieve {text}", names[index % 3])
-        for index, (text, _) in enumerate(labelled(count))
-    ]
-
-
-def comments(count: int = 160) -> list[tuple[str, list[str]]]:
-    task = find_task("comment_type_python")
-    first, second = task.label_names[:2]
-    words = {0: ("summary", [first]), 1: ("usage", [second]), 2: ("summary usage", [first, second])}
-    return [
-        (f"{words[index % 3][0]} {text}", words[index % 3][1])
-        for index, (text, _) in enumerate(labelled(count))
-    ]
-
-
-def points(count: int = 160) -> list[tuple[str, float]]:
-    return [
-        ((f"rewrite everything {text}", 20.0) if index % 2 else (f"typo {text}", 1.0))
-        for index, (text, _) in enumerate(labelled(count))
-    ]
-
-
 @pytest.mark.parametrize("name", CLASSICAL)
 def test_classical_models_learn_every_type_they_answer(name: str, tmp_path: Path) -> None:
-    for data in (requirements(120, 40), _of("issue_type", types(), 120)):
-        assert (scores(tmp_path, data, name).value("macro_f1") or 0) > 0.8
-    labels = scores(tmp_path, _of("comment_type_python", comments(), 120), name)
-    assert (labels.value("micro_f1") or 0) > 0.8
-    efforts = scores(tmp_path, _of("story_points", points(), 120), name)
-    floor = scores(tmp_path, _of("story_points", points(), 120), "majority")
-    assert (efforts.value("smape") or 9) < (floor.value("smape") or 0)
+    learns_every_type(tmp_path, name)
 
 
 def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path) -> None:
@@ -106,7 +66,7 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
 
 
 def test_numbers_are_told_of_rows_left_out(tmp_path: Path) -> None:
-    data = _of("story_points", points(), 120)
+    data = rows_of("story_points", points(), 120)
     done = run(
         Workspace(tmp_path), data, find_model("tfidf-lr", {}), find_protocol("default"), 0, QUIET
     )
@@ -120,7 +80,7 @@ def test_numbers_are_told_of_rows_left_out(tmp_path: Path) -> None:
 def test_many_rows_of_words_need_no_memory_for_each_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = _of("story_points", points(), 120)
+    data = rows_of("story_points", points(), 120)
     near = scores(tmp_path / "one by one", data, "tfidf-lr").value("smape")
     monkeypatch.setattr("goldpan.evaluation.models.linear._MOST_LEFT_OUT", 50)
     model, protocol = find_model("tfidf-lr", {}), find_protocol("default")
@@ -204,7 +164,7 @@ def test_what_stands_around_a_text() -> None:
 
 
 def test_a_model_says_which_tasks_it_does_not_answer(tmp_path: Path) -> None:
-    data = _of("se_entities", [(["a", str(n)], ["O", "O"]) for n in range(40)], 30)
+    data = rows_of("se_entities", [(["a", str(n)], ["O", "O"]) for n in range(40)], 30)
     for name in CLASSICAL:
         with pytest.raises(EvaluationError, match="not answer se_entities"):
             scores(tmp_path, data, name)

@@ -10,17 +10,13 @@ from typing import Any
 import pytest
 
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparison.question import ComparisonQuestion
-from goldpan.evaluation.comparison.stored_runs import compare_runs
+from goldpan.datasets.registry import find_task
 from goldpan.evaluation.models import boosted, fasttext
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol, in_part, settings_for
-from goldpan.evaluation.runs import read_runs
 from goldpan.operations.runs import RunPlan, plan_runs
 from goldpan.operations.workspace import Workspace as Lab
-from goldpan.report.comparison.make import make_report
-from tests.comparing import add_run, two_labels, write_rows
+from tests.comparing import add_run, reported, two_labels, write_rows
 from tests.invoking import invoke
 from tests.tiny_models import tiny
 
@@ -98,10 +94,5 @@ def test_what_is_less_is_told_by_the_run_and_the_report(tmp_path: Path) -> None:
     plain = invoke("evaluate", *common, "--model", "majority")
     assert "in part" not in plain.stdout
     add_run(Workspace(tmp_path), data, "good", 0.9, protocol="selu-paper")
-    runs = read_runs(Workspace(tmp_path))
-    report = make_report(
-        Workspace(tmp_path),
-        compare_runs(runs, runs, load_tasks(), ComparisonQuestion()),
-        load_tasks(),
-    )
+    report = reported(Workspace(tmp_path))
     assert any("selu-paper in part" in warning for warning in report.warnings)

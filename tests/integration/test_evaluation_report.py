@@ -14,7 +14,7 @@ from goldpan.core.proportions import wilson
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
+from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolved, write_resolved
 from goldpan.evaluation.runs import read_runs
@@ -36,20 +36,19 @@ from goldpan.report.document import (
     listed,
 )
 from goldpan.report.evaluation import EvaluationFiles, evaluation_page, write_evaluation
-from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
+from tests.comparing import (
+    add_run,
+    compared,
+    reported,
+    six_tasks,
+    split_rows,
+    two_labels,
+    write_rows,
+)
 from tests.integration.test_report import Reader
 from tests.reporting import HOSTILE
 
 pytest.importorskip("scipy")
-
-
-def compared(workspace: Workspace) -> ComparisonResult:
-    runs = read_runs(workspace)
-    return compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
-
-
-def reported(workspace: Workspace) -> Report:
-    return make_report(workspace, compared(workspace), load_tasks())
 
 
 def parts(content: tuple[Content, ...]) -> list[Content]:

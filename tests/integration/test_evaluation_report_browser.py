@@ -12,11 +12,11 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.stored_runs import compare_runs
+from goldpan.evaluation.metrics.curves import roc_curve
 from goldpan.evaluation.runs import read_runs
-from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach
-from goldpan.evaluation.statistics.curves import roc_curve
-from goldpan.evaluation.statistics.scores import Score, score_matrix
+from goldpan.evaluation.statistics.decide import compare
+from goldpan.evaluation.statistics.scores import RunScore, score_matrix
 from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
@@ -39,10 +39,10 @@ WIDE = "document.scrollingElement.scrollWidth - document.documentElement.clientW
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report on six tasks, one of them with hostile texts, models and settings."""
+    """A report on four tasks, one of them with hostile texts, models and settings."""
     root = tmp_path_factory.mktemp("page")
     workspace = Workspace(root / "ws")
-    six_tasks(workspace)
+    six_tasks(workspace, 3)
     task = find_task("question_quality")
     long = HOSTILE + " word" * 900 + "w" * 4000
     pairs = [(f"{long} {n}", task.label_names[n % 2]) for n in range(60)]
@@ -74,7 +74,7 @@ def test_nothing_is_asked_of_the_network_and_nothing_runs(browser: Browser, page
         "Page.windowOpen",
     ):
         assert browser.events_of(unwanted) == []
-    assert browser.ask("document.title") == "Goldpan evaluation: 5 models on 7 tasks"
+    assert browser.ask("document.title") == "Goldpan evaluation: 5 models on 4 tasks"
     loading = "script, img, iframe, object, embed, base, link, form, [onload], [style], image"
     assert browser.ask(f"document.querySelectorAll({loading!r}).length") == 0
     links = browser.ask("[...document.querySelectorAll('a')].map(one => one.getAttribute('href'))")
@@ -129,7 +129,7 @@ def figures(count: int, length: int, approach: Approach) -> dict[str, str]:
     comparison = compare(
         score_matrix(
             [
-                Score(model, f"t{at}", 0, 0.9 - index / 100 + (at * (index + 3) % 7) / 50)
+                RunScore(model, f"t{at}", 0, 0.9 - index / 100 + (at * (index + 3) % 7) / 50)
                 for index, model in enumerate(names)
                 for at in range(8)
             ],

@@ -9,35 +9,33 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
-from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
-from goldpan.evaluation.comparison.stored_runs import compare_runs
-from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.report import latex, markdown
 from goldpan.report.comparison.make import make_report, paper_tables
 from goldpan.report.latex import latex_tables
 from goldpan.report.markdown import markdown_report
-from tests.comparing import add_run, six_tasks, two_labels
+from tests.comparing import add_run, compared, six_tasks, two_labels
 
 pytest.importorskip("scipy")
 EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript:x) `c` @you"
 
 
-def compared(workspace: Workspace) -> ComparisonResult:
-    runs = read_runs(workspace)
-    return compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
-
-
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     lab = Workspace(tmp_path_factory.mktemp("tables"))
-    six_tasks(lab)
+    six_tasks(lab, 3)
     for depth in ("1", EVIL):
         add_run(lab, two_labels("bug_issue"), "tree", 0.8, depth=depth)
     return lab
 
 
-def test_latex_has_whole_tables(workspace: Workspace) -> None:
-    text = latex_tables(paper_tables(compared(workspace)))
+@pytest.fixture(scope="module")
+def result(workspace: Workspace) -> ComparisonResult:
+    return compared(workspace)
+
+
+def test_latex_has_whole_tables(result: ComparisonResult) -> None:
+    text = latex_tables(paper_tables(result))
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") >= 4
     for rule in ("toprule", "midrule", "bottomrule"):
         assert text.count(f"\\{rule}") == text.count(r"\begin{tabular}")
@@ -57,8 +55,8 @@ def test_latex_prints_hostile_names_as_they_are() -> None:
     assert latex.escape("漢 \u202e") == "? $\\langle$U+202E$\\rangle$"
 
 
-def test_latex_of_real_names_closes_what_it_opens(workspace: Workspace) -> None:
-    text = re.sub(r"\\[\\{}]", "", latex_tables(paper_tables(compared(workspace))))
+def test_latex_of_real_names_closes_what_it_opens(result: ComparisonResult) -> None:
+    text = re.sub(r"\\[\\{}]", "", latex_tables(paper_tables(result)))
     assert text.count("{") == text.count("}")
     assert r"\input" not in text
 
@@ -76,8 +74,8 @@ def test_wide_and_long_tables_are_split(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def text(workspace: Workspace) -> str:
-    return markdown_report(make_report(workspace, compared(workspace), load_tasks()))
+def text(workspace: Workspace, result: ComparisonResult) -> str:
+    return markdown_report(make_report(workspace, result, load_tasks()))
 
 
 def test_markdown_tables_have_a_cell_for_each_column(text: str) -> None:

@@ -19,8 +19,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.sealed import KEY
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation import run as runner
-from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
 from goldpan.evaluation.protocol import find_protocol, protocols
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import identity, read_runs, rescore

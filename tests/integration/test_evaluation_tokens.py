@@ -14,12 +14,11 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models.tokens import features_of, shape, with_beginnings
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
-from tests.evaluating import requirements
-from tests.integration.test_evaluation_models import _of
+from tests.evaluating import requirements, rows_of
 
 pytest.importorskip("sklearn")
 TAGS = st.lists(st.sampled_from(["O", "B-Class", "I-Class", "B-Library", "I-Library"]))
@@ -43,7 +42,7 @@ def _posts(count: int = 90) -> TaskData:
                 words += draw.choices(["the", "gravel", "of", "creek"], k=2)
                 tags += ["O", "O"]
         posts.append((words, tags))
-    return _of("se_entities", posts, 60)
+    return rows_of("se_entities", posts, 60)
 
 
 def _run(root: Path, data: TaskData, **settings: Any) -> RunResult:
@@ -62,7 +61,7 @@ def test_learns_names_by_their_shape_and_place(tmp_path: Path) -> None:
 def test_texts_without_words_or_tags_are_answered(tmp_path: Path) -> None:
     odd = ["\0", "x" * 100_000, "\u2028"]
     posts = [([], []), *(([*odd, str(number)], ["O"] * 4) for number in range(39))]
-    assert _run(tmp_path, _of("se_entities", posts, 30)).result["scores"]["invalid"] == 0
+    assert _run(tmp_path, rows_of("se_entities", posts, 30)).result["scores"]["invalid"] == 0
 
 
 def test_says_what_it_does_not_answer(tmp_path: Path) -> None:

@@ -90,16 +90,12 @@ def test_the_protocol_of_the_paper_brings_its_recipe(tmp_path: Path) -> None:
         assert gap in result["in_part"]
 
 
-def test_shows_a_run_to_people(tmp_path: Path) -> None:
-    done = _say(_dataset(tmp_path), "--weights", str(tiny("bert")), "--epochs", "1")
-    assert "requirement_type by finetuned-tiny-bert, seed 0" in done.stdout
-    assert "macro_f1" in done.stdout
-
-
-def test_a_cutoff_is_named_as_of_any_model(tmp_path: Path) -> None:
+def test_people_see_the_run_and_a_cutoff_as_of_any_model(tmp_path: Path) -> None:
     root = _dataset(tmp_path)
     command = ("--weights", str(tiny("bert")), "--epochs", "1")
     done = _say(root, *command, "--set", "cutoff=2023-09-15")
+    assert "requirement_type by finetuned-tiny-bert, seed 0" in done.stdout
+    assert "macro_f1" in done.stdout
     assert "so the cut-off 2023-09-15 says nothing" in " ".join(done.stdout.split())
     (made,) = read_runs(Workspace(root))
     assert made.record.dates is not None

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from goldpan.evaluation.finetune import launch
 from goldpan.evaluation.finetune.engines import accumulation, deepspeed_config
-from goldpan.evaluation.finetune.heads import parts_of, steps_of_epoch
-from goldpan.evaluation.finetune.settings import TrainingJob, TrainingSettings
+from goldpan.evaluation.finetune.heads import covering, windows
+from goldpan.evaluation.finetune.job import TrainingJob, TrainingSettings
 from goldpan.evaluation.finetune.text_heads import scale_of
-from goldpan.evaluation.finetune.tokenizing import covering, windows
+from goldpan.evaluation.finetune.training import parts_of, steps_of_epoch
 from goldpan.evaluation.finetune.word_heads import word_spans
 from tests.finetuning import example_rows
 from tests.tiny_models import tiny

@@ -17,7 +17,7 @@ import orjson
 import pytest
 
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
-from goldpan.evaluation.finetune.weights import find_weights
+from goldpan.evaluation.finetune.job import find_weights
 from goldpan.evaluation.models.finetuned import finetuned
 from tests.finetuning import example_rows, fit, lesson
 from tests.tiny_models import tiny

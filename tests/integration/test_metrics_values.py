@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.evaluation.metrics.words import Entity, entities
+from goldpan.evaluation.metrics.words_and_numbers import Entity, entities
 from goldpan.evaluation.score import score
 from tests.scoring import make_predictions, make_task
 
@@ -80,62 +80,22 @@ BY_SEQEVAL = [
     ("OsASOS", "OsaOOS", (1, 0.75, 0.857143, 1, 0.333333, 0.5, 0.666667)),
     ("SOaSaaa", "SSaSaAO", (0.5, 0.75, 0.6, 0.5, 1, 0.666667, 0.571429)),
     ("aOOsOSs sOOOS ASOA", "aOasOSS sOaOS OSOA", (0.6, 0.75, 0.666667, 0.6, 0.6, 0.6, 0.75)),
-    ("sA", "sA", (1, 1, 1, 1, 1, 1, 1)),
-    ("O AsaO AOA", "O AAaO AOA", (0.75, 0.6, 0.666667, 0.75, 1, 0.857143, 0.875)),
-    ("Os", "Os", (1, 1, 1, 0, 0, 0, 1)),
     ("AOaaSOSA OsO aAsO", "AOaaSSSA OsO aASO", (0.9, 1, 0.947368, 0.714286, 1, 0.833333, 0.866667)),
     (
         "sOsOAA OaO SaaaO",
         "sOAOsA Oas SaaAO",
         (0.444444, 0.571429, 0.5, 0.5, 0.666667, 0.571429, 0.714286),
     ),
-    ("saOOAOaA s", "saOAOOaA s", (0.833333, 0.833333, 0.833333, 0.5, 0.5, 0.5, 0.777778)),
-    ("AssOA ASs", "AasSA AAs", (0.285714, 0.4, 0.333333, 0.4, 0.5, 0.444444, 0.625)),
     (
         "OAOOO OsOOsO sSOaas",
         "OAOOA OsOOSO aSOaas",
         (0.75, 0.857143, 0.8, 0.5, 1, 0.666667, 0.823529),
     ),
     (
-        "SS sAAOs sSSAsAO",
-        "SS sAAOs ASSAsAO",
-        (0.916667, 0.916667, 0.916667, 0.888889, 1, 0.941176, 0.928571),
-    ),
-    (
-        "OOOasASa SOasaSAA",
-        "AsaasASa SOasAsAA",
-        (0.785714, 0.916667, 0.846154, 0.714286, 0.833333, 0.769231, 0.6875),
-    ),
-    (
         "ssOOaOO aASOOSSA OaSOas",
         "ssOOAOO asSOOSOA OaSOAa",
         (0.8, 0.666667, 0.727273, 0.666667, 0.666667, 0.666667, 0.761905),
     ),
-    (
-        "sOOaAOA OaSOOSSA",
-        "sOsaAOa OAsOOASA",
-        (0.8, 0.888889, 0.842105, 0.6, 0.5, 0.545455, 0.666667),
-    ),
-    ("OsssAAs a", "OsssSAs a", (0.8, 0.8, 0.8, 0.5, 0.5, 0.5, 0.875)),
-    ("OOSOAOOO", "OsAOaOOO", (0.333333, 0.5, 0.4, 0, 0, 0, 0.625)),
-    ("SOAAAsSA", "OOAAOsSA", (1, 0.714286, 0.833333, 1, 0.666667, 0.8, 0.75)),
-    ("sOs", "AOs", (0.5, 0.5, 0.5, 0, 0, 0, 0.666667)),
-    ("s", "s", (1, 1, 1, 0, 0, 0, 1)),
-    ("S OSASAASO", "S OSSSaASA", (0.75, 0.857143, 0.8, 0.714286, 0.714286, 0.714286, 0.666667)),
-    ("O AOaaa sAsSOS", "O SOSOa sAsSOS", (0.625, 0.714286, 0.666667, 0.6, 0.75, 0.666667, 0.75)),
-    ("SOaa", "SOaO", (0.5, 0.5, 0.5, 1, 1, 1, 0.75)),
-    ("AOAasSO", "AOAasSO", (1, 1, 1, 1, 1, 1, 1)),
-    (
-        "A sOSsaSS sAaASAO",
-        "A ssSsaSa sAaSSAO",
-        (0.727273, 0.727273, 0.727273, 0.857143, 0.75, 0.8, 0.8),
-    ),
-    ("SAOS", "SAsS", (0.75, 1, 0.857143, 1, 1, 1, 0.75)),
-    ("SOAA SOAASsO", "sOSA aOASSsa", (0.5, 0.571429, 0.533333, 0.6, 0.428571, 0.5, 0.545455)),
-    ("SSOaOOO", "SSOaSOO", (0.75, 1, 0.857143, 0.666667, 1, 0.8, 0.857143)),
-    ("OAs sOs aO", "OAs sOs aO", (1, 1, 1, 1, 1, 1, 1)),
-    ("SaOsAOaA", "SaOAAsaA", (0.714286, 0.833333, 0.769231, 0.75, 1, 0.857143, 0.75)),
-    ("O aaOSa AssOS", "O aaOSa AssOs", (1, 1, 1, 1, 0.666667, 0.8, 0.909091)),
 ]
 
 

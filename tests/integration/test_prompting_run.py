@@ -13,10 +13,13 @@ import zstandard
 from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import task_data
-from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.prompting.asking import archive_of
-from goldpan.evaluation.prompting.inputs import UnansweredError
-from goldpan.evaluation.prompting.settings import REQUEST_SETTINGS, RUN_SETTINGS, prompt_settings
+from goldpan.evaluation.model import UnansweredError, find_model
+from goldpan.evaluation.models.prompt_settings import (
+    REQUEST_SETTINGS,
+    RUN_SETTINGS,
+    prompt_settings,
+)
+from goldpan.evaluation.models.prompted import archive_of
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.runs import read_runs

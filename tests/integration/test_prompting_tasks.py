@@ -13,7 +13,7 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task, TaskPrompt, TaskType
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.crosscode_tasks import make_task

@@ -155,11 +155,14 @@ def test_three_files_tell_the_same(tmp_path: Path) -> None:
         ),
         (("--model", "a", "--model", "bigg"), "there is no model 'bigg' (did you mean big?)"),
         (("--model", "all", "--model", "b"), "there is no model 'b'"),
-        (("--table", "1,3"), "there is no table '3'. Choose 1 or 2"),
+        (("--table", "1,3"), "The recipe nobody: there is no table '3'. Choose 1 or 2"),
+        (("--model", "c"), "nobody: there is no model 'c'. Choose a or big"),
+        (("--model", "big@main"), "'main' is not a commit"),
+        (("--data", "absent"), "absent is not a folder"),
     ],
 )
 def test_a_name_that_the_paper_has_not_is_an_error(
-    tmp_path: Path, arguments: tuple[str, str], message: str
+    tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     recipe = write_recipe(tmp_path)
     command = ["reproduce", str(recipe), "--workspace", str(tmp_path / "w"), *arguments]
@@ -241,23 +244,6 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     assert [table["table"] for table in result["tables"]] == ["2"], "only tables that are run"
     assert cells(result, 0)["requirement_type", "A"]["state"] == "in part"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--model", "c"), "nobody: there is no model 'c'. Choose a or big"),
-        (("--model", "big@main"), "'main' is not a commit"),
-        (("--data", "absent"), "absent is not a folder"),
-        (("--table", "7"), "The recipe nobody: there is no table '7'"),
-    ],
-)
-def test_what_is_not_there_is_named(
-    tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    done = invoke("reproduce", write_recipe(tmp_path), *arguments, "--workspace", tmp_path / "w")
-    assert done.exit_code
-    assert message in done.stderr
 
 
 def test_a_model_that_cannot_run_is_a_problem(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.reproduce.cells import Context, Outcome
+from goldpan.reproduce.cells import CellOutcome, PaperContext
 from goldpan.reproduce.data import DataFolder
-from goldpan.reproduce.printed import derived
-from goldpan.reproduce.recipe import Recipe
+from goldpan.reproduce.figures import derived
+from goldpan.reproduce.recipe import PaperRecipe
 from tests.invoking import invoke
 
 TABLES = [
@@ -35,11 +35,15 @@ TABLES = [
 ]
 
 
-def outcomes(tmp_path: Path, table: int, *rules: dict[str, Any]) -> tuple[list[Outcome], list[str]]:
-    recipe = Recipe.model_validate(
+def outcomes(
+    tmp_path: Path, table: int, *rules: dict[str, Any]
+) -> tuple[list[CellOutcome], list[str]]:
+    recipe = PaperRecipe.model_validate(
         {"name": "toys", "schema": 1, "title": "t", "citation": "c", "tables": TABLES}
     )
-    context = Context(recipe, DataFolder(tmp_path), Workspace(tmp_path / "w"), Reporter(quiet=True))
+    context = PaperContext(
+        recipe, DataFolder(tmp_path), Workspace(tmp_path / "w"), Reporter(quiet=True)
+    )
     cells = list(derived(context, recipe.tables[table], {"rules": list(rules)}))
     return cells, context.notes
 
@@ -113,7 +117,7 @@ def test_effects_are_of_means_and_deviations(tmp_path: Path) -> None:
     [
         ({"how": "effect"}, "takes the effect of 1 figures, not of 4"),
         ({"how": "median"}, r"rules\[0\]\.how"),
-        ({"table": "9"}, "names the table '9'"),
+        ({"table": "9"}, "there is no table '9'"),
         ({"columns": ["C"]}, "names 'full', 'C', which table 1 has not"),
         ({"how": "change"}, "takes the change of 1 figures, not of 2"),
     ],

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan import Sandbox, Workspace, load
-from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.evaluation.resolved import ResolvedResult, read_patches, written
 from tests.demo_workspace import attempt, make_demo
 from tests.places import ROOT
@@ -169,11 +169,11 @@ def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> 
     for content, message in (
         ("{}\n", "1 names no instance"),
         ('{"instance_id": "a", "model_patch": "x"}\n' * 2, "2 has a second patch for a"),
-        ('{"instance_id"', "1 is not JSON"),
+        ('{"instance_id"', "cannot be read"),
         ("[1]\n", "1 is not a JSON object"),
     ):
         file.write_text(content)
-        with pytest.raises(EvaluationError, match=message):
+        with pytest.raises(GoldpanError, match=message):
             read_patches(file)
     with pytest.raises(UsageError, match="There is no file"):
         read_patches(tmp_path / "none.jsonl")

@@ -12,8 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.evaluation.statistics.compare import agreement, compare, open_places, tiers
-from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, StatisticsError, score_matrix
+from goldpan.evaluation.statistics.decide import compare
+from goldpan.evaluation.statistics.scores import (
+    RunScore,
+    ScoreMatrix,
+    StatisticsError,
+    agreement,
+    open_places,
+    score_matrix,
+    tiers,
+)
 from tests.drawing import examples
 
 pytest.importorskip("scipy")
@@ -27,7 +35,7 @@ def matrix(
     hard = random.normal(0, 0.1, tasks)
     return score_matrix(
         [
-            Score(model, f"task {at}", run, center + hard[at] + float(random.normal(0, noise)))
+            RunScore(model, f"task {at}", run, center + hard[at] + float(random.normal(0, noise)))
             for model, center in rows.items()
             for at in range(tasks)
             for run in range(seeds)
@@ -42,27 +50,36 @@ THREE = {"good": 0.80, "also good": 0.80, "bad": 0.55}
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ([Score("a", "t", 1, float("nan")), Score("b", "t", 1, 0.5)], "a has nan as its f1 on t"),
-        ([Score("a", "t", 1, float("inf")), Score("b", "t", 1, 0.5)], "a has inf as its f1 on t"),
-        ([Score("a", "t", 1, 0.1), Score("a", "t", 1, 0.2)], "a has two scores on t with seed 1"),
-        ([Score("a", "t", 1, 0.1)], "needs two models, there is a"),
+        (
+            [RunScore("a", "t", 1, float("nan")), RunScore("b", "t", 1, 0.5)],
+            "a has nan as its f1 on t",
+        ),
+        (
+            [RunScore("a", "t", 1, float("inf")), RunScore("b", "t", 1, 0.5)],
+            "a has inf as its f1 on t",
+        ),
+        (
+            [RunScore("a", "t", 1, 0.1), RunScore("a", "t", 1, 0.2)],
+            "a has two scores on t with seed 1",
+        ),
+        ([RunScore("a", "t", 1, 0.1)], "needs two models, there is a"),
         ([], "needs two models, there is none"),
-        ([Score("a", "t", 1, 0.1), Score("b", "u", 1, 0.2)], "b has no f1 on t"),
+        ([RunScore("a", "t", 1, 0.1), RunScore("b", "u", 1, 0.2)], "b has no f1 on t"),
     ],
 )
-def test_scores_that_cannot_be_compared_are_refused(scores: list[Score], message: str) -> None:
+def test_scores_that_cannot_be_compared_are_refused(scores: list[RunScore], message: str) -> None:
     with pytest.raises(StatisticsError, match=message):
         score_matrix(scores, "f1")
 
 
 def test_incomplete_tasks_go_where_that_is_wanted() -> None:
-    scores = [Score("a", "t", 1, 0.1), Score("b", "t", 1, 0.2), Score("a", "u", 1, 0.3)]
+    scores = [RunScore("a", "t", 1, 0.1), RunScore("b", "t", 1, 0.2), RunScore("a", "u", 1, 0.3)]
     complete = score_matrix(scores, "f1", drop_incomplete_tasks=True)
     assert complete.tasks == ("t",)
     assert complete.left_out == ("u: not run by b",)
     assert "Left out: u: not run by b" in compare(complete).notes
     with pytest.raises(StatisticsError, match="no task that every model was run on"):
-        score_matrix([scores[2], Score("b", "v", 1, 0.1)], "f1", drop_incomplete_tasks=True)
+        score_matrix([scores[2], RunScore("b", "v", 1, 0.1)], "f1", drop_incomplete_tasks=True)
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": 1.0}, {"rope": -1.0}, {"samples": 0}])
@@ -93,7 +110,7 @@ def test_models_that_cannot_be_told_apart_tie() -> None:
 
 def test_the_same_scores_are_equal_and_share_a_place() -> None:
     scores = [
-        Score(model, f"t{at}", 0, 0.5 + at / 20) for model in ("a", "b", "c") for at in range(6)
+        RunScore(model, f"t{at}", 0, 0.5 + at / 20) for model in ("a", "b", "c") for at in range(6)
     ]
     comparison = compare(score_matrix(scores, "f1"))
     assert {pair.decision for pair in comparison.pairs} == {"equal"}
@@ -134,7 +151,7 @@ def outliers() -> ScoreMatrix:
     """Return scores of which one model has two that are far off."""
     base = matrix(THREE, 15)
     odd = [
-        Score(model, task, 0, 0.05 if model == "bad" and at in (3, 7) else cell[0])
+        RunScore(model, task, 0, 0.05 if model == "bad" and at in (3, 7) else cell[0])
         for model, row in zip(base.models, base.cells, strict=True)
         for at, (task, cell) in enumerate(zip(base.tasks, row, strict=True))
     ]

@@ -7,10 +7,10 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from goldpan.evaluation.statistics.compare import compare
+from goldpan.evaluation.metrics.curves import BinaryConfusion, Point, points, pr_curve, roc_curve
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.curves import BinaryConfusion, Point, points, pr_curve, roc_curve
-from goldpan.evaluation.statistics.scores import Score, StatisticsError, score_matrix
+from goldpan.evaluation.statistics.decide import compare
+from goldpan.evaluation.statistics.scores import RunScore, StatisticsError, score_matrix
 from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
@@ -28,7 +28,7 @@ MODELS = ("tfidf", "bert", "dummy")
 def comparison(approach: str = "bayesian") -> Comparison:
     random = np.random.default_rng(0)
     scores = [
-        Score(model, f"test {at}", 1, 0.7 - 0.1 * row + float(random.normal(0, 0.01)))
+        RunScore(model, f"test {at}", 1, 0.7 - 0.1 * row + float(random.normal(0, 0.01)))
         for row, model in enumerate(MODELS)
         for at in range(6)
     ]
@@ -40,7 +40,7 @@ def drawings() -> dict[str, str]:
     ranked = compare(
         score_matrix(
             [
-                Score(model, f"t{at}", 0, 0.9 - index / 10 + at / 50)
+                RunScore(model, f"t{at}", 0, 0.9 - index / 10 + at / 50)
                 for index, model in enumerate((HOSTILE, "b", "c", "d"))
                 for at in range(8)
             ],

@@ -9,17 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from goldpan.evaluation.score import predictions_schema
-from goldpan.evaluation.statistics.curves import (
+from benchmarks.null_models import mean_of
+from goldpan.evaluation.metrics.curves import (
     BinaryConfusion,
-    answer_counts,
     label_counts,
     label_scores,
 )
+from goldpan.evaluation.score import predictions_schema
 from goldpan.evaluation.statistics.randomization import (
     compare_answers,
-    macro_f1,
-    mean_of,
     randomization_test,
 )
 from goldpan.evaluation.statistics.scores import Floats, StatisticsError
@@ -124,25 +122,6 @@ def test_predictions_become_counts_and_scores() -> None:
         label_scores(table, ("x", "y", "bug"), "bug")
 
 
-def test_labels_of_several_count_one_by_one() -> None:
-    schema = predictions_schema("multi-label")
-    row = {**dict.fromkeys(schema.names), "id": "1", "truth": ["a", "b"], "answer": ["b", "c"]}
-    table = pa.Table.from_pylist([row], schema=schema)
-    counts = answer_counts(table, ("a", "b", "c"))
-    assert counts.tolist() == [[0, 0, 1, 1, 0, 0, 0, 1, 0]]
-
-
-def test_macro_f1_is_that_of_scikit_learn() -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
-    random = np.random.default_rng(0)
-    truth = random.choice(LABELS, 60).tolist()
-    answers: list[str | None] = random.choice(LABELS, 60).tolist()
-    sums = answer_counts(predictions(answers, truth), LABELS).sum(axis=0)[None, :]
-    theirs = metrics.f1_score(truth, answers, average="macro", labels=LABELS)
-    assert float(macro_f1(sums)[0]) == pytest.approx(theirs)
-    assert macro_f1(np.zeros((1, 6)))[0] == 0
-
-
 def test_models_are_ranked_on_one_data_set() -> None:
     answers = {
         "good": right(0.9, 300, 1),
@@ -173,10 +152,9 @@ def test_models_are_ranked_on_one_data_set() -> None:
 
 @pytest.mark.nightly
 def test_many_pairs_can_still_be_decided() -> None:
-    """Of 561 pairs the surest wants a p below 0.05 / 561, which 10,000 rounds cannot give."""
-    answers = {f"bad {at}": right(0.2, 200, at) for at in range(33)} | {
-        "good": right(0.99, 200, 99)
-    }
+    """Of 105 pairs the surest wants a p below 0.05 / 105, which 1,000 rounds cannot give."""
+    answers = {f"bad {at}": right(0.2, 200, at) for at in range(14)}
+    answers["good"] = right(0.99, 200, 99)
     comparison = compare_answers(answers, mean_of(200), metric="accuracy", task="t", rounds=1_000)
-    assert (comparison.test.samples or 0) > 561 / 0.05
-    assert all(comparison.decision("good", f"bad {at}") == "better" for at in range(33))
+    assert (comparison.test.samples or 0) > 105 / 0.05
+    assert all(comparison.decision("good", f"bad {at}") == "better" for at in range(14))

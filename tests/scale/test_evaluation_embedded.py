@@ -12,17 +12,19 @@ import pytest
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.evaluation.finetune import weights as minilm
-from goldpan.evaluation.finetune.weights import encoder_weights
+from goldpan.evaluation.finetune import job as minilm
+from goldpan.evaluation.finetune.job import encoder_weights
 from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import embedded
-from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.models.embedded import Frozen
-from goldpan.evaluation.models.encoder import load_encoder, vectors_of
+from goldpan.evaluation.models.embedded import Frozen, load_encoder, vectors_of
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
-from tests.evaluating import labelled, requirements
-from tests.integration.test_evaluation_models import _of, comments, points, types
+from tests.evaluating import (
+    labelled,
+    learns_every_type,
+    requirements,
+)
 from tests.tiny_models import bert, gpt2
 
 pytest.importorskip("sklearn")
@@ -44,21 +46,7 @@ def _scores(ran: RunResult) -> Scores:
 
 
 def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:
-    for data in (requirements(120, 40), _of("issue_type", types(), 120)):
-        assert (_scores(_run(tmp_path, data, weights)).value("macro_f1") or 0) > 0.7
-    labels = _scores(_run(tmp_path, _of("comment_type_python", comments(), 120), weights))
-    assert (labels.value("micro_f1") or 0) > 0.7
-    efforts = _of("story_points", points(), 120)
-    floor = run(
-        Workspace(tmp_path),
-        efforts,
-        find_model("majority", {}),
-        find_protocol("default"),
-        0,
-        QUIET,
-    )
-    learned = _scores(_run(tmp_path, efforts, weights)).value("smape")
-    assert (learned or 9) < (_scores(floor).value("smape") or 0)
+    learns_every_type(tmp_path, "embeddings", 0.7, weights=str(weights), tokens=32)
 
 
 def test_reads_neighbours_where_asked(tmp_path: Path, weights: Path) -> None:

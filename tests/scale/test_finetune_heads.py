@@ -11,8 +11,8 @@ import pytest
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.finetune.heads import NOT_ASKED, out_of_memory, padded
+from goldpan.evaluation.finetune.job import TrainingJob, TrainingSettings
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device
-from goldpan.evaluation.finetune.settings import TrainingJob, TrainingSettings
 from goldpan.evaluation.finetune.text_heads import GenerationHead
 from goldpan.evaluation.finetune.word_heads import TaggingHead
 from goldpan.evaluation.models.finetuned import finetuned

@@ -13,10 +13,9 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
-from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.label_errors import find_label_errors
-from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.model import find_model
+from goldpan.evaluation.protocol import find_protocol, hold_out
 from goldpan.evaluation.run import run
 from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, comment_score
 from goldpan.papers.nlbse.trunk import places_of, shared_rows

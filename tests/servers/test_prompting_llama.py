@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.workspace import Workspace
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.llama import needs_llama

@@ -27,8 +27,7 @@ from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import task_data
-from goldpan.evaluation.model import Costs
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import Costs, find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.training import training_context
 from tests.evaluating import rows

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from goldpan.evaluation.finetune.settings import TrainingSettings, with_enough_steps
-from goldpan.evaluation.run_shown import cautions_of_steps
+from goldpan.evaluation.finetune.job import TrainingSettings, with_enough_steps
+from goldpan.evaluation.record import cautions_of_steps
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.evaluation.metrics.estimate import Scores
-from goldpan.evaluation.metrics.patches import apply_answer, patch_path
+from goldpan.evaluation.metrics.estimate import Scores, Totals
+from goldpan.evaluation.metrics.patches import (
+    PatchPair,
+    apply_answer,
+    patch_evidence,
+    patch_path,
+)
 from goldpan.evaluation.score import score
 from tests.scoring import make_predictions, make_task
 
@@ -37,27 +42,27 @@ def scored(answers: list[str | None], *, files: bool = True) -> Scores:
     return score(TASK, table, resamples=0, files=files_before)
 
 
-@pytest.mark.parametrize(
-    ("name", "applied", "lenient", "ast_equal", "exact"),
-    [
-        ("right", 1, 1, 1, 1),
-        ("in prose", 1, 1, 1, 1),
-        ("another comment", 1, 1, 1, 0),
-        ("wrong", 1, 1, 0, 0),
-        ("white space off", 0, 1, 0, 0),
-        ("stands nowhere", 0, 0, 0, 0),
-        ("another file", 0, 0, 0, 0),
-        ("malformed", 0, 0, 0, 0),
-        ("no patch", 0, 0, 0, 0),
-    ],
-)
-def test_what_a_patch_does_to_the_file(
-    name: str, applied: int, lenient: int, ast_equal: int, exact: int
-) -> None:
-    scores = scored([ANSWERS[name]])
-    names = ("patch_applied", "patch_applied_lenient", "file_ast_equal", "file_exact")
-    assert [scores.value(name) for name in names] == [applied, lenient, ast_equal, exact]
-    assert scores.value("patch_well_formed") == (name not in ("malformed", "no patch"))
+OUTCOMES = {
+    "right": [1, 1, 1, 1],
+    "in prose": [1, 1, 1, 1],
+    "another comment": [1, 1, 1, 0],
+    "wrong": [1, 1, 0, 0],
+    "white space off": [0, 1, 0, 0],
+}
+"""Of each answer: applies, applies leniently, gives the same tree, gives the same file."""
+
+
+def test_what_patches_do_to_the_file() -> None:
+    pairs = [PatchPair(RIGHT, answer, BEFORE) for answer in ANSWERS.values()]
+    _, formed, applied = patch_evidence(pairs)
+    assert isinstance(formed, Totals)
+    assert isinstance(applied, Totals)
+    whole = dict(zip(ANSWERS, formed.columns[:, 0].tolist(), strict=True))
+    assert [name for name, value in whole.items() if not value] == ["malformed", "no patch"]
+    names = ["patch_applied", "patch_applied_lenient", "file_ast_equal", "file_exact"]
+    assert [measure.name for measure in applied.measures] == names
+    for name, row in zip(ANSWERS, applied.columns[:, :4].tolist(), strict=True):
+        assert row == OUTCOMES.get(name, [0, 0, 0, 0]), name
 
 
 def test_a_patch_that_does_nothing_right_may_look_alike() -> None:

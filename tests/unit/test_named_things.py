@@ -11,7 +11,7 @@ from goldpan.core.errors import UnknownNameError, UsageError
 from goldpan.core.registry import Registry, files_in, unknown_name
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.wording import find_method
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.filters.profile import PROFILES, load_profile
 from goldpan.miners.pairing import find_rules

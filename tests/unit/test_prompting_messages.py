@@ -13,8 +13,13 @@ from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
 from goldpan.datasets.wording import METHODS, find_method, wording_of
-from goldpan.evaluation.prompting.inputs import show_row
-from goldpan.evaluation.prompting.prompts import Message, Script, own_examples, train_examples
+from goldpan.evaluation.models.prompts import (
+    Message,
+    Script,
+    own_examples,
+    show_row,
+    train_examples,
+)
 from tests.crosscode_tasks import make_task
 from tests.drawing import examples
 from tests.evaluating import rows

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from goldpan.datasets.task import Label, TaskType
 from goldpan.datasets.wording import wording_of
-from goldpan.evaluation.prompting.inputs import PromptRow
-from goldpan.evaluation.prompting.reading import Read, align, read_answer, without_thought
+from goldpan.evaluation.models.prompt_answers import Read, align, read_answer, without_thought
+from goldpan.evaluation.models.prompts import PromptRow
 from tests.crosscode_tasks import TYPES, make_task
 from tests.drawing import examples
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.reproduce.cells import Outcome, fill_table
-from goldpan.reproduce.engine import COMPUTATIONS
+from goldpan.reproduce.cells import COMPUTATIONS, CellOutcome, fill_table
 from goldpan.reproduce.recipe import TableRecipe, find_recipe, find_tables, recipe_names
 from tests.reproducing import write_recipe
 
@@ -65,7 +64,7 @@ def test_names_that_are_near_are_suggested(tmp_path: Path) -> None:
 
 def test_cells_say_how_far_they_are_from_the_print() -> None:
     result = fill_table(
-        TABLE, [Outcome("a", "x", 0.5004, "run"), Outcome("a", "word", "no", "run")]
+        TABLE, [CellOutcome("a", "x", 0.5004, "run"), CellOutcome("a", "word", "no", "run")]
     )
     figure, text, untested = result.cells
     assert figure.distance == pytest.approx(0.0004)
@@ -74,16 +73,16 @@ def test_cells_say_how_far_they_are_from_the_print() -> None:
     assert (untested.row, untested.state, untested.same) == ("b", "untested", None)
     assert result.counts() == {"run": 2, "in part": 0, "recomputed": 0, "untested": 1}
     assert result.differing() == (text,)
-    half = fill_table(TABLE, [Outcome("a", "x", 0.5005, "run")]).cells[0]
-    over = fill_table(TABLE, [Outcome("a", "x", 0.50051, "run")]).cells[0]
+    half = fill_table(TABLE, [CellOutcome("a", "x", 0.5005, "run")]).cells[0]
+    over = fill_table(TABLE, [CellOutcome("a", "x", 0.50051, "run")]).cells[0]
     assert (half.same, over.same) == (True, False)
 
 
 def test_the_outcome_nearest_to_a_run_counts() -> None:
     outcomes = [
-        Outcome("a", "x", 0.4, "recomputed"),
-        Outcome("a", "x", 0.6, "in part"),
-        Outcome("a", "x", None, "untested", "no data"),
+        CellOutcome("a", "x", 0.4, "recomputed"),
+        CellOutcome("a", "x", 0.6, "in part"),
+        CellOutcome("a", "x", None, "untested", "no data"),
     ]
     cell = fill_table(TABLE, outcomes).cells[0]
     assert (cell.here, cell.state) == (0.6, "in part")
@@ -94,4 +93,4 @@ def test_the_outcome_nearest_to_a_run_counts() -> None:
 
 def test_an_outcome_of_no_cell_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="has no cell 'z', 'x'"):
-        fill_table(TABLE, [Outcome("z", "x", 1.0, "run")])
+        fill_table(TABLE, [CellOutcome("z", "x", 1.0, "run")])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.errors import EvaluationError
+from goldpan.core.errors import EvaluationError, GoldpanError
 from goldpan.evaluation.comparison.files import FileComparison, compare_file
 from goldpan.evaluation.comparison.question import ComparisonQuestion, Method
 from goldpan.evaluation.comparison.score_files import read_scores
@@ -178,33 +178,33 @@ def test_the_report_has_the_steps_of_ecser(tmp_path: Path) -> None:
         ("model,task,score\na,,0.5\n", "Row 2 .* has no task"),
         ("model,task,score\na,t,0.5\na,t,0.6\n", "Row 3 .* gives a score .* again"),
         ("model,task,score,part\na,t,0.5,dev\n", "has the part 'dev'"),
-        ("model,task,score\na,t\n", "Row 2 .* has 2 values for 3 columns"),
+        ("model,task,score\na,t\n", "line 2: the row does not have the 3 fields"),
         ("model,task,tp,fp,tn,fn\na,t,1,2,3,-4\n", "has -4 as its fn"),
         ("model,task,tp,fp,tn,fn\na,t,1,2,3.5,4\n", "has 3.5 as its tn"),
-        ("model,task,score,score\na,t,1,1\n", "names a column twice"),
-        ('model,task,score\n"a,t,1\n', "is not CSV"),
+        ("model,task,score,score\na,t,1,1\n", "two columns called 'score'"),
+        ('model,task,score\n"a,t,1\n', "line 2: the row does not have"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_row(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(EvaluationError, match=problem):
+    with pytest.raises(GoldpanError, match=problem):
         read_scores(write(tmp_path / "x.csv", text))
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("{", "is not JSON"), ('{"a": 1}', "holds no list"), ("[1]", "Row 1 .* is not an object")],
+    [("{", "cannot be read"), ('{"a": 1}', "holds no list"), ("[1]", "Row 1 .* is not an object")],
 )
 def test_json_that_holds_no_rows_is_named(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(EvaluationError, match=problem):
+    with pytest.raises(GoldpanError, match=problem):
         read_scores(write(tmp_path / "x.json", text))
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(b"model,task,score\n\xff,t,1\n")
-    with pytest.raises(EvaluationError, match=r"Row 2 .* is not UTF-8"):
+    with pytest.raises(GoldpanError, match="is not a text in UTF-8"):
         read_scores(path)
-    with pytest.raises(EvaluationError, match="cannot be read"):
+    with pytest.raises(GoldpanError, match="does not exist"):
         read_scores(tmp_path / "no.csv")
 
 
@@ -241,7 +241,7 @@ def test_json_lines_are_read_as_csv_is(tmp_path: Path) -> None:
     ]
     file = read_scores(write(tmp_path / "x.jsonl", "\n\n".join(lines) + "\n"))
     assert sorted(file.scores.values()) == [0.5, 0.6]
-    with pytest.raises(EvaluationError, match="is not JSON"):
+    with pytest.raises(GoldpanError, match="cannot be read"):
         read_scores(write(tmp_path / "y.jsonl", lines[0] + "\n{\n"))
 
 

@@ -30,8 +30,7 @@ from goldpan.evaluation.metrics.generation import extract_path
 from goldpan.evaluation.models.baselines import MODELS as BASELINES
 from goldpan.evaluation.resolved import RESOLVED, read_resolved
 from goldpan.evaluation.runs import ABLATE, PREDICTIONS, RESULT, Run, read_runs
-from goldpan.evaluation.score import PATHS
-from goldpan.evaluation.task_input import MODULES, built_family, code_parts
+from goldpan.evaluation.task_input import MODULES, PATHS, built_family, code_parts
 
 NAME: FindingName = "measures-nothing"
 _FEWEST = 4

@@ -11,7 +11,7 @@
     ├── TreeError                paths make no folder tree (`builders/fault_localization.py`)
     ├── PublishError             a dataset cannot go to the Hub
     ├── EvaluationError          a model cannot be run or a run cannot be read
-    │   └── UnansweredError      a prompted model did not answer all (`evaluation/prompting/`)
+    │   └── UnansweredError      a prompted model did not answer all (`evaluation/model.py`)
     ├── StatisticsError          scores cannot be compared (`evaluation/statistics/scores.py`)
     ├── PluginError              a plugin cannot be imported, or fails (`core/plugins.py`)
     ├── StoppedError             the user pressed Ctrl-C

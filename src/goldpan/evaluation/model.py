@@ -1,4 +1,4 @@
-"""Models as runs use them: they learn from rows with answers, then answer rows without.
+"""Models as runs use them, by name: they learn from rows with answers, then answer rows without.
 
 A model never sees the test answers. What it may see of the test rows beside their own texts is
 what `Unlabelled` holds: the texts around them, as a tool that comments code would have them.
@@ -7,9 +7,11 @@ what `Unlabelled` holds: the texts around them, as a tool that comments code wou
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,9 +20,12 @@ import pyarrow as pa
 from goldpan.core import imports
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugin_parts import Kind
+from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter
+from goldpan.core.registry import Registry
+from goldpan.core.result import Block, Result, Table
 from goldpan.core.settings_file import unknown_key
-from goldpan.datasets.task import Task
+from goldpan.datasets.task import CLASSIFICATION, Task, TaskType
 from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.llm.budget import Estimate
@@ -159,6 +164,33 @@ class Entry:
         return [("model", self.name, self)]
 
 
+def entry(
+    name: str,
+    about: str,
+    fit: Callable[[Mapping[str, Any], TrainingContext], Fitted],
+    defaults: Mapping[str, Any] | None = None,
+    *,
+    choices: Mapping[str, Collection[str]] | None = None,
+    least: Mapping[str, int] | None = None,
+    **facts: Any,
+) -> Entry:
+    """Return the entry of a model that is fitted with its settings; `facts` are those of `Model`.
+
+    `choices` and `least` say which values of settings there are. A model with the setting
+    `context=neighbours` reads the texts around a row.
+    """
+
+    def make(overrides: Mapping[str, Any]) -> Model:
+        settings = settled(name, defaults or {}, overrides)
+        for key, known in (choices or {}).items():
+            require_choice(name, settings, key, known)
+        require_least(name, settings, **least or {})
+        around = settings.get("context") == "neighbours"
+        return Model(name, partial(fit, settings), settings, uses_neighbours=around, **facts)
+
+    return Entry(name, about, make)
+
+
 def _without_settings(model: Model, settings: Mapping[str, Any]) -> Model:
     settled(model.name, {}, settings)
     return model
@@ -220,6 +252,12 @@ def require_type(task: Task, types: Collection[str], problem: str, remedy: str) 
         raise EvaluationError(f"{problem} {task.name}, which is {task.type}", remedy)
 
 
+def require_labels(task: Task, problem: str, *others: TaskType) -> None:
+    """Raise `EvaluationError` for a task that asks for no labels, nor is of the `others`."""
+    remedy = "Choose a fine-tuned model or a prompted one"
+    require_type(task, (*CLASSIFICATION, *others), problem, remedy)
+
+
 def require_few(model: str, does: str, task: Task, rows: pa.Table, most: int, remedy: str) -> None:
     """Raise `EvaluationError` where there are more train rows than a model can take."""
     if len(rows) > most:
@@ -237,3 +275,73 @@ def labels_above(
     return [
         [name for name, score in zip(names, row, strict=True) if score >= least] for row in scores
     ]
+
+
+CUTOFF = "cutoff"
+"""The setting of a run that names the last day of the model's training data."""
+
+
+def read_cutoff(value: object) -> str:
+    """Return a cut-off as YYYY-MM-DD; raises `UsageError` for what is no date."""
+    try:
+        return date.fromisoformat(str(value)).isoformat()
+    except ValueError:
+        raise UsageError(
+            f"The cut-off {str(value)!r} is not a date", "Write it as in --set cutoff=2023-10-01"
+        ) from None
+
+
+_FAMILIES = (
+    "baselines",
+    "boosted",
+    "embedded",
+    "fasttext",
+    "finetuned",
+    "linear",
+    "prompted",
+    "tokens",
+)
+"""Modules of `models/`, each with `MODELS`: a new model is a file there and a line here."""
+
+
+def _own_models() -> dict[str, Entry]:
+    modules = (import_module(f"goldpan.evaluation.models.{family}") for family in _FAMILIES)
+    return {entry.name: entry for module in modules for entry in module.MODELS}
+
+
+MODELS: Registry[Entry] = Registry("model", _own_models, "model", order=lambda item: item[0])
+catalogue = MODELS.entries
+
+
+def find_model(name: str, settings: Mapping[str, Any]) -> Model:
+    """Return the model of that name; raises `UsageError` that lists near matches.
+
+    The setting `cutoff`, the last day of its training data, is any model's.
+    """
+    entry = MODELS.find(name)
+    with blamed("model", name):
+        model = entry.make({key: settings[key] for key in settings if key != CUTOFF})
+    if CUTOFF not in settings:
+        return model
+    return replace(model, settings={**model.settings, CUTOFF: read_cutoff(settings[CUTOFF])})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList(Result):
+    """The models that can be run."""
+
+    entries: tuple[Entry, ...]
+
+    def plain(self) -> list[dict[str, str]]:
+        """Return name and description of each."""
+        return [{"name": entry.name, "about": entry.about} for entry in self.entries]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield one table."""
+        yield Table(("model", ""), [(entry.name, entry.about) for entry in self.entries])
+
+
+class UnansweredError(EvaluationError):
+    """Some rows have no answer yet: the same command goes on, and pays for nothing twice."""
+
+    exit_code = 3

@@ -1,23 +1,40 @@
-"""Evaluation protocols: rows that choose settings, access to the test, known defects.
+"""Evaluation protocols: rows that choose settings, access to the test, rows held out, defects.
 
 Goldpan's own protocol lets nothing be chosen by the test. Those of papers are there to repeat
 what they did; each says its known defects, and reports show them.
+
+Where a source splits single rows, a test row has its neighbours in train, and often stands there
+word for word. `hold_out` keeps the values of a column apart, for what a model is worth on new ones:
+
+    document        a fifth of the documents is the test, drawn by a hash of their names, so that
+                    all tasks that share documents hold out the same ones, whatever the seed;
+                    document:1 to document:4 are the other fifths
+    repo=OWNER/NAME the rows of that project are the test
+    repo:each       one run in which each project is tested by a model that learned from all others
+                    (leave one project out)
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+
+from goldpan.core.errors import UsageError
 from goldpan.core.registry import Registry, files_in
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.settings_file import read_toml
 from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.evaluation.task_input import values_of
 from goldpan.text.preprocessing import ordered_steps
 
 _SHIPPED = files("goldpan.evaluation") / "protocols"
@@ -163,3 +180,148 @@ class ProtocolList(Result):
             yield Line(f"{protocol.name}: {protocol.title}")
             yield Line(f"  {protocol.source}")
             yield from (Line(f"  - {defect}") for defect in protocol.defects)
+
+
+FIFTHS = 5
+DOCUMENT = "document"
+MOST_MODELS = 1_000
+"""Models that one run may train."""
+_KIND = re.compile(
+    r"(?P<column>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<fifth>[0-4])|:(?P<each>each)|=(?P<value>.+))?"
+)
+_FORMS = (
+    "COLUMN, COLUMN:1 to COLUMN:4 for other fifths, COLUMN=VALUE, or COLUMN:each for one run in "
+    "which each value is held out once"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut(Protocol):
+    """A protocol whose test is of whole groups; its name tells runs apart."""
+
+    fifth: int = 0
+    """Which of them, from 0."""
+    column: str = DOCUMENT
+    """Column that names the groups."""
+    value: str = ""
+    """The group that is the test; empty where a fifth or each of them is."""
+
+
+def held_out_column(kind: str) -> str:
+    """Return the column that `--hold-out` names; raises `UsageError` where it names none."""
+    match = _KIND.fullmatch(kind)
+    if match is None:
+        raise UsageError(f"Rows cannot be held out by {kind!r}", f"Give {_FORMS}")
+    return match["column"]
+
+
+def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[TaskData, HeldOut]:
+    """Return the task's rows split by a column, and the protocol that says so.
+
+    `kind` is what `--hold-out` takes; the rows have the column (`task_input.with_columns`). The
+    official partition no longer counts. Raises `UsageError` for a kind that is not known, for
+    rows without a value, or with too few values to hold any out.
+    """
+    column = held_out_column(kind)
+    match = _KIND.fullmatch(kind)
+    assert match is not None
+    rows = pa.concat_tables(data.splits.values()).sort_by("id")
+    if column not in rows.column_names:
+        raise UsageError(
+            f"The rows of {data.task.name} have no column {column!r} to be held out by",
+            f"They have {', '.join(rows.column_names)}",
+        )
+    if rows[column].null_count:
+        raise UsageError(
+            f"{rows[column].null_count:,} of {len(rows):,} rows of {data.task.name} name no "
+            f"{column} to be held out by",
+            "Run it without --hold-out, or give another column",
+        )
+    rules = HeldOut(
+        **asdict(protocol)
+        | {
+            "name": f"{protocol.name}+{kind.removesuffix(':0')}",
+            "title": f"{protocol.title}, {_groups(column)} held out",
+        },
+        fifth=int(match["fifth"] or 0),
+        column=column,
+        value=match["value"] or "",
+    )
+    if match["each"]:
+        return _every_value(data, rows, rules)
+    sides = held_out_rows(rows, rules)
+    splits = {
+        "train": rows.filter(pa.array([not side for side in sides])),
+        "test": rows.filter(pa.array(sides)),
+    }
+    if rules.value and not len(splits["test"]):
+        values = sorted(set(values_of(rows, column)))
+        more = f" and {len(values) - 10:,} more" if len(values) > 10 else ""
+        raise UsageError(
+            f"No row of {data.task.name} has {column} {rules.value!r}",
+            f"It has {', '.join(values[:10])}{more}",
+        )
+    if not all(len(table) for table in splits.values()):
+        raise _one_side(data, rows, rules)
+    method = (
+        f"{column} {rules.value} held out"
+        if rules.value
+        else (f"whole {_groups(column)} held out, fifth {rules.fifth + 1} of {FIFTHS}")
+    )
+    return task_data(data.task, splits, method), rules
+
+
+def _one_side(data: TaskData, rows: pa.Table, rules: HeldOut) -> UsageError:
+    """Return why all rows are on one side, and what else can be held out."""
+    column, values = rules.column, set(values_of(rows, rules.column))
+    if len(values) < 2:
+        return UsageError(
+            f"{data.task.name} has one value of {column}, {next(iter(values))}, so nothing is left "
+            "to learn from",
+            "Run it without --hold-out",
+        )
+    fifths = [replace(rules, fifth=number) for number in range(FIFTHS)]
+    fit = [str(part.fifth) for part in fifths if len(set(held_out_rows(rows, part))) > 1]
+    others = "".join(f"{column}:{number}, " for number in fit)
+    return UsageError(
+        f"None of the {len(values):,} values of {column} in {data.task.name} is in this fifth, "
+        "which is drawn by name",
+        f"Hold out {others}{column}=VALUE, or {column}:each, one after another",
+    )
+
+
+def held_out_rows(rows: pa.Table, rules: HeldOut) -> Sequence[bool]:
+    """Tell which rows are held out."""
+    values = values_of(rows, rules.column)
+    if rules.value:
+        return [value == rules.value for value in values]
+    repos = rows["repo"].to_pylist() if rules.column == DOCUMENT else [""] * len(rows)
+    return [
+        _fifth(repo or "", value) == rules.fifth for repo, value in zip(repos, values, strict=True)
+    ]
+
+
+def _every_value(data: TaskData, rows: pa.Table, rules: HeldOut) -> tuple[TaskData, HeldOut]:
+    """Return all rows as train and as test: the run parts them, value by value."""
+    count = len(set(values_of(rows, rules.column)))
+    if not 2 <= count <= MOST_MODELS:
+        raise UsageError(
+            f"{data.task.name} cannot be tested on each {rules.column} once: there "
+            + ("is one value" if count == 1 else f"are {count:,} values"),
+            f"Give a column with 2 to {MOST_MODELS:,} values, or hold out a fifth",
+        )
+    split = f"each {rules.column} held out once, {count:,} models"
+    whole = task_data(data.task, {"train": rows, "test": rows}, split)
+    hashed = hashlib.sha256(f"{whole.split_hash} {rules.column}:each".encode()).hexdigest()
+    # The rows are the same, each once, however often they are learned from.
+    data_held_out = replace(whole, data_hash=data.data_hash, split_hash=hashed)
+    return data_held_out, replace(rules, leave_out=rules.column)
+
+
+def _groups(column: str) -> str:
+    return {"repo": "projects", DOCUMENT: "documents"}.get(column, f"values of {column}")
+
+
+def _fifth(repo: str, value: str) -> int:
+    named = f"{len(repo)} {repo} {value}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(named).digest()[:8]) % FIFTHS

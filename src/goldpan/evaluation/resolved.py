@@ -16,8 +16,6 @@ from statistics import fmean
 from typing import Any
 
 import orjson
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from goldpan.code.edits.edit import EditError
@@ -28,7 +26,8 @@ from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
 from goldpan.core.workspace import write_whole
-from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
+from goldpan.datasets.table_files import table_rows
+from goldpan.evaluation.metrics.patches import CodePair, codebleu
 from goldpan.evaluation.runs import PREDICTIONS, RESULT
 from goldpan.execution.resolve import EXPLAINED, Outcome, Resolution
 
@@ -169,10 +168,15 @@ def read_patches(path: Path) -> dict[str, str | None]:
     """Return the patch of each instance by what names it: an `instance_id` or an example's id.
 
     Reads JSON lines as SWE-bench has them and the predictions of a run. Raises `EvaluationError`
-    naming the file and the line, also where an instance has two patches.
+    naming file and row, also where an instance has two patches, and what `table_rows` raises.
     """
     patches: dict[str, str | None] = {}
-    for number, row in _rows(path):
+    if not path.exists():
+        raise UsageError(f"There is no file {path}", _REMEDY)
+    rows: Iterable[Any] = table_rows(path)
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise EvaluationError(f"{path}:{number} is not a JSON object", _REMEDY)
         name = next((row[key] for key in _IDS if isinstance(row.get(key), str)), None)
         answer = next((row[key] for key in _ANSWERS if key in row), None)
         if name is None or not (answer is None or isinstance(answer, str)):
@@ -246,31 +250,6 @@ def written(patch: str) -> str:
     return "\n".join(
         line[1:] for line in lines if line.startswith("+") and not line.startswith("+++ ")
     )
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    try:
-        if path.suffix == ".parquet":
-            table = pq.read_table(path)
-            columns = [name for name in (*_IDS, *_ANSWERS) if name in table.column_names]
-            yield from enumerate(table.select(columns).to_pylist(), 1)
-            return
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.strip():
-                    continue
-                row = orjson.loads(line)
-                if not isinstance(row, dict):
-                    raise EvaluationError(f"{path}:{number} is not a JSON object", _REMEDY)
-                yield number, row
-    except FileNotFoundError:
-        raise UsageError(f"There is no file {path}", _REMEDY) from None
-    except OSError as error:
-        raise EvaluationError(f"{path} cannot be read: {error.strerror}", _REMEDY) from None
-    except orjson.JSONDecodeError as error:
-        raise EvaluationError(f"{path}:{number} is not JSON: {error}", _REMEDY) from None
-    except pa.ArrowInvalid as error:
-        raise EvaluationError(f"{path} is not a Parquet file: {error}", _REMEDY) from None
 
 
 RESOLVED_FILE = "resolved.json"

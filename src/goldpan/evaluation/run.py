@@ -34,11 +34,9 @@ from goldpan.core.sealed import sealed_json
 from goldpan.core.workspace import Workspace, hold_lock, make_directory, publish
 from goldpan.datasets.leakage import date_signal
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.leaks import CUTOFF, find_dates, overlap_of, read_overlap
-from goldpan.evaluation.model import Costs, Model, SelectionInfo
+from goldpan.evaluation.model import CUTOFF, Costs, Model, SelectionInfo
 from goldpan.evaluation.protocol import Protocol, in_part
-from goldpan.evaluation.record import RunRecord, read_environment
-from goldpan.evaluation.run_shown import run_blocks
+from goldpan.evaluation.record import RunRecord, read_environment, run_blocks
 from goldpan.evaluation.runs import (
     PREDICTIONS,
     RESULT,
@@ -53,7 +51,8 @@ from goldpan.evaluation.runs import (
     with_values,
 )
 from goldpan.evaluation.score import invalid_answers
-from goldpan.evaluation.slices import NO_VALUE, default_columns, values_of
+from goldpan.evaluation.slices import default_columns, find_dates, overlap_of, read_overlap
+from goldpan.evaluation.task_input import NO_VALUE, values_of
 from goldpan.evaluation.training import train_and_ask, training_context, unanswered
 from goldpan.llm.budget import Estimate
 

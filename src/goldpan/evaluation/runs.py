@@ -17,20 +17,18 @@ from goldpan.core.parquet import read_table, write_table
 from goldpan.core.plugin_parts import Kind
 from goldpan.core.plugins import digests
 from goldpan.core.registry import unknown_name
-from goldpan.core.resources import write_file
 from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import Workspace, write_whole
 from goldpan.datasets.leakage import KINDS
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.leaks import leaks_of
 from goldpan.evaluation.metrics.estimate import Scores, added_names
 from goldpan.evaluation.model import Model
-from goldpan.evaluation.places import PLACE
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import score
-from goldpan.evaluation.slices import scores_by, values_of
+from goldpan.evaluation.slices import leaks_of, scores_by
+from goldpan.evaluation.task_input import PLACE, values_of
 
 FORMAT = 2
 RESULT = "result.json"
@@ -142,9 +140,7 @@ def rescore(
         learns=counted["learned"],
         by=(*result["scores_by"], *by),
     )
-    unfinished = directory / (RESULT + ".new")
-    write_file(unfinished, sealed_json(result))
-    unfinished.replace(directory / RESULT)
+    write_whole(directory / RESULT, sealed_json(result))
     return result
 
 

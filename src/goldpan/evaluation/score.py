@@ -16,10 +16,9 @@ from goldpan.datasets.task import Task, TaskType, target_column
 from goldpan.evaluation.metrics.classification import (
     confusion_matrix,
     indicate_labels,
-    multi_label_confusions,
+    label_confusions,
     multi_label_evidence,
     number_labels,
-    single_label_confusions,
     single_label_evidence,
 )
 from goldpan.evaluation.metrics.curves import check_scores
@@ -37,11 +36,15 @@ from goldpan.evaluation.metrics.estimate import (
 )
 from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
 from goldpan.evaluation.metrics.patches import patch_evidence, with_files
-from goldpan.evaluation.metrics.regression import count_invalid as count_invalid_numbers
-from goldpan.evaluation.metrics.regression import regression_evidence
-from goldpan.evaluation.metrics.words import count_invalid as count_invalid_tags
-from goldpan.evaluation.metrics.words import entity_evidence, masked_word_evidence
+from goldpan.evaluation.metrics.words_and_numbers import (
+    count_invalid_numbers,
+    count_invalid_tags,
+    entity_evidence,
+    masked_word_evidence,
+    regression_evidence,
+)
 from goldpan.evaluation.model import Answers
+from goldpan.evaluation.task_input import PATCHES, PATHS
 
 _FROM_ONE = ("smape",)
 """Errors of which 1 - error is the score (SELU, IV-C); others change their sign."""
@@ -168,9 +171,6 @@ def invalid_answers(predictions: pa.Table) -> list[dict[str, Any]]:
 
 RESAMPLES = 1_000
 _READ = ("id", "repo", "truth", "answer", "scores")
-PATHS = "fault-localization"
-PATCHES = "code-edit"
-"""The families whose answers are paths and patches; other texts are compared as texts."""
 
 
 _Rows = Mapping[str, list[Any]]
@@ -301,7 +301,7 @@ def _single_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
         data.invalid,
         _areas_missing(reason, binary=positive is not None),
         confusion_matrix(data),
-        single_label_confusions(data),
+        label_confusions(data),
     )
 
 
@@ -315,7 +315,7 @@ def _multi_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
         multi_label_evidence(data, scores),
         data.invalid,
         _areas_missing(reason, binary=False),
-        label_confusions=multi_label_confusions(data),
+        label_confusions=label_confusions(data),
     )
 
 

@@ -1,29 +1,38 @@
-"""Scores by slices of the rows: by a column of the dataset, and by the length of the input."""
+"""Scores of parts of the test: by a column, by length, and without rows seen in training.
+
+A model may have read in training what was public before its cut-off date, answers included. Only
+rows from after it are surely new to the model.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Literal
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from goldpan.core.errors import DatasetError, EvaluationError, UsageError
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.parquet import read_table, write_table
 from goldpan.core.result import Block, Result, Table
-from goldpan.datasets.provenance import shard_paths
+from goldpan.core.workspace import Workspace, make_directory, publish
+from goldpan.datasets.leakage import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.score import RESAMPLES, score
+from goldpan.evaluation.task_input import values_of
+from goldpan.filters.duplicates.settings import DuplicateSettings
 
 if TYPE_CHECKING:
     from goldpan.evaluation.runs import Run
+
 
 ALWAYS = "repo"
 """The column by which every run is scored, where its rows name 2 to 200 projects."""
@@ -97,67 +106,6 @@ def default_columns(predictions: pa.Table) -> tuple[str, ...]:
     """Return the columns by which a run is scored in any case."""
     projects = set(predictions[ALWAYS].to_pylist()) - {None}
     return (ALWAYS,) if 2 <= len(projects) <= _MOST_BY_DEFAULT else ()
-
-
-NO_VALUE = "(none)"
-_LONGEST = 200
-
-
-def with_columns(data: TaskData, directory: Path, names: Iterable[str]) -> TaskData:
-    """Return a task's rows with these columns of their dataset; its hashes stay.
-
-    Raises `UsageError` for a column that the dataset has not, `DatasetError` where it cannot be
-    read.
-    """
-    present = next(iter(data.splits.values())).column_names
-    missing = [name for name in dict.fromkeys(names) if name not in present]
-    if not missing:
-        return data
-    splits = {
-        name: _added(rows, _read(directory, name, missing), missing)
-        for name, rows in data.splits.items()
-    }
-    return replace(data, splits=splits)
-
-
-def values_of(rows: pa.Table, column: str) -> list[str]:
-    """Return what groups each row: the value as text, the year of a time, `(none)` for none."""
-    return [_text(value) for value in rows[column].to_pylist()]
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return NO_VALUE
-    if isinstance(value, datetime):
-        return str(value.year)
-    if isinstance(value, list):
-        return ", ".join(map(str, value))[:_LONGEST] or NO_VALUE
-    return str(value)[:_LONGEST] or NO_VALUE
-
-
-def _read(directory: Path, split: str, columns: list[str]) -> pa.Table:
-    paths = shard_paths(directory, split)
-    try:
-        present = [name for name in pq.read_schema(paths[0]).names if name != "id"]
-        if missing := [name for name in columns if name not in present]:
-            raise UsageError(
-                f"The rows in {directory} have no column {missing[0]!r}",
-                f"They have {', '.join(present)}",
-            )
-        return pa.concat_tables(pq.read_table(path, columns=["id", *columns]) for path in paths)
-    except (OSError, IndexError, pa.ArrowException) as error:
-        message = (str(error).splitlines() or ["no file"])[0]
-        raise DatasetError(
-            f"{directory} cannot be read ({message})", "Import or build the dataset again"
-        ) from None
-
-
-def _added(rows: pa.Table, columns: pa.Table, names: list[str]) -> pa.Table:
-    positions = {name: position for position, name in enumerate(columns["id"].to_pylist())}
-    order = pa.array([positions[name] for name in rows["id"].to_pylist()], pa.int64())
-    for name in names:
-        rows = rows.append_column(name, columns[name].take(order))
-    return rows
 
 
 THIRDS = ("short", "medium", "long")
@@ -244,3 +192,226 @@ class LengthScores(Result):
                     )
                 )
         yield Table(("run", "inputs", "characters", "examples", "score"), cells)
+
+
+@dataclass(frozen=True, slots=True)
+class RowDates:
+    """The dates of a run's test rows, and how many lie on either side of the cut-off."""
+
+    oldest: str | None
+    """As YYYY-MM-DD, UTC; None where no row has a date."""
+    newest: str | None
+    undated: int
+    """Rows without a date."""
+    cutoff: str | None
+    """The last day of the model's training data, where the run names it."""
+    until: int | None
+    """Rows written on that day or before; None without a cut-off."""
+    after: int | None
+    """Rows written later."""
+
+
+def find_dates(test: pa.Table, cutoff: str | None) -> RowDates:
+    """Return the dates of test rows, by the column `created_at`."""
+    moments = test["created_at"]
+    dates = pc.drop_null(moments)
+    span = pc.min_max(dates).as_py() if len(dates) else {}
+    until = after = None
+    if cutoff is not None:
+        first = datetime.combine(date.fromisoformat(cutoff), time(), UTC) + timedelta(days=1)
+        earlier = pc.less(dates, pa.scalar(first, moments.type))
+        until = pc.sum(earlier).as_py() or 0
+        after = len(dates) - until
+    oldest, newest = (span[end].date().isoformat() if span else None for end in ("min", "max"))
+    return RowDates(oldest, newest, moments.null_count, cutoff, until, after)
+
+
+COLUMN = "leaks"
+"""The column of `predictions.parquet` that says how a test row resembles train."""
+FEWEST_ROWS = 20
+"""Fewer rows give no score worth comparing."""
+_MOST_GENERATED = 2_000
+"""Generated texts that are compared anew; more would take too long."""
+_SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field(COLUMN, pa.list_(pa.field("item", pa.string(), nullable=False)), nullable=False),
+    ]
+)
+_KINDS_SEEN: Mapping[str, tuple[Kind, ...]] = {
+    "texts": ("text", "near"),
+    "documents": ("document",),
+    "projects": ("project",),
+}
+Level = Literal["none", "note", "warning", "alarm"]
+_NOTHING_NEW = 0.5
+"""The share of repeated texts from which on a score says nothing of new ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreWithout:
+    """The score on the test rows that remain when those seen in training are left out."""
+
+    seen: str
+    """Rows that were left out: `texts` (equal or near), `documents` or `projects`."""
+    left: int
+    """Rows that remain."""
+    metric: str
+    value: float | None
+    """None where too few remain, or the metric is undefined on them."""
+    interval: Interval | None
+    reason: str = ""
+    """Why there is no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaks:
+    """How many test rows resemble train, and the scores without them."""
+
+    test: int
+    """Rows of the test."""
+    text: int
+    """Whose text stands in train, but for case, white space and HTML comments."""
+    near: int
+    """Whose text nearly does (`datasets/leakage.py`), and not exactly."""
+    document: int | None
+    """Whose document has rows in train; None where rows name no documents."""
+    project: int | None
+    """Whose project has rows in train; None where rows name no projects."""
+    learned: bool
+    """True if the model learns from train: to others, nothing can leak here."""
+    without: tuple[ScoreWithout, ...]
+
+    @property
+    def repeated(self) -> int:
+        """Test rows whose text stands in train, exactly or nearly."""
+        return self.text + self.near
+
+    @property
+    def share(self) -> float:
+        """The share of the test that these are."""
+        return self.repeated / self.test if self.test else 0.0
+
+    @property
+    def level(self) -> Level:
+        """How loudly they are told: from 1 % on a warning, from 10 % on an alarm."""
+        if not self.repeated or not self.learned:
+            return "none"
+        if self.share < WARNING:
+            return "note"
+        return "warning" if self.share < ALARM else "alarm"
+
+    def score_without(self, kind: str) -> ScoreWithout | None:
+        """Return the score without texts, documents or projects seen, None where none was."""
+        return next((part for part in self.without if part.seen == kind), None)
+
+
+def read_overlap(workspace: Workspace, data: TaskData) -> Overlap:
+    """Return the overlap of a task's splits, from the workspace's cache where it is there."""
+    facts = f"{data.data_hash} {data.split_hash} {DuplicateSettings().digest()}"
+    name = hashlib.sha256(facts.encode()).hexdigest()[:24]
+    path = workspace.root / "cache" / "overlap" / f"{name}.parquet"
+    if path.exists():
+        table = read_table(path)
+        kinds = orjson.loads(table.schema.metadata[b"kinds"])
+        rows = list(zip(table["id"].to_pylist(), table[COLUMN].to_pylist(), strict=True))
+        return Overlap(
+            len(data.splits["test"]),
+            {kind: frozenset(row for row, kinds_of in rows if kind in kinds_of) for kind in kinds},
+        )
+    overlap = overlap_of(data.task, data.splits)
+    ids = sorted({row for kinds_of in overlap.rows.values() for row in kinds_of})
+    table = pa.table([ids, [overlap.kinds_of(row) for row in ids]], schema=_SCHEMA)
+    table = table.replace_schema_metadata({"kinds": orjson.dumps(list(overlap.rows))})
+    make_directory(path.parent)
+    with workspace.scratch() as scratch:
+        write_table(table, scratch / path.name)
+        publish({scratch / path.name: path})
+    return overlap
+
+
+def overlap_of(task: Task, splits: Mapping[str, pa.Table]) -> Overlap:
+    """Return the overlap of the test with all other splits."""
+    train = (
+        batch for name, rows in splits.items() if name != "test" for batch in rows.to_batches()
+    )
+    return find_overlap(task, train, splits["test"].to_batches())
+
+
+def with_leaks(predictions: pa.Table, overlap: Overlap) -> pa.Table:
+    """Return predictions with the column that says how each row resembles train."""
+    kinds = [overlap.kinds_of(row) for row in predictions["id"].to_pylist()]
+    return predictions.append_column(
+        _SCHEMA.field(COLUMN), pa.array(kinds, _SCHEMA.field(COLUMN).type)
+    )
+
+
+def leaks_of(
+    task: Task,
+    predictions: pa.Table,
+    *,
+    kinds: frozenset[str],
+    learned: bool,
+    seed: int = 0,
+    files: Mapping[str, str] | None = None,
+) -> Leaks:
+    """Count the leaks that stored predictions name, and score what remains without them.
+
+    `kinds` are those that could be told: rows without documents have no `document`.
+    """
+    marks = predictions[COLUMN].to_pylist()
+    counts = {kind: sum(kind in mark for mark in marks) for kind in KINDS}
+    without = [
+        _score_without(task, predictions, marks, part_name, which, seed, files)
+        for part_name, which in _KINDS_SEEN.items()
+        if any(counts[kind] for kind in which)
+    ]
+    return Leaks(
+        test=len(predictions),
+        text=counts["text"],
+        near=counts["near"],
+        document=counts["document"] if "document" in kinds else None,
+        project=counts["project"] if "project" in kinds else None,
+        learned=learned,
+        without=tuple(without),
+    )
+
+
+def headline(leaks: Leaks, metric: str, value: float | None) -> str:
+    """Return the sentence on repeated texts that stands before a score; empty without any."""
+    if leaks.level == "none":
+        return ""
+    start = {"note": "", "warning": "Warning: ", "alarm": "WARNING: "}[leaks.level]
+    text = (
+        f"{start}{leaks.repeated:,} of {leaks.test:,} test rows ({leaks.share:.1%}) have a text "
+        f"that is also in train ({leaks.text:,} exactly, {leaks.near:,} nearly)"
+    )
+    without = leaks.score_without("texts")
+    if without is not None and without.value is not None and value is not None:
+        text += f"; without them {metric} is {without.value:.4f}, with them {value:.4f}"
+    elif without is not None and without.value is None:
+        text += f"; {without.reason}"
+    if leaks.share >= _NOTHING_NEW:
+        text += ". This score says nothing of new texts"
+    return f"{text}."
+
+
+def _score_without(
+    task: Task,
+    predictions: pa.Table,
+    marks: list[list[str]],
+    kind: str,
+    kinds: tuple[Kind, ...],
+    seed: int,
+    files: Mapping[str, str] | None,
+) -> ScoreWithout:
+    left = predictions.filter(pa.array([not set(kinds) & set(mark) for mark in marks], pa.bool_()))
+    reason = ""
+    if len(left) < FEWEST_ROWS:
+        reason = f"without them {len(left):,} rows are left, too few to score ({FEWEST_ROWS})"
+    elif task.type == "text-generation" and len(left) > _MOST_GENERATED:
+        reason = f"without them {len(left):,} generated texts are left, too many to score again"
+    if reason:
+        return ScoreWithout(kind, len(left), task.metric, None, None, reason)
+    main = score(task, left, seed=seed, files=files).metric(task.metric)
+    return ScoreWithout(kind, len(left), main.name, main.value, main.interval, main.reason)

@@ -7,15 +7,20 @@ one out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
+from goldpan.core.lineage import read_lineage
+from goldpan.core.parquet import read_table
+from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import find_family
 from goldpan.datasets.family import Family
@@ -35,22 +40,6 @@ class Ablation:
     """The modules that stay, by the paper's names: IB+PT+PB."""
     removed: tuple[str, ...]
     """The columns whose text is taken out."""
-
-
-def ablations(family: Family) -> tuple[Ablation, ...]:
-    """Return the full input, then the input without each module, as Table 5 has them.
-
-    What is no module, such as the folder tree or the file before, stays. Raises
-    `EvaluationError` for a family with fewer than two modules.
-    """
-    modules = [column for column in MODULES if column in family.inputs]
-    if len(modules) < 2:
-        raise EvaluationError(
-            f"The input of {family.name} has no two of {', '.join(MODULES)}",
-            "Use a dataset of the families qa, fault-localization or code-edit",
-        )
-    variants = [(), *((column,) for column in modules)]
-    return tuple(without(family, removed) for removed in variants)
 
 
 def without(family: Family, removed: Sequence[str]) -> Ablation:
@@ -206,17 +195,7 @@ def _part_columns(family: Family) -> list[str]:
 
 
 def _with_parts(directory: Path, split: str, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    paths = shard_paths(directory, split)
-    try:
-        tables = [
-            pq.read_table(path, columns=["id", *columns], page_checksum_verification=True)
-            for path in paths
-        ]
-    except (OSError, KeyError, pa.ArrowException) as error:
-        raise DatasetError(
-            f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build the dataset again"
-        ) from None
-    parts = pa.concat_tables(tables)
+    parts = _read(directory, split, list(columns))
     if parts["id"].to_pylist() != rows["id"].to_pylist():
         raise DatasetError(f"The rows of {directory} changed while it was read", "Run it again")
     for name in columns:
@@ -238,3 +217,112 @@ def _ablated(rows: pa.Table, task: Task, missing: Ablation) -> pa.Table:
     index = rows.schema.get_field_index("text")
     text = pc.binary_join_element_wise(*stay, "\n") if stay else pa.array([""] * len(rows))
     return rows.set_column(index, rows.schema.field(index), text)
+
+
+NO_VALUE = "(none)"
+
+
+_LONGEST = 200
+
+
+def with_columns(data: TaskData, directory: Path, names: Iterable[str]) -> TaskData:
+    """Return a task's rows with these columns of their dataset; its hashes stay.
+
+    Raises `UsageError` for a column that the dataset has not, `DatasetError` where it cannot be
+    read.
+    """
+    present = next(iter(data.splits.values())).column_names
+    missing = [name for name in dict.fromkeys(names) if name not in present]
+    if not missing:
+        return data
+    splits = {
+        name: _added(rows, _read(directory, name, missing), missing)
+        for name, rows in data.splits.items()
+    }
+    return replace(data, splits=splits)
+
+
+def values_of(rows: pa.Table, column: str) -> list[str]:
+    """Return what groups each row: the value as text, the year of a time, `(none)` for none."""
+    return [_text(value) for value in rows[column].to_pylist()]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return NO_VALUE
+    if isinstance(value, datetime):
+        return str(value.year)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))[:_LONGEST] or NO_VALUE
+    return str(value)[:_LONGEST] or NO_VALUE
+
+
+def _read(directory: Path, split: str, columns: list[str]) -> pa.Table:
+    paths = shard_paths(directory, split)
+    try:
+        present = [name for name in pq.read_schema(paths[0]).names if name != "id"]
+        if missing := [name for name in columns if name not in present]:
+            raise UsageError(
+                f"The rows in {directory} have no column {missing[0]!r}",
+                f"They have {', '.join(present)}",
+            )
+        tables = [
+            pq.read_table(path, columns=["id", *columns], page_checksum_verification=True)
+            for path in paths
+        ]
+        return pa.concat_tables(tables)
+    except (OSError, IndexError, pa.ArrowException) as error:
+        message = (str(error).splitlines() or ["no file"])[0]
+        raise DatasetError(
+            f"{directory} cannot be read ({message})", "Import or build the dataset again"
+        ) from None
+
+
+def _added(rows: pa.Table, columns: pa.Table, names: list[str]) -> pa.Table:
+    positions = {name: position for position, name in enumerate(columns["id"].to_pylist())}
+    order = pa.array([positions[name] for name in rows["id"].to_pylist()], pa.int64())
+    for name in names:
+        rows = rows.append_column(name, columns[name].take(order))
+    return rows
+
+
+PATHS = "fault-localization"
+
+
+PATCHES = "code-edit"
+"""The families whose answers are paths and patches; other texts are compared as texts."""
+
+
+# Whether an issue names the places that its fix changes, as an audit found: a column to score by.
+# Models look better than they are where the question holds the place (Kochhar et al., ASE 2014).
+
+PLACE = "place-in-issue"
+"""The finding, and the column: fully, partly, not-named or cannot-tell."""
+
+
+def read_places(workspace: Workspace, task: Task, dataset: Path) -> Mapping[str, str]:
+    """Return the case of each row; nothing for other tasks, and where no audit of it looked."""
+    path = workspace.findings(dataset)
+    if task.source.builder not in (PATHS, PATCHES) or not path.is_file():
+        return {}
+    audited = read_lineage(path.parent, "audit")["inputs"]
+    shards = shard_paths(dataset) if dataset.is_dir() else [dataset]
+    if any(audited.get(shard.name) != file_digest(shard) for shard in shards):
+        return {}
+    table = read_table(path, ["id", "finding", "verdict", "case"])
+    return {
+        row["id"]: row["verdict"] if row["verdict"] == "cannot-tell" else row["case"]
+        for row in table.to_pylist()
+        if row["finding"] == PLACE
+    }
+
+
+def with_places(data: TaskData, places: Mapping[str, str]) -> TaskData:
+    """Return a task's rows with their cases; its hashes stay."""
+    splits = {
+        name: rows.append_column(
+            PLACE, pa.array([places.get(row) for row in rows["id"].to_pylist()], pa.string())
+        )
+        for name, rows in data.splits.items()
+    }
+    return replace(data, splits=splits)

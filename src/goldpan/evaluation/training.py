@@ -20,10 +20,10 @@ from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task, target_column
 from goldpan.datasets.task_data import TaskData, read_task_data, task_directory, with_validation
-from goldpan.evaluation.leaks import with_leaks
 from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import predictions_of, predictions_schema
+from goldpan.evaluation.slices import with_leaks
 
 # Rows of the tasks that share a task's data, fit to learn from together with it.
 #

@@ -16,7 +16,7 @@ from goldpan.operations.table import Group
 from goldpan.operations.values import Limits, Positive, several
 
 if TYPE_CHECKING:
-    from goldpan.evaluation.models.catalogue import ModelList
+    from goldpan.evaluation.model import ModelList
     from goldpan.evaluation.protocol import ProtocolList
     from goldpan.evaluation.run import RunResult
     from goldpan.evaluation.slices import LengthScores
@@ -120,11 +120,16 @@ class Evaluate(Group):
         from goldpan.core.workspace import tasks_directory
         from goldpan.datasets.registry import find_task
         from goldpan.datasets.task_data import task_directory
-        from goldpan.evaluation.places import PLACE, read_places, with_places
         from goldpan.evaluation.run import RunResult
         from goldpan.evaluation.runs import read_runs, rescore
-        from goldpan.evaluation.slices import with_columns
-        from goldpan.evaluation.task_input import files_to_score, scored_input
+        from goldpan.evaluation.task_input import (
+            PLACE,
+            files_to_score,
+            read_places,
+            scored_input,
+            with_columns,
+            with_places,
+        )
         from goldpan.operations.runs import Evaluation
 
         layout, columns = self.lab.layout, several(by)
@@ -182,7 +187,7 @@ class Evaluate(Group):
 
     def models(self) -> ModelList:
         """List the models that `goldpan evaluate run` knows."""
-        from goldpan.evaluation.models.catalogue import ModelList, catalogue
+        from goldpan.evaluation.model import ModelList, catalogue
 
         return ModelList(tuple(catalogue().values()))
 

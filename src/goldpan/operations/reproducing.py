@@ -12,8 +12,8 @@ from goldpan.operations.values import Limits, several
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
-    from goldpan.reproduce.cells import Context
-    from goldpan.reproduce.recipe import Recipe, TableRecipe
+    from goldpan.reproduce.cells import PaperContext
+    from goldpan.reproduce.recipe import PaperRecipe, TableRecipe
 
 
 def reproduce(
@@ -54,8 +54,8 @@ def reproduce(
         output: A directory for results. (default: WORKSPACE/reproduce/PAPER)
     """
     from goldpan.evaluation.protocol import find_protocol
-    from goldpan.reproduce.cells import Context, Effort
-    from goldpan.reproduce.data import DataFolder
+    from goldpan.reproduce.cells import Effort, PaperContext
+    from goldpan.reproduce.data import DataFolder, RecipeDescription, RecipeSummary
     from goldpan.reproduce.recipe import (
         find_recipe,
         find_tables,
@@ -63,7 +63,6 @@ def reproduce(
         recipe_names,
         split_names,
     )
-    from goldpan.reproduce.shown import RecipeDescription, RecipeSummary
 
     if paper is None:
         return Results(RecipeSummary(find_recipe(name)) for name in recipe_names())
@@ -85,7 +84,7 @@ def reproduce(
         raise UsageError(f"{data} is not a folder", "Give the folder with the authors' files")
     directory = None if output is None else Path(output)
     with self.reporting() as reporter:
-        context = Context(
+        context = PaperContext(
             recipe,
             DataFolder(default / "sources" if data is None else Path(data)),
             self.layout,
@@ -102,25 +101,23 @@ def reproduce(
             download=download,
         )
         if list:
-            return RecipeDescription(context)
+            return RecipeDescription(recipe, context.data)
         if slurm:
             return _write_jobs(context, directory or default / "slurm")
-        from goldpan.reproduce.engine import reproduce as compute
-        from goldpan.reproduce.report import write_files
-        from goldpan.reproduce.shown import Reproduced
+        from goldpan.reproduce.cells import reproduce as compute
+        from goldpan.reproduce.report import Reproduced, write_files
 
         result = compute(context, chosen)
     return Reproduced(result, write_files(result, directory or default))
 
 
 def _can_run(table: TableRecipe) -> bool:
-    from goldpan.reproduce.cells import can_run
-    from goldpan.reproduce.engine import find_computation
+    from goldpan.reproduce.cells import can_run, find_computation
 
     return any(can_run(find_computation(computation.method)) for computation in table.compute)
 
 
-def _models(recipe: Recipe, names: tuple[str, ...]) -> tuple[str, ...]:
+def _models(recipe: PaperRecipe, names: tuple[str, ...]) -> tuple[str, ...]:
     from goldpan.reproduce.runs import find_models
 
     named = tuple(name for name in names if name != "all")
@@ -128,8 +125,8 @@ def _models(recipe: Recipe, names: tuple[str, ...]) -> tuple[str, ...]:
     return named if named == names else tuple(model.name for model in recipe.models)
 
 
-def _write_jobs(context: Context, directory: Path) -> Result:
-    from goldpan.reproduce.jobs import plan_jobs, write_jobs
+def _write_jobs(context: PaperContext, directory: Path) -> Result:
+    from goldpan.reproduce.runs import plan_jobs, write_jobs
 
     plan = plan_jobs(context, context.effort.models)
     if not plan.jobs:

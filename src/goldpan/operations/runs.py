@@ -13,18 +13,20 @@ from goldpan.core.result import Block, Line, Result, Results
 from goldpan.core.workspace import tasks_directory
 from goldpan.datasets.registry import find_task, load_tasks, tasks_of_family
 from goldpan.datasets.task_data import TaskData, task_directory
-from goldpan.evaluation.held_out import held_out_column
-from goldpan.evaluation.held_out import hold_out as hold_groups_out
-from goldpan.evaluation.model import Model
-from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.places import PLACE, read_places, with_places
-from goldpan.evaluation.prompting.inputs import UnansweredError
-from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
+from goldpan.evaluation.model import Model, UnansweredError, find_model
+from goldpan.evaluation.protocol import Protocol, find_protocol, held_out_column, settings_for
+from goldpan.evaluation.protocol import hold_out as hold_groups_out
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.run import estimate as estimate_run
 from goldpan.evaluation.run import run as run_once
-from goldpan.evaluation.slices import with_columns
-from goldpan.evaluation.task_input import TaskInput, read_task_input
+from goldpan.evaluation.task_input import (
+    PLACE,
+    TaskInput,
+    read_places,
+    read_task_input,
+    with_columns,
+    with_places,
+)
 from goldpan.llm.budget import Estimate
 from goldpan.operations.dataset import Dataset, optional
 

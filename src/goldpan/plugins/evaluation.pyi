@@ -2,19 +2,13 @@ from goldpan.evaluation.comparison.question import ComparisonResult as Compariso
 from goldpan.evaluation.comparison.question import System as System
 from goldpan.evaluation.comparison.score_files import Part as Part
 from goldpan.evaluation.comparison.score_files import read_scores as read_scores
-from goldpan.evaluation.finetune.weights import MINILM as MINILM
-from goldpan.evaluation.finetune.weights import Weights as Weights
-from goldpan.evaluation.finetune.weights import encoder_weights as encoder_weights
-from goldpan.evaluation.held_out import (
-    DOCUMENT as DOCUMENT,
-)
-from goldpan.evaluation.held_out import (
-    HeldOut as HeldOut,
-)
-from goldpan.evaluation.held_out import (
-    held_out_rows as held_out_rows,
-)
-from goldpan.evaluation.metrics.classification import has_label as has_label
+from goldpan.evaluation.finetune.job import MINILM as MINILM
+from goldpan.evaluation.finetune.job import Weights as Weights
+from goldpan.evaluation.finetune.job import encoder_weights as encoder_weights
+from goldpan.evaluation.metrics.curves import BinaryConfusion as BinaryConfusion
+from goldpan.evaluation.metrics.curves import has_label as has_label
+from goldpan.evaluation.metrics.curves import label_counts as label_counts
+from goldpan.evaluation.metrics.curves import pool as pool
 from goldpan.evaluation.metrics.generation import bleu_of_counts as bleu_of_counts
 from goldpan.evaluation.metrics.generation import compare_text as compare_text
 from goldpan.evaluation.model import (
@@ -51,19 +45,19 @@ from goldpan.evaluation.models.baselines import (
 from goldpan.evaluation.models.baselines import (
     require_dates as require_dates,
 )
+from goldpan.evaluation.models.embedded import Encoder as Encoder
 from goldpan.evaluation.models.embedded import Frozen as Frozen
 from goldpan.evaluation.models.embedded import LayerMeans as LayerMeans
-from goldpan.evaluation.models.encoder import Encoder as Encoder
-from goldpan.evaluation.models.encoder import (
+from goldpan.evaluation.models.embedded import (
     Pair as Pair,
 )
-from goldpan.evaluation.models.encoder import (
+from goldpan.evaluation.models.embedded import (
     Vectors as Vectors,
 )
-from goldpan.evaluation.models.encoder import cache_directory as cache_directory
-from goldpan.evaluation.models.encoder import digest as digest
-from goldpan.evaluation.models.encoder import load_encoder as load_encoder
-from goldpan.evaluation.models.encoder import (
+from goldpan.evaluation.models.embedded import cache_directory as cache_directory
+from goldpan.evaluation.models.embedded import digest as digest
+from goldpan.evaluation.models.embedded import load_encoder as load_encoder
+from goldpan.evaluation.models.embedded import (
     vectors_of as vectors_of,
 )
 from goldpan.evaluation.models.features import (
@@ -102,7 +96,16 @@ from goldpan.evaluation.models.linear import (
 from goldpan.evaluation.models.linear import (
     labels_of as labels_of,
 )
+from goldpan.evaluation.protocol import (
+    DOCUMENT as DOCUMENT,
+)
+from goldpan.evaluation.protocol import (
+    HeldOut as HeldOut,
+)
 from goldpan.evaluation.protocol import find_protocol as find_protocol
+from goldpan.evaluation.protocol import (
+    held_out_rows as held_out_rows,
+)
 from goldpan.evaluation.run import RunResult as RunResult
 from goldpan.evaluation.runs import PREDICTIONS as PREDICTIONS
 from goldpan.evaluation.runs import TRAIN as TRAIN
@@ -118,25 +121,22 @@ from goldpan.evaluation.slices import (
 from goldpan.evaluation.slices import (
     score_by_length as score_by_length,
 )
-from goldpan.evaluation.statistics.curves import BinaryConfusion as BinaryConfusion
-from goldpan.evaluation.statistics.curves import label_counts as label_counts
-from goldpan.evaluation.statistics.curves import pool as pool
-from goldpan.evaluation.statistics.decide import FEWEST_TASKS as FEWEST_TASKS
-from goldpan.evaluation.statistics.drift import (
+from goldpan.evaluation.statistics.comparison import FEWEST_TASKS as FEWEST_TASKS
+from goldpan.evaluation.statistics.effects import cohen_d as cohen_d
+from goldpan.evaluation.statistics.effects import (
     degradation as degradation,
 )
-from goldpan.evaluation.statistics.drift import (
+from goldpan.evaluation.statistics.effects import magnitude as magnitude
+from goldpan.evaluation.statistics.effects import (
     overfitting as overfitting,
 )
-from goldpan.evaluation.statistics.effects import cohen_d as cohen_d
-from goldpan.evaluation.statistics.effects import magnitude as magnitude
-from goldpan.evaluation.statistics.frequentist import (
+from goldpan.evaluation.statistics.over_tasks import (
     anova as anova,
 )
-from goldpan.evaluation.statistics.frequentist import (
+from goldpan.evaluation.statistics.over_tasks import (
     check_assumptions as check_assumptions,
 )
-from goldpan.evaluation.statistics.frequentist import (
+from goldpan.evaluation.statistics.over_tasks import (
     friedman as friedman,
 )
 from goldpan.evaluation.statistics.scores import (

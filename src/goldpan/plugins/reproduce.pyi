@@ -1,7 +1,7 @@
+from goldpan.reproduce.cells import CellOutcome as CellOutcome
 from goldpan.reproduce.cells import (
-    Context as Context,
+    PaperContext as PaperContext,
 )
-from goldpan.reproduce.cells import Outcome as Outcome
 from goldpan.reproduce.cells import State as State
 from goldpan.reproduce.cells import (
     parsed as parsed,

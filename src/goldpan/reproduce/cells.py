@@ -1,20 +1,26 @@
-"""Cells of a table beside the print, and the context of the computations that fill them."""
+"""Tables beside the print: their cells, and the computations that fill them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
+from goldpan.core.errors import GoldpanError, StoppedError
+from goldpan.core.plugin_parts import Kind
+from goldpan.core.plugins import blamed, digests
 from goldpan.core.progress import Reporter
+from goldpan.core.registry import Registry
 from goldpan.core.settings_file import Source
 from goldpan.core.workspace import Workspace
-from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError
-from goldpan.reproduce.recipe import Recipe, TableRecipe, Value
+from goldpan.evaluation.record import Environment, read_environment
+from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError, other_content
+from goldpan.reproduce.recipe import PaperRecipe, TableRecipe, Value
 
 State = Literal["run", "in part", "recomputed", "untested"]
 """Origin of a cell: by running what the paper ran, by running less than that, by computing
@@ -30,7 +36,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CellOutcome:
     """Value that a computation gives to a cell."""
 
     row: str
@@ -56,17 +62,15 @@ class Cell:
     note: str
     facts: Mapping[str, Any]
     decimals: int
-    others: tuple[Outcome, ...] = ()
+    others: tuple[CellOutcome, ...] = ()
     """Outcomes of other computations, such as the published score beside a run."""
 
     @property
     def distance(self) -> float | None:
         """Return here less paper; None where either is no number."""
-        if isinstance(self.paper, str) or isinstance(self.here, str):
-            return None
-        if self.paper is None or self.here is None:
-            return None
-        return self.here - self.paper
+        if isinstance(self.paper, float | int) and isinstance(self.here, float | int):
+            return self.here - self.paper
+        return None
 
     @property
     def same(self) -> bool | None:
@@ -115,7 +119,7 @@ class TableResult:
 
 def fill_table(
     recipe: TableRecipe,
-    outcomes: Iterable[Outcome],
+    outcomes: Iterable[CellOutcome],
     problems: Iterable[str] = (),
     notes: Iterable[str] = (),
 ) -> TableResult:
@@ -125,7 +129,7 @@ def fill_table(
     computation. Rows of Goldpan's own have the cells that were obtained.
     """
     printed = {**recipe.rows, **{row: (None,) * len(recipe.columns) for row in recipe.own}}
-    by_cell: dict[tuple[str, str], list[Outcome]] = {}
+    by_cell: dict[tuple[str, str], list[CellOutcome]] = {}
     for outcome in outcomes:
         if outcome.row not in printed or outcome.column not in recipe.columns:
             raise ValueError(f"{recipe.key} has no cell {outcome.row!r}, {outcome.column!r}")
@@ -138,21 +142,10 @@ def fill_table(
             # A later outcome of the same state replaces an earlier one.
             outcomes_of = by_cell.get((row, column), [])[::-1]
             ranked = sorted(outcomes_of, key=lambda outcome: STATES.index(outcome.state))
-            best = ranked[0] if ranked else Outcome(row, column, None, "untested")
+            best = ranked[0] if ranked else CellOutcome(row, column, None, "untested")
             others = tuple(outcome for outcome in ranked[1:] if outcome.state != "untested")
-            cells.append(
-                Cell(
-                    row,
-                    column,
-                    paper,
-                    best.value,
-                    best.state,
-                    best.note,
-                    best.facts,
-                    recipe.decimals,
-                    others,
-                )
-            )
+            came = best.value, best.state, best.note, best.facts
+            cells.append(Cell(row, column, paper, *came, recipe.decimals, others))
     return TableResult(recipe, tuple(cells), tuple(problems), tuple(notes))
 
 
@@ -179,10 +172,10 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Context:
+class PaperContext:
     """The recipe with the user's data, workspace and wishes."""
 
-    recipe: Recipe
+    recipe: PaperRecipe
     data: DataFolder
     workspace: Workspace
     reporter: Reporter
@@ -261,7 +254,7 @@ def can_run(compute: Compute) -> bool:
     return getattr(compute, _RUNS, False)
 
 
-Compute = Callable[[Context, TableRecipe, Mapping[str, Any]], Iterable[Outcome]]
+Compute = Callable[[PaperContext, TableRecipe, Mapping[str, Any]], Iterable[CellOutcome]]
 """Yields the cells of a table that it can obtain. Settings are those of the recipe.
 
 Raises `GoldpanError` where it can obtain none; the table says so and other computations go on.
@@ -273,7 +266,7 @@ def parsed(kind: type[Settings], settings: Mapping[str, Any]) -> Settings:
     return Source("A computation's settings", settings, "docs/reference/files.md").read(kind)
 
 
-def workspaces(context: Context) -> Iterator[Workspace]:
+def workspaces(context: PaperContext) -> Iterator[Workspace]:
     """Yield the folders that are workspaces: of the data, of this paper, and the user's own.
 
     The first two count with the folders in them, as the plan of a paper makes its workspace beside
@@ -290,3 +283,111 @@ def workspaces(context: Context) -> Iterator[Workspace]:
         seen.add(resolved)
         if any((folder / sign).is_dir() for sign in _SIGNS):
             yield Workspace(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """Tables of a recipe as they came out here, with their origin."""
+
+    recipe: PaperRecipe
+    tables: tuple[TableResult, ...]
+    files: tuple[FoundFile, ...]
+    """The authors' files that were read, by key."""
+    missing: tuple[tuple[str, str, str], ...]
+    """Files that were needed and are not there: key, what, and how to get it."""
+    folder: Path
+    """Where the authors' files are looked for."""
+    environment: Environment
+    seed: int
+    effort: Effort
+    plugins: Mapping[str, str]
+    """The SHA-256 of each plugin on which the cells depend, by its name."""
+
+    @property
+    def complete(self) -> bool:
+        """Return whether every file was there, as published, and every computation ran."""
+        return not self.missing and not any(table.problems for table in self.tables)
+
+
+_OWN = {
+    "confusion": "figures:confusion",
+    "derived": "figures:derived",
+    "published-scores": "figures:published_scores",
+    "ranking": "figures:ranking",
+    "runs": "runs:runs",
+    "split-counts": "runs:split_counts",
+    "tiers": "figures:tiers",
+}
+"""Where computations stand in this folder; those modules import this one."""
+
+
+def _own() -> Mapping[str, Compute]:
+    places = ((name, *place.partition(":")) for name, place in _OWN.items())
+    return {
+        name: getattr(import_module(f"goldpan.reproduce.{module}"), function)
+        for name, module, _, function in places
+    }
+
+
+COMPUTATIONS = Registry("computation", _own, "computation", lambda item: item[0])
+find_computation = COMPUTATIONS.find
+
+
+def reproduce(context: PaperContext, tables: Sequence[TableRecipe]) -> Reproduction:
+    """Return the tables of a recipe as they come out here.
+
+    What a computation cannot do, for a file that lacks or is not the authors', is a problem of its
+    table; other computations go on. Raises `UsageError` for a computation that there is not.
+    """
+    methods = {
+        compute.method: find_computation(compute.method)
+        for table in tables
+        for compute in table.compute
+    }
+    results = []
+    for table in tables:
+        outcomes: list[CellOutcome] = []
+        problems = context.problems
+        problems.clear()
+        context.notes.clear()
+        context.used.clear()
+        for computation in table.compute:
+            method = methods[computation.method]
+            with context.reporter.task(f"{table.title}: {computation.method}", 1) as progress:
+                try:
+                    context.files(computation.files)
+                    with blamed("computation", computation.method):
+                        for outcome in method(context, table, computation.settings):
+                            outcomes.append(outcome)  # noqa: PERF402 - what came before a failure stays
+                except StoppedError:
+                    raise
+                except GoldpanError as error:
+                    context.problem(str(error))
+                progress.advance()
+        problems += [
+            f"{sentence}, by SHA-256. Get the authors' file, or judge the cells with that in mind."
+            for sentence in other_content(context.used.values())
+        ]
+        if table.note:
+            context.note(table.note)
+        results.append(fill_table(table, outcomes, problems, tuple(context.notes)))
+    return Reproduction(
+        context.recipe,
+        tuple(results),
+        tuple(file for _, file in sorted(context.data.files.items())),
+        tuple((key, *missing) for key, missing in sorted(context.missing.items())),
+        context.data.root,
+        read_environment(),
+        context.seed,
+        context.effort,
+        _plugins(context.recipe, methods),
+    )
+
+
+def _plugins(recipe: PaperRecipe, methods: Iterable[str]) -> dict[str, str]:
+    """Return the digests of the plugins on which a recipe's cells depend."""
+    used: list[tuple[Kind, str]] = [("recipe", recipe.name), ("protocol", recipe.protocol)]
+    used += [("computation", method) for method in methods]
+    used += [("task", task.task) for task in recipe.tasks]
+    used += [("model", model.model) for model in recipe.models]
+    return digests(*used)

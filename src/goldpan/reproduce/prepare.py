@@ -22,17 +22,17 @@ from goldpan.datasets.importing import find_reader, import_files
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import draw_number
 from goldpan.datasets.table_files import table_rows
-from goldpan.datasets.task import Task, TaskColumns, TaskPrompt, target_column
+from goldpan.datasets.task import Task, TaskColumns, target_column
 from goldpan.datasets.task_data import TaskData, read_task_data, task_data
 from goldpan.evaluation.model import load
-from goldpan.reproduce.cells import Context
+from goldpan.reproduce.cells import PaperContext
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content, read_text
 from goldpan.reproduce.recipe import SplitRecipe, TaskRecipe
 
 _MARK = ".recipe.json"
 
 
-def laboratory(context: Context) -> Workspace:
+def laboratory(context: PaperContext) -> Workspace:
     """Return the workspace of a paper: its datasets and runs stand apart from the user's own."""
     return Workspace(context.directory)
 
@@ -45,7 +45,7 @@ class Prepared:
     notes: tuple[str, ...] = ()
 
 
-def prepared(context: Context, recipe: TaskRecipe) -> Prepared:
+def prepared(context: PaperContext, recipe: TaskRecipe) -> Prepared:
     """Return a task's rows, split as the recipe says; imported once and then read.
 
     Where the authors' file of the split is missing, Goldpan splits, and a note says so.
@@ -85,7 +85,7 @@ def _unchecked(recipe: TaskRecipe, task: Task, files: Sequence[FoundFile]) -> tu
     return ("labels were not counted: the recipe has their total only",)
 
 
-def with_prompt(context: Context, task: Task, recipe: TaskRecipe) -> Task:
+def with_prompt(context: PaperContext, task: Task, recipe: TaskRecipe) -> Task:
     """Return a task that asks by the authors' prompt, read from their file; else as it is."""
     if recipe.prompt is None or not context.data.candidates(context.recipe.file(recipe.prompt)):
         return task
@@ -94,15 +94,7 @@ def with_prompt(context: Context, task: Task, recipe: TaskRecipe) -> Task:
         raise DatasetError(
             f"The prompt of {task.name} has no place for the text", "Mark it by {text}"
         )
-    prompt = TaskPrompt(
-        task.prompt.context,
-        task.prompt.instruction,
-        task.prompt.answer,
-        task.prompt.entity,
-        task.prompt.examples,
-        task.prompt.negative_examples,
-        template=text,
-    )
+    prompt = replace(task.prompt, template=text)
     labels = tuple(
         replace(label, text=recipe.answers.get(label.name, label.name)) for label in task.labels
     )
@@ -135,7 +127,7 @@ def check_counts(task: Task, expected: Mapping[str, int], counts: Mapping[str, i
         )
 
 
-def _order(context: Context, recipe: TaskRecipe) -> tuple[list[FoundFile], tuple[str, ...]]:
+def _order(context: PaperContext, recipe: TaskRecipe) -> tuple[list[FoundFile], tuple[str, ...]]:
     """Return the file of the split, where there is one, and what to tell where it is missing."""
     if recipe.split.file is None:
         return [], ()
@@ -152,7 +144,7 @@ def _drawn(rows: pa.Table, count: int) -> pa.Table:
 
 
 def _import(
-    context: Context,
+    context: PaperContext,
     recipe: TaskRecipe,
     task: Task,
     files: Sequence[FoundFile],
@@ -250,7 +242,7 @@ def _mark(directory: Path) -> str:
 _TEXT, _TARGET, _ANY = "text_clean", "label", "label_"
 
 
-def preprocessed_file(context: Context, recipe: TaskRecipe) -> FoundFile | None:
+def preprocessed_file(context: PaperContext, recipe: TaskRecipe) -> FoundFile | None:
     """Return the authors' file of preprocessed rows; None where it is not at hand.
 
     Raises `DatasetError` for another content where no other files could take its place.

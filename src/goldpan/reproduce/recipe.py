@@ -8,7 +8,7 @@ Texts of the authors, such as prompts, stay in their files, which the recipe nam
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -172,7 +172,7 @@ class Computation(StrictModel):
     """One way to obtain cells of a table."""
 
     method: str
-    """The name of a computation: one of `reproduce/engine.py`, or of a paper or a plugin."""
+    """The name of a computation: one of `reproduce/cells.py`, or of a paper or a plugin."""
     files: tuple[Key, ...] = ()
     """Files that it reads."""
     settings: Mapping[str, Any] = {}
@@ -213,6 +213,13 @@ class TableRecipe(StrictModel):
                 )
         return self
 
+    def cells_of(self, task: str, models: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield row and column of the cells of a task and a model by any of its names."""
+        for model in models:
+            for row, column in ((task, model), (model, task)):
+                if row in self.rows and column in self.columns:
+                    yield row, column
+
     def number(self, row: str, column: str) -> float | None:
         """Return the number that is printed in a cell; None where there is none."""
         if row not in self.rows or column not in self.columns:
@@ -231,7 +238,7 @@ class Statistics(StrictModel):
     seed: int = 0
 
 
-class Recipe(StrictModel):
+class PaperRecipe(StrictModel):
     """A paper's recipe."""
 
     name: str
@@ -309,7 +316,7 @@ RECIPES: Registry[Path | Traversable] = Registry(
 recipe_names = RECIPES.names
 
 
-def find_recipe(name: str) -> Recipe:
+def find_recipe(name: str) -> PaperRecipe:
     """Return the recipe of that name, or the one in the TOML file at that path.
 
     Raises `UsageError` that lists the recipes there are, or says what is wrong with a file.
@@ -317,7 +324,7 @@ def find_recipe(name: str) -> Recipe:
     return read_recipe(Path(name) if name.endswith(_ENDING) else RECIPES.find(name))
 
 
-def read_recipe(path: Path | Traversable) -> Recipe:
+def read_recipe(path: Path | Traversable) -> PaperRecipe:
     """Read a recipe's file; raises `UsageError` that names file, line, key and remedy."""
     source = read_toml(path, "docs/reference/files.md")
     name = path.name.removesuffix(_ENDING)
@@ -326,10 +333,10 @@ def read_recipe(path: Path | Traversable) -> Recipe:
             f"{path}: {name!r} is not a name for a recipe",
             "Name the file with lower-case letters, digits and hyphens, such as our-paper.toml",
         )
-    return source.read(Recipe, source.named(name))
+    return source.read(PaperRecipe, source.named(name))
 
 
-def find_tables(recipe: Recipe, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
+def find_tables(recipe: PaperRecipe, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
     """Return the tables of those keys, all of them without any; raises `UsageError`."""
     by_key = {table.key.lower(): table for table in recipe.tables}
     for key in keys:
@@ -340,7 +347,7 @@ def find_tables(recipe: Recipe, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
     return tuple(by_key[key] for key in chosen) if keys else recipe.tables
 
 
-def find_tasks(recipe: Recipe, names: Sequence[str]) -> tuple[TaskRecipe, ...]:
+def find_tasks(recipe: PaperRecipe, names: Sequence[str]) -> tuple[TaskRecipe, ...]:
     """Return the tasks of those names, all of them without any; raises `UsageError`."""
     by_name = {task.task: task for task in recipe.tasks}
     for name in names:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.sanitize import for_json
 from goldpan.core.workspace import make_directory
 from goldpan.report.document import Content, Fold, Remark, Report, ReportTable, Section, count
 from goldpan.report.evaluation import evaluation_page
 from goldpan.report.markdown import markdown_report
 from goldpan.report.page import write_page
-from goldpan.reproduce.cells import MEANING, STATES, Cell, TableResult
-from goldpan.reproduce.engine import Reproduction
-from goldpan.reproduce.recipe import Value
+from goldpan.reproduce.cells import MEANING, STATES, Cell, Reproduction, TableResult
+from goldpan.reproduce.recipe import SourceFile, Value
 
 FORMAT = 1
 NAMES = ("result.json", "result.md", "result.html")
@@ -231,3 +231,103 @@ def _provenance(result: Reproduction) -> Section:
         content.append(ReportTable("Plugins", ("plugin", "SHA-256"), tuple(result.plugins.items())))
     content.append(ReportTable("Versions and settings", ("what", "value"), tuple(facts)))
     return Section("provenance", "Provenance", tuple(content))
+
+
+_MOST_NAMES = 3
+"""Missing files of one source that are named on the screen."""
+_MARKS = {"run": "r", "in part": "p", "recomputed": "c", "untested": "-"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced(Result):
+    """A reproduction and the files that hold it."""
+
+    reproduction: Reproduction
+    paths: tuple[Path, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """3 where a file is missing, is not the authors', or a computation did not run."""
+        return 0 if self.reproduction.complete else 3
+
+    def plain(self) -> dict[str, Any]:
+        """Return everything as plain JSON data."""
+        return as_json(self.reproduction)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield each table beside the print, and where the results lie."""
+        result = self.reproduction
+        named = {f"{what}. {remedy}.": what for _, what, remedy in result.missing}
+        said: set[str] = set()
+        for table in result.tables:
+            if table.obtained:
+                yield Title(table.recipe.title)
+                yield _beside_print(table)
+            else:
+                yield Line("")
+            yield from map(Line, sentences(table))
+            for problem in table.problems:
+                short = named.get(problem)
+                text = problem if short is None else f"{short}. How to get it stands below."
+                yield Line(f"Problem: {text}")
+            for note in table.notes:
+                if note not in said:  # tables may share what they lack
+                    yield Line(f"Note: {note}")
+                said.add(note)
+        yield Title("Marks: ", ", ".join(f"{_MARKS[name]} {name}" for name in MEANING))
+        yield Line(f"All tables: {counted(result.tables)}.")
+        yield from map(Line, _how_to_get_missing(result))
+        if fetched := sum(bool(result.recipe.file(key).raw_path) for key, _, _ in result.missing):
+            few = f"{fetched} of the {count(len(result.missing), 'missing file')}"
+            yield Line(f"--download fetches {few}; {NAMES[1]} names each.")
+        yield from (Line(f"Wrote {path}") for path in self.paths)
+
+
+def _how_to_get_missing(result: Reproduction) -> Iterator[str]:
+    """Yield how to get what lacks, a line a source: authors publish many files at one address."""
+    sources: dict[str, list[tuple[SourceFile, str]]] = {}
+    missing = {key: f"{problem}. {remedy}." for key, problem, remedy in result.missing}
+    for file in result.recipe.files:
+        if file.key in missing:
+            # A note says of a single file how to make it.
+            shared = (file.path and file.repository) or (not file.note and file.url)
+            sources.setdefault(shared or file.key, []).append((file, missing[file.key]))
+    for files in sources.values():
+        first, text = files[0]
+        if len(files) == 1:
+            yield text
+            continue
+        names = ", ".join(file.paths[0] for file, _ in files[:_MOST_NAMES])
+        more = " and so on" if len(files) > _MOST_NAMES else ""
+        how = f"Get them from {first.address}, and put them below {result.folder}"
+        if first.repository:
+            commit = f" at {first.commit[:12]}" if first.commit else ""
+            how = f"Clone https://github.com/{first.repository}{commit} below {result.folder}"
+        yield f"{len(files):,} files are missing: {names}{more}. {how}."
+
+
+def _beside_print(table: TableResult) -> Table:
+    """Return a table with three lines a row: print, here and distance."""
+    cells = {(cell.row, cell.column): cell for cell in table.cells}
+    rows = dict.fromkeys(cell.row for cell in table.cells)
+    ways: dict[str, Callable[[Cell], str]] = {
+        "paper": lambda cell: shown(cell.paper, cell.decimals),
+        "here": lambda cell: f"{shown(cell.here, cell.decimals)} {_MARKS[cell.state]}".strip(),
+        "distance": distance_shown,
+    }
+
+    def text(row: str, column: str, show: Callable[[Cell], str]) -> str:
+        cell = cells.get((row, column))
+        return "" if cell is None else show(cell)
+
+    columns = [
+        name
+        for name in table.recipe.columns
+        if any(text(row, name, show) for row in rows for show in ways.values())
+    ]
+    lines = [
+        (("" if number else row), way, *(text(row, name, show) for name in columns))
+        for row in rows
+        for number, (way, show) in enumerate(ways.items())
+    ]
+    return Table(("", "", *columns), lines, repeated=2)

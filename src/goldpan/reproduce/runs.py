@@ -12,31 +12,50 @@ table's row; `columns`, by its column a split (all of them if empty) and the num
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
 
-from goldpan.core.errors import DatasetError, EvaluationError, UnknownNameError, UsageError
+from goldpan.core.errors import (
+    DatasetError,
+    EvaluationError,
+    UnknownNameError,
+    UsageError,
+    WorkspaceError,
+)
 from goldpan.core.registry import unknown_name
+from goldpan.core.result import Block, Line, Result
+from goldpan.core.workspace import make_directory
+from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task, target_column
 from goldpan.datasets.task_data import TaskData
-from goldpan.evaluation.model import Model
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import Model, find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import RESULT, Run, identity, read_result, run_directory
-from goldpan.reproduce.cells import Context, Outcome, parsed, runs_models
+from goldpan.reproduce.cells import CellOutcome, PaperContext, parsed, runs_models
 from goldpan.reproduce.data import MissingFileError
 from goldpan.reproduce.prepare import Prepared, laboratory, prepared
-from goldpan.reproduce.recipe import ModelRecipe, Recipe, StrictModel, TableRecipe, TaskRecipe
+from goldpan.reproduce.recipe import (
+    ModelRecipe,
+    PaperRecipe,
+    StrictModel,
+    TableRecipe,
+    TaskRecipe,
+    find_tasks,
+)
 
 # The models of a recipe as Goldpan runs them, and their runs.
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-def find_models(recipe: Recipe, names: tuple[str, ...]) -> tuple[ModelRecipe, ...]:
+def find_models(recipe: PaperRecipe, names: tuple[str, ...]) -> tuple[ModelRecipe, ...]:
     """Return the models of those names, the baselines without any.
 
     NAME@COMMIT takes other weights than the recipe's. Raises `UsageError` for a model that the
@@ -70,15 +89,12 @@ def make_model(
     Raises `UsageError` for weights that are not on this machine where nothing may be fetched, or
     whose commit the recipe does not know.
     """
-    settings: dict[str, Any] = {**recipe.settings, **(recipe.quick if quick else {})}
-    name = recipe.model
+    name, named = recipe.model, dict[str, Any]()
     if recipe.kind == "prompted":
-        name, settings = "prompted", {"model": recipe.name, **settings}
+        name, named = "prompted", {"model": recipe.name}
     elif recipe.kind == "fine-tuned":
-        name, settings = (
-            "finetuned",
-            {"weights": weights_of(recipe), "download": download, **settings},
-        )
+        name, named = "finetuned", {"weights": weights_of(recipe), "download": download}
+    settings = {**named, **recipe.settings, **(recipe.quick if quick else {})}
     return find_model(name, settings_for(protocol, name, settings))
 
 
@@ -93,7 +109,7 @@ def weights_of(recipe: ModelRecipe) -> str:
 
 
 def run_of(
-    context: Context, data: TaskData, recipe: ModelRecipe, protocol: Protocol
+    context: PaperContext, data: TaskData, recipe: ModelRecipe, protocol: Protocol
 ) -> RunResult | None:
     """Return a finished run, running it where that is wanted; None where it is not there."""
     lab, effort = laboratory(context), context.effort
@@ -129,7 +145,9 @@ class _Runs(StrictModel):
 
 
 @runs_models
-def runs(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def runs(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the main score of each run of a model and task of the table."""
     chosen = parsed(_Runs, settings)
     if not context.effort.run and not (laboratory(context).root / "runs").is_dir():
@@ -142,50 +160,41 @@ def runs(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> I
         cells = {
             model.name: cell
             for model in models
-            if (cell := _cell(table, task.task, model)) is not None
+            for cell in islice(table.cells_of(task.task, (model.title, model.name)), 1)
         }
         if not cells:
             continue
-        with_cells = [model for model in models if model.name in cells]
         try:
             ready = prepared(context, task)
         except (MissingFileError, UnknownNameError, DatasetError) as error:
             for row, column in cells.values():
-                yield Outcome(row, column, None, "untested", error.problem)
+                yield CellOutcome(row, column, None, "untested", error.problem)
             if isinstance(error, DatasetError):
                 wrong.append(error)
             continue
-        for model in with_cells:
-            if takes(model, ready.data.task):
+        for model in models:
+            if model.name in cells and takes(model, ready.data.task):
                 yield _outcome(context, task, ready, model, cells[model.name], chosen)
     if wrong:  # the others went ahead
         raise wrong[0]
 
 
-def _cell(table: TableRecipe, task: str, model: ModelRecipe) -> tuple[str, str] | None:
-    for label in (model.title, model.name):
-        for row, column in ((task, label), (label, task)):
-            if row in table.rows and column in table.columns:
-                return row, column
-    return None
-
-
 def _outcome(
-    context: Context,
+    context: PaperContext,
     task: TaskRecipe,
     ready: Prepared,
     model: ModelRecipe,
     cell: tuple[str, str],
     settings: _Runs,
-) -> Outcome:
+) -> CellOutcome:
     effort = context.effort
     try:
         result = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
     except (EvaluationError, UsageError) as error:
         context.problem(f"{model.title} did not run on {task.task}: {error}")
-        return Outcome(*cell, None, "untested", str(error))
+        return CellOutcome(*cell, None, "untested", str(error))
     if result is None:
-        return Outcome(*cell, None, "untested", "it was not run here")
+        return CellOutcome(*cell, None, "untested", "it was not run here")
     record = result.record
     value = record.scores.value(record.scores.main)
     if value is not None and record.scores.main in settings.one_minus:
@@ -205,7 +214,7 @@ def _outcome(
         "candidates": record.learning.candidates,
         "seconds": round(record.costs.wall_seconds, 1),
     }
-    return Outcome(*cell, value, "in part" if notes else "run", "; ".join(notes), facts)
+    return CellOutcome(*cell, value, "in part" if notes else "run", "; ".join(notes), facts)
 
 
 class _Columns(StrictModel):
@@ -214,8 +223,8 @@ class _Columns(StrictModel):
 
 
 def split_counts(
-    context: Context, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[Outcome]:
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the counts of each task whose files are there."""
     chosen = parsed(_Columns, settings)
     for row, name in chosen.tasks.items():
@@ -226,13 +235,13 @@ def split_counts(
             ready = prepared(context, task)
         except (MissingFileError, UnknownNameError) as error:
             for column in chosen.columns:
-                yield Outcome(row, column, None, "untested", error.problem)
+                yield CellOutcome(row, column, None, "untested", error.problem)
             continue
         limited = ("rows were limited",) if context.effort.limit is not None else ()
         note = "; ".join((*ready.notes, *limited))
         for column, (split, label) in chosen.columns.items():
             count = _count(ready.data, split, label)
-            yield Outcome(row, column, count, "in part" if note else "run", note)
+            yield CellOutcome(row, column, count, "in part" if note else "run", note)
 
 
 def _count(data: TaskData, split: str, label: str) -> int:
@@ -241,3 +250,161 @@ def _count(data: TaskData, split: str, label: str) -> int:
         return sum(map(len, tables))
     name, target = data.task.label_names[int(label)], target_column(data.task.type).name
     return sum(int(pc.sum(pc.equal(rows[target], name)).as_py() or 0) for rows in tables)
+
+
+_SCRIPT = """\
+#!/bin/bash
+#SBATCH --job-name={name}
+#SBATCH --nodes=1
+#SBATCH --gpus={gpus}
+#SBATCH --mem={memory}G
+#SBATCH --time={hours}:00:00
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output={log}
+# A job that is killed and queued again goes on at its last checkpoint; a finished one ends at once.
+set -euo pipefail
+cd {folder}
+{command}
+"""
+_SUBMIT = """\
+#!/bin/bash
+# Queues every job of this folder; finished ones end at once, so it may be run again.
+set -euo pipefail
+cd "$(dirname "$0")"
+for job in *.sbatch; do
+  sbatch "$job"
+done
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterJob:
+    """A model of the paper on one of its tasks."""
+
+    model: ModelRecipe
+    task: str
+    command: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the name of its file."""
+        return f"{self.model.name}--{self.task}"
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan(Result):
+    """The jobs that can be written, and why others cannot."""
+
+    jobs: tuple[ClusterJob, ...]
+    skipped: tuple[str, ...]
+    """A sentence each."""
+    files: tuple[Path, ...] = ()
+    """Where they were written, the script that queues them last."""
+
+    @property
+    def exit_code(self) -> int:
+        """3 where a job cannot be written."""
+        return 3 if self.skipped else 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return the jobs with their commands."""
+        return {
+            "jobs": [{"name": job.name, "command": list(job.command)} for job in self.jobs],
+            "skipped": list(self.skipped),
+            "files": [str(path) for path in self.files],
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield which jobs were written."""
+        for job in self.jobs:
+            yield Line(f"{job.name}: {job.model.gpus} GPUs, {job.model.hours} h at most")
+        yield from (Line(f"Skipped: {reason}") for reason in self.skipped)
+        yield Line(f"Wrote {len(self.jobs)} jobs; queue them with {self.files[-1]}")
+
+
+def plan_jobs(context: PaperContext, names: Sequence[str]) -> JobPlan:
+    """Return a job for each model and task that the authors ran it on.
+
+    The data of every task are made first, so that jobs find them. Raises `UsageError` for a
+    model or task that the recipe has not.
+    """
+    jobs: list[ClusterJob] = []
+    skipped: list[str] = []
+    models = []
+    for model in find_models(context.recipe, tuple(names)):
+        try:
+            if model.kind == "fine-tuned":
+                weights_of(model)
+            models.append(model)
+        except UsageError as error:
+            skipped.append(str(error))
+    for recipe in find_tasks(context.recipe, context.effort.tasks):
+        name = recipe.task
+        try:
+            task = find_task(name)
+            taking = [model for model in models if takes(model, task)]
+            if taking:
+                prepared(context, recipe)
+        except (UsageError, DatasetError) as error:
+            skipped.append(f"{name}: {error}")
+            continue
+        jobs += [ClusterJob(model, name, tuple(_command(context, model, name))) for model in taking]
+    return JobPlan(tuple(jobs), tuple(skipped))
+
+
+def write_jobs(plan: JobPlan, directory: Path) -> JobPlan:
+    """Write a script for each job and one that queues them; raises `WorkspaceError`."""
+    folder, paths = Path.cwd(), []
+    try:
+        make_directory(directory / "logs")
+        for job in plan.jobs:
+            path = directory / f"{job.name}.sbatch"
+            text = _SCRIPT.format(
+                name=f"goldpan-{job.name}",
+                gpus=job.model.gpus,
+                memory=job.model.memory_gb,
+                hours=job.model.hours,
+                log=_log(directory.resolve() / "logs", job.name),
+                folder=shlex.quote(str(folder)),
+                command=shlex.join(job.command),
+            )
+            path.write_text(text, encoding="utf-8")
+            paths.append(path)
+        submit = directory / "submit.sh"
+        submit.write_text(_SUBMIT, encoding="utf-8")
+        submit.chmod(0o755)
+    except OSError as error:
+        raise WorkspaceError(
+            f"{directory} cannot be written: {error.strerror or error}", "Choose another --output"
+        ) from None
+    return replace(plan, files=(*paths, submit))
+
+
+def _log(folder: Path, name: str) -> str:
+    """Return where Slurm writes what a job prints; it reads quotes, and signs after percents.
+
+    Raises `WorkspaceError` for a folder whose name would end the line.
+    """
+    path = str(folder / f"{name}.log")
+    if not path.isprintable() or '"' in path or "\\" in path:
+        raise WorkspaceError(
+            f"{str(folder)!r} has a character that Slurm's scripts cannot hold",
+            "Choose another --output",
+        )
+    return '"' + path.replace("%", "%%") + '"' if " " in path or "%" in path else path
+
+
+def _command(context: PaperContext, model: ModelRecipe, task: str) -> Iterable[str]:
+    workspace = context.workspace.root.resolve()
+    named = f"{model.name}@{model.commit}" if model.commit else model.name
+    yield from ("goldpan", "reproduce", context.recipe_argument, "--model", named)
+    yield from ("--task", task, "--data", str(context.data.root.resolve()))
+    yield from ("--workspace", str(workspace), "--seed", str(context.seed))
+    yield from ("--output", str(context.directory.resolve() / "jobs" / f"{model.name}--{task}"))
+    if model.kind == "fine-tuned":
+        yield "--download"
+    if context.effort.quick:
+        yield "--quick"
+    if context.effort.limit is not None:
+        yield from ("--limit", str(context.effort.limit))

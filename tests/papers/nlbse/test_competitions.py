@@ -10,8 +10,7 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
-from goldpan.evaluation.comparison.stored_runs import compare_runs
+from goldpan.evaluation.comparison.question import ComparisonResult, systems_of
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
@@ -19,8 +18,7 @@ from goldpan.papers.nlbse.nlbse23 import BASELINE, ORGANIZERS, comment_ranking
 from goldpan.papers.nlbse.nlbse24 import REPOSITORIES, issue_ranking
 from goldpan.report.compared import ComparisonReport
 from goldpan.report.comparison.make import make_report, paper_tables
-from tests.comparing import QUIET, add_run, split_rows, two_labels
-from tests.integration.test_evaluation_compare import compared
+from tests.comparing import QUIET, add_run, compared, split_rows, two_labels
 from tests.integration.test_evaluation_groups import Remembers
 
 pytest.importorskip("scipy")
@@ -67,7 +65,7 @@ def test_the_competition_ranks_who_ran_every_category(result: ComparisonResult) 
 def test_scores_on_other_rows_are_not_set_against_the_competition(workspace: Workspace) -> None:
     for name in BASELINE:
         add_run(workspace, two_labels(name, train=10, test=20), "mine", 1.0)
-    competition = comment_ranking(compared(workspace).systems)
+    competition = comment_ranking(systems_of(read_runs(workspace)))
     assert competition is not None
     assert [entry.name for entry in competition.entries] == [ORGANIZERS]
     assert competition.incomplete == (
@@ -87,8 +85,8 @@ def official(name: str) -> TaskData:
 def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_path: Path) -> None:
     task = load_tasks()["nlbse24_issue_type"]
     names = task.label_names
-    pairs = [(f"word{at % 3} of issue {at}", names[at % 3]) for at in range(3_000)]
-    data = split_rows(task, pairs, 1_500)
+    pairs = [(f"word{at % 3} of issue {at}", names[at % 3]) for at in range(1_500)]
+    data = split_rows(task, pairs, 750)
 
     def of_five(table: pa.Table) -> pa.Table:
         repos = [REPOSITORIES[at // 3 % 5] for at in range(len(table))]
@@ -99,9 +97,8 @@ def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_pat
     spy = Remembers()
     record = run(Workspace(tmp_path), data, spy.model(), find_protocol("nlbse24"), 0, QUIET).record
     assert [len(repos) for repos in spy.repos] == [1] * 5
-    assert record.learned_from.train > 1_000
-    runs = read_runs(Workspace(tmp_path))
-    ranking = issue_ranking(compare_runs(runs, runs, load_tasks(), ComparisonQuestion()).systems)
+    assert record.learned_from.train > 500
+    ranking = issue_ranking(systems_of(read_runs(Workspace(tmp_path))))
     assert ranking is not None
     own = next(entry for entry in ranking.entries if not entry.published)
     assert own.mean == pytest.approx(record.scores_by["repo"].mean)

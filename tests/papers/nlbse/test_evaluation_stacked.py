@@ -14,17 +14,14 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, read_task_data, task_data
-from goldpan.evaluation.held_out import hold_out
-from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
 from goldpan.evaluation.models.features import Documents, Features, spoken
-from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.protocol import find_protocol, hold_out
 from goldpan.evaluation.run import RunResult, run
 from goldpan.papers.nlbse import stacked, trunk
 from goldpan.papers.nlbse.kernels import Similarities, Words
 from goldpan.papers.nlbse.trunk import places_of, shared_rows
-from tests.evaluating import requirements, rows
-from tests.integration.test_evaluation_models import _of, comments, points, types
+from tests.evaluating import comments, points, requirements, rows, rows_of, types
 from tests.papers.nlbse.nlbse_comments import TASKS, import_comments
 from tests.tiny_models import bert
 
@@ -184,9 +181,9 @@ def test_the_same_seed_gives_the_same_answers(tmp_path: Path, weights: Path) -> 
 
 def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:
     workspace = Workspace(tmp_path)
-    for data in (requirements(120, 40), _of("issue_type", types(), 120)):
+    for data in (requirements(120, 40), rows_of("issue_type", types(), 120)):
         assert _f1(_run(workspace, data, weights)) > 0.8
-    data = _of("comment_type_python", comments(), 120)
+    data = rows_of("comment_type_python", comments(), 120)
     assert _f1(_run(workspace, data, weights, context="none"), "micro_f1") > 0.8
 
 
@@ -195,7 +192,7 @@ def test_says_what_it_does_not_answer(
 ) -> None:
     workspace = Workspace(tmp_path)
     with pytest.raises(EvaluationError, match="not answer story_points, which is regression"):
-        _run(workspace, _of("story_points", points(40), 30), weights)
+        _run(workspace, rows_of("story_points", points(40), 30), weights)
     monkeypatch.setattr(stacked, "_MOST_ROWS", 50)
     with pytest.raises(EvaluationError, match="every two of 80 train rows"):
         _run(workspace, requirements(), weights)

@@ -13,12 +13,11 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from goldpan.papers.nlbse.issue_texts import read_issue, template_lines
-from tests.evaluating import rows
-from tests.integration.test_evaluation_models import _of, comments, types
+from tests.evaluating import comments, rows, rows_of, types
 from tests.tiny_models import bert
 
 pytest.importorskip("sklearn")
@@ -96,11 +95,11 @@ def test_lines_of_the_template_tell_types(weights: str, tmp_path: Path) -> None:
 
 def test_what_it_cannot_answer_is_said(weights: str, tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match="which is multi-label"):
-        _run(tmp_path, _of("comment_type_python", comments(), 120), weights)
+        _run(tmp_path, rows_of("comment_type_python", comments(), 120), weights)
     same = [(text, "bug") for text, _ in types(30)]
     with pytest.raises(EvaluationError, match="the same label"):
-        _run(tmp_path, _of("issue_type", same, 20), weights)
+        _run(tmp_path, rows_of("issue_type", same, 20), weights)
     with pytest.raises(UsageError, match="2 layers, and 5 are read"):
-        _run(tmp_path, _of("issue_type", types(40), 30), weights, layers=5)
+        _run(tmp_path, rows_of("issue_type", types(40), 30), weights, layers=5)
     with pytest.raises(UsageError, match="layers of the model issue-ensemble"):
         find_model("issue-ensemble", {"layers": 0})

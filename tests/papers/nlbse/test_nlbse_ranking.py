@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.statistics.curves import BinaryConfusion
+from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.statistics.scores import rank
 from goldpan.papers.nlbse.nlbse23 import (
     BASELINE,

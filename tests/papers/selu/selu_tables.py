@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
+from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, score_matrix
 from tests.places import DATA
 
 SCORES = DATA / "selu" / "scores.csv"
@@ -223,6 +223,10 @@ def kit_scores() -> ScoreMatrix:
     """Return the 26 models on the 15 tasks that the paper ranks by."""
     scored = [(row, value(row)) for row in kit_rows() if row["task"] not in NOT_RANKED]
     return score_matrix(
-        [Score(row["model"], row["task"], 42, score) for row, score in scored if score is not None],
+        [
+            RunScore(row["model"], row["task"], 42, score)
+            for row, score in scored
+            if score is not None
+        ],
         "macro F1 or 1 - SMAPE",
     )

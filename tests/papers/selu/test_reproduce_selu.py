@@ -14,7 +14,7 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.reproduce.cells import Context, Effort
+from goldpan.reproduce.cells import Effort, PaperContext
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.prepare import prepared, with_prompt
 from goldpan.reproduce.recipe import find_recipe
@@ -28,8 +28,8 @@ REASON = f"{DATA / 'selu'} is missing; set GOLDPAN_REAL_DATA to the real data's 
 needs_scores = pytest.mark.skipif(not (DATA / "selu" / "scores.csv").exists(), reason=REASON)
 
 
-def context(data: Path, workspace: Path) -> Context:
-    return Context(SELU, DataFolder(data), Workspace(workspace), Reporter(quiet=True))
+def context(data: Path, workspace: Path) -> PaperContext:
+    return PaperContext(SELU, DataFolder(data), Workspace(workspace), Reporter(quiet=True))
 
 
 def test_tasks_labels_and_steps_are_those_of_the_registry() -> None:

@@ -8,10 +8,10 @@ from statistics import mean
 import numpy as np
 import pytest
 
-from goldpan.evaluation.statistics.compare import agreement, compare
 from goldpan.evaluation.statistics.comparison import Comparison
+from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.scores import Floats, agreement
 from goldpan.report.comparison.plots import decision_plot, interval_plot, posterior_plot
 from tests.papers.selu.selu_tables import (
     KIT_DECISIONS,

@@ -20,7 +20,7 @@ from goldpan.evaluation.comparison.question import System
 from goldpan.evaluation.metrics.estimate import Floats, Measure, MetricEvidence, Totals, means
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import outcomes_of, ranking_values
-from goldpan.evaluation.statistics.evidence import (
+from goldpan.evaluation.statistics.scores import (
     ModelEvidence,
     TaskEvidence,
     Unit,

@@ -12,12 +12,12 @@ from typing import Literal
 
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.evaluation.comparison.question import ComparisonResult, System, setting, split_of
+from goldpan.evaluation.comparison.score_files import Part
+from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import ranking_score
-from goldpan.evaluation.statistics.curves import BinaryConfusion
 
-Part = Literal["train", "validation", "test"]
 METRICS = (
     "macro_f1",
     "micro_f1",

@@ -10,32 +10,29 @@ import numpy as np
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.comparison.evidence import Units, task_evidence, units_of
-from goldpan.evaluation.comparison.question import METHODS, ComparisonQuestion
+from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile
 from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
 from goldpan.evaluation.metrics.classification import Formula, LabelCounts
+from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.metrics.estimate import ratio
-from goldpan.evaluation.statistics.calibrated import ROPE, Criteria, answer_questions, no_rows
-from goldpan.evaluation.statistics.compare import arrange, compare
-from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.curves import BinaryConfusion
-from goldpan.evaluation.statistics.drift import (
+from goldpan.evaluation.statistics.calibrated import answer_questions, new_tasks_by_scores, no_rows
+from goldpan.evaluation.statistics.comparison import Comparison, arrange
+from goldpan.evaluation.statistics.effects import (
     Degradation,
     Overfitting,
     degradation,
     overfitting,
 )
-from goldpan.evaluation.statistics.evidence import (
+from goldpan.evaluation.statistics.scores import (
     BINS,
+    Floats,
+    RunScore,
+    ScoreMatrix,
     TaskEvidence,
     bins_of,
-    model_evidence,
-)
-from goldpan.evaluation.statistics.scores import (
-    Floats,
-    Score,
-    ScoreMatrix,
     check_settings,
+    model_evidence,
     score_matrix,
 )
 
@@ -239,9 +236,6 @@ def _four(counts: BinaryConfusion) -> tuple[int, int, int, int]:
     return counts.tp, counts.fp, counts.tn, counts.fn
 
 
-_BAYESIAN_ROPE = 0.1
-
-
 @dataclass(frozen=True, slots=True)
 class Drift:
     """How one model's scores on one task change from training to validation to test (S8)."""
@@ -297,7 +291,7 @@ def compare_file(
     values = {name: _values(file, keys, name) for name in shown}
     numbered = _numbered(tests)
     matrix = score_matrix(
-        [Score(key.model, key.dataset, numbered[key], values[shown[0]][key]) for key in tests],
+        [RunScore(key.model, key.dataset, numbered[key], values[shown[0]][key]) for key in tests],
         shown[0],
         drop_incomplete_tasks=True,
     )
@@ -351,23 +345,16 @@ def _numbered(keys: Sequence[Key]) -> dict[Key, int]:
 def _compared(
     file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key], question: ComparisonQuestion
 ) -> tuple[Comparison, Comparison | None]:
-    approach, choice = METHODS[question.approach]
-    alpha, seed = question.alpha, question.seed
-    if approach != "calibrated":
-        rope = _BAYESIAN_ROPE if question.rope is None else question.rope
-        return compare(
-            matrix, alpha=alpha, rope=rope, approach=approach, seed=seed, choice=choice
-        ), None
-    rope = ROPE if question.rope is None else question.rope
+    if question.approach != "calibrated":
+        return question.over_tasks(matrix), None
+    criteria = question.criteria()
     if file.layout == "scores":
         why = "Scores alone do not say how many rows they stand on: give counts or predictions"
-        on_tasks = compare(
-            matrix, alpha=alpha, rope=rope, rope_kind="absolute", approach=approach, seed=seed
-        )
-        return arrange(matrix, no_rows(len(matrix.models), why, alpha)), on_tasks
+        on_rows = no_rows(len(matrix.models), why, criteria.alpha)
+        return arrange(matrix, on_rows), arrange(matrix, new_tasks_by_scores(matrix, criteria))
     make = prediction_evidence if file.layout == "predictions" else count_evidence
     evidence = make(file, matrix, tests)
-    answers = answer_questions(evidence, matrix.models, Criteria(alpha, rope, seed))
+    answers = answer_questions(evidence, matrix.models, criteria)
     return arrange(matrix, answers.new_rows), arrange(matrix, answers.new_tasks)
 
 

@@ -13,9 +13,10 @@ import orjson
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import ranking_score
+from goldpan.evaluation.statistics.calibrated import ROPE, Criteria
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
-from goldpan.evaluation.statistics.decide import Choice
-from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
+from goldpan.evaluation.statistics.decide import Choice, compare
+from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, score_matrix
 
 Split = tuple[str, str]
 """Hashes of the data and of the split."""
@@ -190,6 +191,7 @@ def _same_metric(runs: Iterable[Run]) -> None:
 
 MIXED = "score"
 """Name of the score where tasks rank by different metrics."""
+_BAYESIAN_ROPE = 0.1
 Method = Literal["calibrated", "bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
 METHODS: Mapping[Method, tuple[Approach, Choice]] = {
     "calibrated": ("calibrated", "auto"),
@@ -212,6 +214,18 @@ class ComparisonQuestion:
     """Half the width of the region of practical equivalence: in points of the score (0.01) where
     `calibrated`, as a share of the spread over tasks (0.1) where `bayesian`."""
     seed: int = 0
+
+    def criteria(self) -> Criteria:
+        """Return the rules by which calibrated answers decide."""
+        return Criteria(self.alpha, ROPE if self.rope is None else self.rope, self.seed)
+
+    def over_tasks(self, scores: ScoreMatrix) -> Comparison:
+        """Compare models by their scores alone, by the method that was asked for."""
+        approach, choice = METHODS[self.approach]
+        rope = _BAYESIAN_ROPE if self.rope is None else self.rope
+        return compare(
+            scores, alpha=self.alpha, rope=rope, approach=approach, seed=self.seed, choice=choice
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +303,7 @@ def scores_of(system: System, task: str) -> dict[int, float]:
 def matrix(compared: ComparisonResult) -> ScoreMatrix:
     """Return the scores of the block; raises `StatisticsError` for fewer than two models."""
     scores = [
-        Score(system.name, task, seed, value)
+        RunScore(system.name, task, seed, value)
         for system in compared.systems
         if system.name in compared.block.models
         for task in compared.block.tasks

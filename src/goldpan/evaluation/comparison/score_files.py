@@ -1,15 +1,13 @@
 """Reads scores, confusion counts or predictions that were made elsewhere.
 
-CSV with a header (comma, semicolon or tab), JSON Lines, or JSON: a list of objects, or an object
-with the list under `rows`. Three layouts are told by their columns; docs/reports.md shows each.
+Any table that Goldpan reads (`datasets/table_files.py`), such as CSV with a header; JSON may be an
+object with the list under `rows`. Three layouts are told by their columns (docs/reports.md).
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -17,7 +15,8 @@ from typing import Any, Literal, TypeVar
 import orjson
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.statistics.curves import BinaryConfusion
+from goldpan.datasets.table_files import form_of, open_text, table_rows
+from goldpan.evaluation.metrics.curves import BinaryConfusion
 
 Part = Literal["train", "validation", "test"]
 Layout = Literal["scores", "counts", "predictions"]
@@ -28,7 +27,6 @@ _COLUMNS: Mapping[Layout, tuple[str, ...]] = {
     "scores": ("score",),
 }
 _LARGEST = 10**9
-_MOST_BYTES = 1 << 30
 _ValueT = TypeVar("_ValueT")
 
 
@@ -98,8 +96,8 @@ class ScoreFile:
 def read_scores(path: Path) -> ScoreFile:
     """Return what a file of scores, counts or predictions holds.
 
-    Raises `EvaluationError`, with the row, for a file that is none, and for rows that lack a value,
-    hold one that cannot be, or say something twice.
+    Raises `EvaluationError`, with the row, for rows that lack a value, hold one that cannot be, or
+    say something twice, and what `table_rows` raises.
     """
     rows = list(_rows(path))
     if not rows:
@@ -211,66 +209,24 @@ class _Row:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield rows with their numbers: lines of a CSV file, the first below its header is 2."""
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise EvaluationError(f"{path} is larger than 1 GiB", "Split it by task")
-        data = path.read_bytes()
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise EvaluationError(
-            f"{path} cannot be read: {error.strerror or error}", "Name a CSV or JSON file"
-        ) from None
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise EvaluationError(
-            f"Row {line} of {path} is not UTF-8", "Save the file as UTF-8"
-        ) from None
-    if path.suffix.lower() == ".json":
-        yield from _json_rows(path, text)
-        return
-    if path.suffix.lower() in (".jsonl", ".ndjson"):
-        lines = [line for line in text.splitlines() if line.strip()]
-        yield from _json_rows(path, f"[{','.join(lines)}]")
-        return
-    header = text.partition("\n")[0]
-    delimiter = max(",;\t", key=header.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        names = [name.strip().lower() for name in next(reader, [])]
-        if len(set(names)) < len(names):
+    """Yield rows with their numbers; the first below the header of a CSV file is 2."""
+    is_json = path.suffix.lower() == ".json"
+    rows: Iterable[Any] = _json_rows(path) if is_json else table_rows(path)
+    for number, row in enumerate(rows, 2 if form_of(path) in ("csv", "tsv") else 1):
+        if not isinstance(row, dict):
             raise EvaluationError(
-                f"Row 1 of {path} names a column twice", "Give each column a different name"
+                f"Row {number} of {path} is not an object", "Give an object with the columns' names"
             )
-        for values in reader:
-            if not any(value.strip() for value in values):
-                continue
-            if len(values) != len(names):
-                raise EvaluationError(
-                    f"Row {reader.line_num} of {path} has {len(values)} values for"
-                    f" {len(names)} columns",
-                    "Quote values that hold the delimiter, and fill in what is empty",
-                )
-            yield reader.line_num, dict(zip(names, values, strict=True))
-    except csv.Error as error:
-        raise EvaluationError(
-            f"Row {reader.line_num} of {path} is not CSV: {error}", "Save the table as CSV again"
-        ) from None
+        if any(str(value).strip() for value in row.values()):
+            yield number, {str(name).strip().lower(): value for name, value in row.items()}
 
 
-def _json_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    try:
-        data = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise EvaluationError(f"{path} is not JSON: {error}", "Save the file again") from None
+def _json_rows(path: Path) -> list[Any]:
+    with open_text(path) as file:
+        data = orjson.loads(file.read())
     rows = data.get("rows") if isinstance(data, dict) else data
     if not isinstance(rows, list):
         raise EvaluationError(
             f"{path} holds no list", "Give a list of objects, or an object with it under rows"
         )
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise EvaluationError(
-                f"Row {number} of {path} is not an object", "Give an object with the columns' names"
-            )
-        yield number, {name.lower(): value for name, value in row.items()}
+    return rows

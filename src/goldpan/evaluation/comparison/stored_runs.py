@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison.deciding import deciding_rows
 from goldpan.evaluation.comparison.evidence import (
     MANY_PROJECTS,
     ExampleNumbers,
@@ -20,31 +20,29 @@ from goldpan.evaluation.comparison.evidence import (
     side_by_side,
 )
 from goldpan.evaluation.comparison.question import (
-    METHODS,
     ComparisonQuestion,
     ComparisonResult,
+    DecidingRows,
+    System,
     complete,
     matrix,
     on_one_split,
     scores_of,
     systems_of,
 )
-from goldpan.evaluation.runs import Run, read_runs, require_runs
+from goldpan.evaluation.runs import PREDICTIONS, Run, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.calibrated import (
-    ROPE,
-    Criteria,
     answer_on_new_rows,
     answer_questions,
     new_tasks_by_scores,
     no_rows,
 )
-from goldpan.evaluation.statistics.compare import arrange, compare
-from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.decide import FEWEST_TASKS
-from goldpan.evaluation.statistics.randomization import Measure, compare_answers
+from goldpan.evaluation.statistics.comparison import FEWEST_TASKS, Comparison, arrange
+from goldpan.evaluation.statistics.randomization import compare_answers
 from goldpan.evaluation.statistics.resampling import contributions
-from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings
+from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings, defined
+from goldpan.evaluation.task_input import PATHS
 
 
 def compare_on_task(
@@ -58,10 +56,10 @@ def compare_on_task(
         if system.name in result.block.models:
             runs = system.runs[name]
             of_runs = [example_numbers(task, run.predictions(), run.scores.main) for run in runs]
-            defined = [numbers for numbers in of_runs if numbers is not None]
-            if len(defined) < len(runs) or len({numbers.ids for numbers in defined}) > 1:
+            whole = [numbers for numbers in of_runs if numbers is not None]
+            if len(whole) < len(runs) or len({numbers.ids for numbers in whole}) > 1:
                 return None
-            runs_of[system.name] = defined
+            runs_of[system.name] = whole
     answers = side_by_side(runs_of)
     first = next(iter(answers.values()))
     scores = [
@@ -76,7 +74,7 @@ def compare_on_task(
     groups = projects(first.repos, pairs, question.alpha)
     comparison = compare_answers(
         {system: numbers.columns for system, numbers in answers.items()},
-        _defined(first.measure),
+        defined(first.measure),
         metric=result.metrics[name],
         task=name,
         alpha=question.alpha,
@@ -93,15 +91,9 @@ def compare_on_task(
     return replace(comparison, notes=(*comparison.notes, note))
 
 
-def _defined(measure: Measure) -> Measure:
-    """Let shuffled answers that define no score count as no score at all."""
-    return lambda sums: np.nan_to_num(measure(sums))
-
-
 _MOST_ALONE = 20
 """Models that are compared on each of a few tasks alone: pairs grow with their square."""
 _MOST_NAMED = 4
-_BAYESIAN_ROPE = 0.1
 
 
 def compare_stored(
@@ -196,16 +188,7 @@ def _compare(
         alone = tuple(comparison for comparison in by_task if comparison is not None)
     if len(shared) == 1 and alone:
         return replace(result, comparison=alone[0])
-    approach, choice = METHODS[question.approach]
-    over_tasks = compare(
-        matrix(result),
-        alpha=question.alpha,
-        rope=_BAYESIAN_ROPE if question.rope is None else question.rope,
-        approach=approach,
-        seed=question.seed,
-        choice=choice,
-    )
-    return replace(result, comparison=over_tasks, alone=alone)
+    return replace(result, comparison=question.over_tasks(matrix(result)), alone=alone)
 
 
 def _calibrated(
@@ -213,8 +196,7 @@ def _calibrated(
 ) -> ComparisonResult:
     """Answer what holds on new rows and on new tasks, and on new rows of each of a few tasks."""
     scores = matrix(result)
-    rope = ROPE if question.rope is None else question.rope
-    criteria = Criteria(question.alpha, rope, question.seed)
+    criteria = question.criteria()
     systems = [system for system in result.systems if system.name in scores.models]
     evidence = evidence_of(systems, scores.tasks, tasks)
     if isinstance(evidence, str):
@@ -231,13 +213,12 @@ def _calibrated(
     if 1 < count < FEWEST_TASKS and len(scores.models) <= _MOST_ALONE:
         # A table of each task shows so many times the pairs, so each gets its share of alpha.
         shared = replace(criteria, alpha=question.alpha / count)
-        by_task = [
-            answer_on_new_rows([task], contributions([task], scores.models), shared)
-            for task in evidence
-        ]
         alone = tuple(
-            arrange(_of_task(scores, task.task), answered)
-            for task, answered in zip(evidence, by_task, strict=True)
+            arrange(
+                _of_task(scores, task.task),
+                answer_on_new_rows([task], contributions([task], scores.models), shared),
+            )
+            for task in evidence
         )
     comparison = arrange(scores, answers.new_rows)
     notes = (*comparison.notes, *_few_projects(result, tasks, scores))
@@ -276,3 +257,32 @@ def _few_projects(
 def _undefined(run: Run) -> str:
     score = ranking_score(run.scores)
     return f"{run.model} on {run.task}, seed {run.seed}, has no {score.name}: {score.reason}"
+
+
+def deciding_rows(
+    first: System, second: System, tasks: Sequence[str], known: Mapping[str, Task]
+) -> DecidingRows:
+    """Return on how many rows of these tasks two models differ, in any of their seeds."""
+    differ = rows = 0
+    for task in tasks:
+        one, other = (
+            _answers(system.runs.get(task, ()), known.get(task)) for system in (first, second)
+        )
+        shared = one.keys() & other.keys()
+        rows += len(shared)
+        differ += sum(one[row] != other[row] for row in shared)
+    return DecidingRows(first.name, second.name, differ, rows)
+
+
+def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, list[object]]:
+    """Return what a model says of each row, each outcome once, or whether it is right."""
+    by_right = task is not None and (
+        task.type in ("binary", "multi-class") or task.source.builder == PATHS
+    )
+    said: dict[str, set[object]] = {}
+    for run in runs:
+        table = read_table(run.directory / PREDICTIONS, ["id", "truth", "answer"])
+        for row in table.to_pylist():
+            answer = row["answer"] == row["truth"] if by_right else repr(row["answer"])
+            said.setdefault(row["id"], set()).add(answer)
+    return {row: sorted(outcomes, key=repr) for row, outcomes in said.items()}

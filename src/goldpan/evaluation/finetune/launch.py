@@ -2,6 +2,11 @@
 
 Rows that do not fit are halved until they do. Processes that outlive who started them end at
 their next step, and nobody else starts in their directory before that.
+
+    torchrun --standalone --nproc_per_node 8 -m goldpan.evaluation.finetune.launch DIRECTORY ...
+
+is such a process; it gets the directory of the job, a file that who started it holds a lock on, and
+how many rows to take at once.
 """
 
 from __future__ import annotations
@@ -16,19 +21,20 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
 import orjson
 
-from goldpan.core.errors import EvaluationError
+from goldpan.core.errors import EvaluationError, GoldpanError, StoppedError
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-from goldpan.evaluation.finetune.engines import single_process
-from goldpan.evaluation.finetune.settings import TrainingJob, write_job
+from goldpan.evaluation.finetune.engines import join, single_process
+from goldpan.evaluation.finetune.job import TrainingJob, read_job, write_job
 from goldpan.evaluation.finetune.training import TooLargeError, read_trained, train
 from goldpan.evaluation.model import load
 
@@ -107,13 +113,14 @@ def _launched(job: TrainingJob, size: int, reporter: Reporter) -> None:
 
 
 def _launcher(job: TrainingJob) -> list[str]:
-    """Return how `worker.py` is started, once a device, on this machine."""
-    module = "goldpan.evaluation.finetune.worker"
+    """Return how this module is started, once a device, on this machine."""
+    module = "goldpan.evaluation.finetune.launch"
     processes = str(job.settings.processes)
     if job.settings.launcher == "torchrun":
         start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
         return [*start, "--nproc_per_node", processes, "-m", module]
-    load("deepspeed.launcher")
+    if find_spec("deepspeed") is None:  # it takes long to import, and only its program is needed
+        load("deepspeed")
     program = Path(sysconfig.get_path("scripts")) / "deepspeed"
     where = ["--num_gpus", processes]
     # With a number it would take the first GPUs, also those of somebody else.
@@ -205,3 +212,78 @@ def _last_line(log: Path) -> str:
     # The launcher's own error, which comes last, only says that there was one.
     errors = [row for row in lines if "Error" in row and "ChildFailedError" not in row]
     return line(mask((errors or lines or [""])[-1]), 300)
+
+
+class _Signs(Reporter):
+    """Writes how far the training is, and ends it when nobody waits for it any more."""
+
+    def __init__(self, directory: Path, starter: Path, *, writes: bool) -> None:
+        super().__init__(quiet=not writes)
+        self._directory = directory
+        self._starter = starter
+        self._writes = writes
+
+    def _begin(self, title: str, total: int) -> Any:
+        return None
+
+    def _update(self, task: Any, done: int, total: int) -> None:
+        if not _is_locked(self._starter):
+            raise StoppedError("The process that started this training is gone", "Start it again")
+        if self._writes:
+            unfinished = self._directory / f"{PROGRESS}.unfinished"
+            unfinished.write_bytes(orjson.dumps((done, total)))
+            unfinished.replace(self._directory / PROGRESS)
+
+
+def _is_locked(path: Path) -> bool:
+    """Return whether somebody holds a lock on a file; nobody does when it is gone."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    return False
+
+
+def work(directory: Path, starter: Path, device_batch: int) -> int:
+    """Train as one of several; return the exit code."""
+    with (directory / WORKERS).open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        try:
+            job = read_job(directory)
+            group = join(job.settings)
+            signs = _Signs(directory, starter, writes=group.first)
+            train(job, group, device_batch, signs)
+            load("torch.distributed").destroy_process_group()
+        except TooLargeError:
+            return _tell(directory, {"too_large": True})
+        except GoldpanError as error:
+            return _tell(directory, {"problem": error.problem, "remedy": error.remedy})
+    return 0
+
+
+def _tell(directory: Path, outcome: dict[str, Any]) -> int:
+    """Leave why the training ended, unless another process did already."""
+    mine = directory / f"{OUTCOME}.{os.getpid()}"
+    mine.write_bytes(orjson.dumps(outcome))
+    with suppress(FileExistsError):
+        (directory / OUTCOME).hardlink_to(mine)
+    mine.unlink()
+    return 1
+
+
+def main() -> None:
+    """Run as a program."""
+    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--local_rank")]
+    directory, starter, device_batch = arguments
+    code = work(Path(directory), Path(starter), int(device_batch))
+    # Threads of libraries may wait for processes that are gone: an orderly exit could hang.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -11,10 +11,9 @@ from typing import Any
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import target_column
-from goldpan.evaluation.finetune.heads import Predictor, TaskHead
-from goldpan.evaluation.finetune.settings import TrainingJob
+from goldpan.evaluation.finetune.heads import ModelTokenizer, Predictor, TaskHead, make_words
+from goldpan.evaluation.finetune.job import TrainingJob
 from goldpan.evaluation.finetune.text_heads import GenerationHead, SequenceHead, scale_of
-from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, make_words
 from goldpan.evaluation.finetune.word_heads import MaskingHead, TaggingHead
 from goldpan.evaluation.model import load
 

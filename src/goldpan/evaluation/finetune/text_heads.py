@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 from goldpan.datasets.task import Task, target_column
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
+    ModelTokenizer,
     Predictor,
     Tensor,
     TensorBatch,
@@ -25,8 +26,9 @@ from goldpan.evaluation.finetune.heads import (
     cut_texts,
     padded,
     predict_in_batches,
+    stream,
+    token_batch,
 )
-from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, stream
 from goldpan.evaluation.finetune.word_heads import cross_entropy
 from goldpan.evaluation.model import Answers, labels_above, load
 
@@ -234,14 +236,13 @@ class GenerationHead:
     ) -> TensorBatch:
         """Return examples as tensors; nothing is drawn."""
         inputs = padded(words, [example.ids for example in examples])
-        tokens = sum(example.length for example in examples)
+        targets = [example.target for example in examples]
         if self.start is None:
-            targets = aligned(words, [example.target for example in examples])[:, 1:]
-        else:
-            targets = aligned(words, [example.target for example in examples], left=False)
-            inputs["decoder_input_ids"] = self._shifted(targets, words.pad)
-            tokens += sum(len(example.target) for example in examples)
-        return TensorBatch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
+            return token_batch(inputs, aligned(words, targets)[:, 1:], examples)
+        answers = aligned(words, targets, left=False)
+        inputs["decoder_input_ids"] = self._shifted(answers, words.pad)
+        batch = token_batch(inputs, answers, examples)
+        return replace(batch, tokens=batch.tokens + sum(map(len, targets)))
 
     def _shifted(self, targets: Tensor, pad: int) -> Tensor:
         """Return what the decoder sees when it is to say the targets: those before."""

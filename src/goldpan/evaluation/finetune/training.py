@@ -8,6 +8,7 @@ and DeepSpeed.
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -19,25 +20,24 @@ import orjson
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import write_whole
-from goldpan.evaluation.finetune.checkpoints import TrainingState, resume, save
 from goldpan.evaluation.finetune.engines import (
     Plain,
     ProcessGroup,
     TrainingEngine,
+    TrainingState,
     Zero,
     accumulation,
+    resume,
+    save,
 )
 from goldpan.evaluation.finetune.heads import (
-    StepPart,
     TensorBatch,
     TokenizedExample,
     out_of_memory,
-    parts_of,
     rows_at_once,
-    steps_of_epoch,
 )
+from goldpan.evaluation.finetune.job import WORD_TASKS, TrainingJob
 from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, quiet
-from goldpan.evaluation.finetune.settings import WORD_TASKS, TrainingJob
 from goldpan.evaluation.model import Answer, Answers, load
 from goldpan.evaluation.score import predictions_of, score
 
@@ -275,3 +275,50 @@ def read_trained(directory: Path) -> dict[str, Any] | None:
     """Return what happened in a training that is finished, else None."""
     path = directory / TRAINED
     return dict(orjson.loads(path.read_bytes())) if path.exists() else None
+
+
+_POOL = 50
+"""Steps whose rows are sorted by length together: padding is little, order still random."""
+
+
+def steps_of_epoch(
+    lengths: Sequence[int], batch: int, seed: int, epoch: int, *, group: bool
+) -> list[list[int]]:
+    """Return the rows of each step of an epoch, longest first within a step where grouped.
+
+    The first step of the first epoch has the longest row, so that memory runs out at once if
+    ever.
+    """
+    draw = random.Random(f"{seed} order {epoch}")  # noqa: S311
+    rows = list(range(len(lengths)))
+    draw.shuffle(rows)
+    if not group:
+        return [rows[start : start + batch] for start in range(0, len(rows), batch)]
+    pooled = []
+    for start in range(0, len(rows), batch * _POOL):
+        pool = sorted(rows[start : start + batch * _POOL], key=lambda row: -lengths[row])
+        pooled += [pool[at : at + batch] for at in range(0, len(pool), batch)]
+    draw.shuffle(pooled)
+    if epoch == 0:
+        heaviest = max(range(len(pooled)), key=lambda step: lengths[pooled[step][0]])
+        pooled[0], pooled[heaviest] = pooled[heaviest], pooled[0]
+    return pooled
+
+
+@dataclass(frozen=True, slots=True)
+class StepPart:
+    """Rows that a process takes at once."""
+
+    rows: Sequence[int]
+    counts: bool = True
+    """False where there are no rows left for it: it takes one that does not count, since all
+    processes must take part in every exchange."""
+
+
+def parts_of(step: Sequence[int], rank: int, world: int, device_batch: int) -> list[StepPart]:
+    """Return the parts of a step that one of `world` processes takes, as many as any other."""
+    largest = math.ceil(len(step) / world)
+    parts = math.ceil(largest / device_batch)
+    mine = step[rank::world]
+    cut = [mine[at * len(mine) // parts : (at + 1) * len(mine) // parts] for at in range(parts)]
+    return [StepPart(rows) if rows else StepPart(step[:1], counts=False) for rows in cut]

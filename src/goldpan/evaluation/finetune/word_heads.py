@@ -11,7 +11,7 @@ others as in training.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -22,15 +22,20 @@ from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
+    ModelTokenizer,
     Predictor,
+    Span,
     Tensor,
     TensorBatch,
     TokenizedExample,
     aligned,
+    covering,
     padded,
     predict_in_batches,
+    stream,
+    token_batch,
+    windows,
 )
-from goldpan.evaluation.finetune.tokenizing import ModelTokenizer, Span, covering, stream, windows
 from goldpan.evaluation.model import Answers, load
 
 _NONE = "O"
@@ -40,6 +45,26 @@ def word_spans(tokens: Sequence[str]) -> list[Span]:
     """Return where words stand in the text that a space between them makes."""
     starts = accumulate((len(word) + 1 for word in tokens), initial=0)
     return [(start, start + len(word)) for start, word in zip(starts, tokens, strict=False)]
+
+
+def word_windows(
+    words: ModelTokenizer, ids: Sequence[int], spans: Sequence[Span], *, whole: Sequence[Span] = ()
+) -> Iterator[tuple[Sequence[int], list[tuple[int, int, int]]]]:
+    """Yield the windows of a text with their frame, and the words that begin in each.
+
+    A word is its number, its first token in the window and the one after its last there. `whole`
+    are words that windows do not cut.
+    """
+    for window in windows(words.room, len(ids), whole):
+        shift = len(words.before) - window.start
+        yield (
+            words.frame(ids[window]),
+            [
+                (word, first + shift, min(after, window.stop) + shift)
+                for word, (first, after) in enumerate(spans)
+                if after > first and window.start <= first < window.stop
+            ],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +90,7 @@ class TaggingHead:
         texts = words.texts(" ".join(tokens) for tokens in sentences)
         for row, (text, tokens) in enumerate(zip(texts, sentences, strict=True)):
             spans = covering(text.offsets, word_spans(tokens))
-            for window in windows(words.room, len(text.ids)):
-                shift = len(words.before) - window.start
-                places = [
-                    (word, first + shift, first + shift + 1)
-                    for word, (first, after) in enumerate(spans)
-                    if after > first and window.start <= first < window.stop
-                ]
-                ids = words.frame(text.ids[window])
+            for ids, places in word_windows(words, text.ids, spans):
                 target = [NOT_ASKED] * len(ids) if learn else []
                 for word, position, _ in places if learn else ():
                     target[position] = numbers[tags[row][word]]
@@ -84,9 +102,7 @@ class TaggingHead:
     ) -> TensorBatch:
         """Return examples as tensors; nothing is drawn."""
         targets = aligned(words, [example.target for example in examples])
-        tokens = sum(example.length for example in examples)
-        inputs = padded(words, [example.ids for example in examples])
-        return TensorBatch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
+        return token_batch(padded(words, [example.ids for example in examples]), targets, examples)
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy over the first tokens of words."""
@@ -156,35 +172,19 @@ class MaskingHead:
         spans = _spans(rows)
         for row, text in enumerate(words.texts(stream(rows["text"]))):
             covered = covering(text.offsets, spans[row])
-            for window in windows(words.room, len(text.ids), covered):
-                shift = len(words.before) - window.start
-                word_spans = [
-                    (word, first + shift, min(after, window.stop) + shift)
-                    for word, (first, after) in enumerate(covered)
-                    if after > first and window.start <= first < window.stop
-                ]
-                if word_spans:
-                    built.append(
-                        TokenizedExample(row, words.frame(text.ids[window]), (), word_spans)
-                    )
+            for ids, places in word_windows(words, text.ids, covered, whole=covered):
+                if places:
+                    built.append(TokenizedExample(row, ids, (), places))
         return built
 
     def batch(
         self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
     ) -> TensorBatch:
         """Return examples with half of their words masked; which follows from `salt`."""
-        masks = [_drawn(example, salt) for example in examples]
-        masked = [
-            _masked(words, example, hidden) for example, hidden in zip(examples, masks, strict=True)
-        ]
-        targets = aligned(
-            words,
-            [_targets(example, hidden) for example, hidden in zip(examples, masks, strict=True)],
-        )
-        tokens = sum(example.length for example in examples)
-        return TensorBatch(
-            padded(words, masked), targets, int((targets != NOT_ASKED).sum()), tokens
-        )
+        masks = [(example, _drawn(example, salt)) for example in examples]
+        targets = aligned(words, [_targets(example, hidden) for example, hidden in masks])
+        masked = [_masked(words, example, hidden) for example, hidden in masks]
+        return token_batch(padded(words, masked), targets, examples)
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy over the masked tokens."""

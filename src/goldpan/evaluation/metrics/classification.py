@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from goldpan.evaluation.metrics.curves import Ranking
 from goldpan.evaluation.metrics.estimate import (
@@ -45,17 +44,6 @@ class LabelCounts(NamedTuple):
     tn: Floats
     fn: Floats
     invalid: Floats
-
-
-def has_label(values: Sequence[str | Sequence[str] | None], label: str) -> npt.NDArray[np.bool_]:
-    """Return which values have a label, be it their only one or one of several."""
-    return np.array(
-        [
-            value is not None and (value == label if isinstance(value, str) else label in value)
-            for value in values
-        ],
-        dtype=np.bool_,
-    )
 
 
 def label_counts(totals: Floats, number: int) -> LabelCounts:
@@ -156,12 +144,12 @@ def _weighted(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
     return weighted
 
 
-def label_confusions(labels: Sequence[str], columns: Floats) -> tuple[LabelConfusion, ...]:
-    """Return the counts of each label over all examples (examples x five a label)."""
-    totals = columns.sum(axis=0, keepdims=True)
+def label_confusions(data: MultiLabel | SingleLabel) -> tuple[LabelConfusion, ...]:
+    """Return the counts of each label against the rest over all examples."""
+    totals = data.counts().sum(axis=0, keepdims=True)
     return tuple(
         LabelConfusion(label, *(int(count[0]) for count in label_counts(totals, number)))
-        for number, label in enumerate(labels)
+        for number, label in enumerate(data.labels)
     )
 
 
@@ -192,6 +180,10 @@ class MultiLabel:
     def invalid(self) -> int:
         """How many answers are not valid."""
         return int((self.valid == 0).sum())
+
+    def counts(self) -> Floats:
+        """Return each label against the rest, examples x (five a label)."""
+        return one_vs_rest(self.truth, self.answer, self.valid)
 
 
 def indicate_labels(
@@ -228,7 +220,7 @@ def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[Metric
     jaccard = np.where(either > 0, shared / np.maximum(either, 1), 1.0) * data.valid
     exact = (wrong.sum(axis=1) == 0) * data.valid
     evidence: list[MetricEvidence] = [
-        Totals(_counts(data), label_measures(data.labels, None)),
+        Totals(data.counts(), label_measures(data.labels, None)),
         means(
             {"accuracy": exact, "hamming_loss": hamming, "example_jaccard": jaccard},
             lower=frozenset({"hamming_loss"}),
@@ -237,15 +229,6 @@ def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[Metric
     if scores is not None:
         evidence.append(Ranking(data.labels, data.truth > 0, scores, None))
     return evidence
-
-
-def multi_label_confusions(data: MultiLabel) -> tuple[LabelConfusion, ...]:
-    """Return each label against the rest."""
-    return label_confusions(data.labels, _counts(data))
-
-
-def _counts(data: MultiLabel) -> Floats:
-    return one_vs_rest(data.truth, data.answer, data.valid)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,6 +245,14 @@ class SingleLabel:
     def invalid(self) -> int:
         """How many answers are not valid."""
         return int((self.answer == len(self.labels)).sum())
+
+    def counts(self) -> Floats:
+        """Return each label against the rest, examples x (five a label)."""
+        numbers = np.arange(len(self.labels))
+        truth, answer = (
+            (numbers == side[:, None]).astype(np.float64) for side in (self.truth, self.answer)
+        )
+        return one_vs_rest(truth, answer, (self.answer < len(self.labels)).astype(np.float64))
 
 
 def number_labels(
@@ -296,27 +287,14 @@ def confusion_matrix(data: SingleLabel) -> ConfusionMatrix:
 
 def single_label_evidence(data: SingleLabel, scores: Floats | None) -> list[MetricEvidence]:
     """Return what the metrics of a binary or multi-class task follow from."""
-    columns = _one_vs_rest(data)
     evidence: list[MetricEvidence] = [
-        Totals(columns, label_measures(data.labels, data.positive)),
+        Totals(data.counts(), label_measures(data.labels, data.positive)),
         _matrix_evidence(data),
     ]
     if scores is not None:
         positive = np.arange(len(data.labels)) == data.truth[:, None]
         evidence.append(Ranking(data.labels, positive, scores, data.positive))
     return evidence
-
-
-def single_label_confusions(data: SingleLabel) -> tuple[LabelConfusion, ...]:
-    """Return each label against the rest."""
-    return label_confusions(data.labels, _one_vs_rest(data))
-
-
-def _one_vs_rest(data: SingleLabel) -> Floats:
-    numbers = np.arange(len(data.labels))
-    truth = (numbers == data.truth[:, None]).astype(np.float64)
-    answer = (numbers == data.answer[:, None]).astype(np.float64)
-    return one_vs_rest(truth, answer, (data.answer < len(data.labels)).astype(np.float64))
 
 
 def _matrix_evidence(data: SingleLabel) -> Totals:

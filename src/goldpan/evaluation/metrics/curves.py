@@ -1,14 +1,27 @@
-"""Areas under the ROC curve and the precision-recall curve, and the curves' points (ECSER, S9)."""
+"""Areas under the ROC and precision-recall curves, the curves' points, and binary confusions.
+
+Of a binary confusion a metric is None where its formula divides by zero, as in ECSER's Table 5. The
+F-scores of `classification.py` are 0 there instead, where a model simply found nothing (SELU,
+Equation 1).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+from numpy.typing import NDArray
 
-from goldpan.evaluation.metrics.estimate import Floats, Measure, Whole, ratio
+from goldpan.evaluation.metrics.estimate import (
+    Floats,
+    Measure,
+    Whole,
+    ratio,
+)
+from goldpan.evaluation.statistics.scores import StatisticsError
 
 Truths = npt.NDArray[np.bool_]
 
@@ -124,3 +137,222 @@ def check_scores(
     if np.isnan(matrix).any():
         return None, "some scores are not numbers"
     return matrix, ""
+
+
+def has_label(values: Sequence[str | Sequence[str] | None], label: str) -> npt.NDArray[np.bool_]:
+    """Return which values have a label, be it their only one or one of several."""
+    return np.array(
+        [
+            value is not None and (value == label if isinstance(value, str) else label in value)
+            for value in values
+        ],
+        dtype=np.bool_,
+    )
+
+
+POOLED = "pooled"
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryConfusion:
+    """How many examples were rightly and wrongly taken for positive and for negative."""
+
+    tp: int
+    fp: int
+    tn: int
+    fn: int
+
+    def __add__(self, other: BinaryConfusion) -> BinaryConfusion:
+        return BinaryConfusion(
+            self.tp + other.tp, self.fp + other.fp, self.tn + other.tn, self.fn + other.fn
+        )
+
+    @property
+    def size(self) -> int:
+        """How many examples there are."""
+        return self.tp + self.fp + self.tn + self.fn
+
+    @property
+    def precision(self) -> float | None:
+        """The share of those taken for positive that are."""
+        return _share(self.tp, self.tp + self.fp)
+
+    @property
+    def recall(self) -> float | None:
+        """The share of positives that were found: sensitivity, true positive rate."""
+        return _share(self.tp, self.tp + self.fn)
+
+    @property
+    def specificity(self) -> float | None:
+        """The share of negatives that were told: true negative rate."""
+        return _share(self.tn, self.tn + self.fp)
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of right answers."""
+        return _share(self.tp + self.tn, self.size)
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of precision and recall."""
+        return self.f_beta(1)
+
+    def f_beta(self, beta: float) -> float | None:
+        """Return the F-score that takes recall for `beta` times as important as precision."""
+        precision, recall = self.precision, self.recall
+        if precision is None or recall is None:
+            return None
+        square = beta * beta
+        return _share((1 + square) * precision * recall, square * precision + recall)
+
+
+def pool(confusions: Iterable[BinaryConfusion]) -> BinaryConfusion:
+    """Add up confusion matrices, as of the folds of a cross-validation or of several data sets.
+
+    Metrics of the sum weigh each example alike; the mean over data sets weighs each data set
+    alike, so the two differ (ECSER's Tables 9 and 10).
+    """
+    return sum(confusions, BinaryConfusion(0, 0, 0, 0))
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One model's answers on one data set; what divides by zero is None."""
+
+    model: str
+    dataset: str
+    recall: float | None
+    """True positive rate."""
+    false_positive_rate: float | None
+    precision: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Curve of a model over the thresholds of its scores."""
+
+    model: str
+    dataset: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    area: float
+    base: float
+    """Share of positives: the area of a guess in precision-recall space."""
+
+
+def points(model: str, counts: Mapping[str, BinaryConfusion]) -> tuple[Point, ...]:
+    """Return a point a data set, by name, and the pooled one where there are several."""
+    marks = [_point(model, name, counts[name]) for name in sorted(counts)]
+    if len(counts) > 1:
+        marks.append(_point(model, POOLED, pool(counts.values())))
+    return tuple(marks)
+
+
+def roc_curve(model: str, dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> Curve:
+    """Return true positive rate over false positive rate, and the area under it."""
+    hits, misses = _ranked(dataset, truth, scores)
+    x, y = misses / misses[-1], hits / hits[-1]
+    return _curve(model, dataset, x, y, float(np.trapezoid(y, x)), hits, misses)
+
+
+def pr_curve(model: str, dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> Curve:
+    """Return precision over recall, and average precision, which is the area under its steps."""
+    hits, misses = _ranked(dataset, truth, scores)
+    recall, precision = hits[1:] / hits[-1], hits[1:] / (hits[1:] + misses[1:])
+    area = float((np.diff(recall, prepend=0.0) * precision).sum())
+    x = np.concatenate([[0.0], recall])
+    y = np.concatenate([[precision[0]], precision])
+    return _curve(model, dataset, x, y, area, hits, misses)
+
+
+def thinned(curve: Curve, most: int = 400) -> Curve:
+    """Return a curve with at most `most` points, spread evenly along it; its area stays."""
+    if len(curve.x) <= most:
+        return curve
+    indices = np.unique(np.linspace(0, len(curve.x) - 1, most).round().astype(int))
+    return replace(
+        curve,
+        x=tuple(curve.x[at] for at in indices),
+        y=tuple(curve.y[at] for at in indices),
+    )
+
+
+def _ranked(dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> tuple[Floats, Floats]:
+    """Count positives and negatives above each distinct score, from none to all."""
+    right: NDArray[np.bool_] = np.asarray(truth, dtype=bool)
+    values = np.asarray(scores, dtype=np.float64)
+    if right.shape != values.shape or not np.isfinite(values).all():
+        raise StatisticsError(
+            f"{dataset} has {right.size} labels and {int(np.isfinite(values).sum())} scores",
+            "Give a score for each example",
+        )
+    if right.all() or not right.any():
+        raise StatisticsError(
+            f"{dataset} has {int(right.sum())} positives among {right.size} examples, so it has"
+            " no curve",
+            "Pool it with other data sets",
+        )
+    hits, misses = _steps(_rank(right, values), np.ones((1, right.size)))
+    return np.append(0.0, np.cumsum(hits)), np.append(0.0, np.cumsum(misses))
+
+
+def _curve(
+    model: str, dataset: str, x: Floats, y: Floats, area: float, hits: Floats, misses: Floats
+) -> Curve:
+    base = float(hits[-1] / (hits[-1] + misses[-1]))
+    return Curve(model, dataset, tuple(x.tolist()), tuple(y.tolist()), area, base)
+
+
+def _point(model: str, dataset: str, counts: BinaryConfusion) -> Point:
+    return Point(
+        model=model,
+        dataset=dataset,
+        recall=counts.recall,
+        false_positive_rate=_share(counts.fp, counts.fp + counts.tn),
+        precision=counts.precision,
+    )
+
+
+def label_counts(predictions: pa.Table, label: str) -> BinaryConfusion:
+    """Return the binary confusion matrix of a label (ECSER, 4.3: one against the rest).
+
+    No answer counts as not having the label.
+    """
+    truth, answers = (
+        _with_label(predictions, "truth", label),
+        _with_label(predictions, "answer", label),
+    )
+    return BinaryConfusion(
+        tp=int((truth & answers).sum()),
+        fp=int((~truth & answers).sum()),
+        tn=int((~truth & ~answers).sum()),
+        fn=int((truth & ~answers).sum()),
+    )
+
+
+def label_scores(
+    predictions: pa.Table, labels: Sequence[str], label: str
+) -> tuple[list[bool], list[float]] | None:
+    """Return for each example whether it has a label, and the score that the model gave to it.
+
+    `labels` are all labels in the task's order. None where any example lacks scores.
+    """
+    column = predictions["scores"]
+    if column.null_count or not len(column):
+        return None
+    index = list(labels).index(label)
+    rows = column.to_pylist()
+    if any(len(row) <= index for row in rows):
+        raise StatisticsError(
+            f"Predictions have fewer scores than the task has labels ({len(labels)})",
+            "Run the model again",
+        )
+    return _with_label(predictions, "truth", label).tolist(), [float(row[index]) for row in rows]
+
+
+def _with_label(predictions: pa.Table, column: str, label: str) -> NDArray[np.bool_]:
+    return has_label(predictions[column].to_pylist(), label)

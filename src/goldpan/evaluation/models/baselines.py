@@ -24,14 +24,12 @@ from goldpan.datasets.wording import Wording, WordingError, read_texts, wording_
 from goldpan.evaluation.model import (
     Answer,
     Answers,
-    Entry,
-    Model,
     TrainingContext,
+    entry,
     labels_above,
     require_type,
-    settled,
 )
-from goldpan.evaluation.score import PATHS
+from goldpan.evaluation.task_input import PATHS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class _Constant:
         return Answers([self.value] * count, scores)
 
 
-def _majority(context: TrainingContext) -> _Constant:
+def _majority(_: Mapping[str, Any], context: TrainingContext) -> _Constant:
     task = context.task
     targets = context.whole_train[target_column(task.type).name].to_pylist()
     context.learning.from_all = True
@@ -81,10 +79,6 @@ def _majority(context: TrainingContext) -> _Constant:
 def _commonest(counts: Counter[str]) -> str:
     """Return the most frequent, of several the first by name, so that runs are alike."""
     return min(counts, key=lambda name: (-counts[name], name))
-
-
-def _make_majority(name: str, settings: Mapping[str, Any]) -> Model:
-    return Model(name, _majority, settled(name, {}, settings))
 
 
 _DATES = "dates"
@@ -133,17 +127,13 @@ def require_dates(name: str, task: Task, rows: pa.Table) -> None:
         )
 
 
-def _fit_dates(context: TrainingContext) -> _ByDate:
+def _fit_dates(_: Mapping[str, Any], context: TrainingContext) -> _ByDate:
     task = context.task
     types = ("binary", "multi-class")
     require_type(task, types, f"The model {_DATES} does not answer", "Choose majority")
     require_dates(_DATES, task, context.whole_train)
     context.learning.from_all = True
     return _ByDate(task, LabelsByDate.of(task, context.whole_train))
-
-
-def _make_dates(name: str, settings: Mapping[str, Any]) -> Model:
-    return Model(name, _fit_dates, settled(name, {}, settings), uses_dates=True)
 
 
 _Copy = Callable[[TrainingContext, Mapping[str, Any]], str]
@@ -184,22 +174,13 @@ def _input(_: TrainingContext, row: Mapping[str, Any]) -> str:
     return str(row["text"])
 
 
-def _fit_copier(name: str, copy: _Copy, context: TrainingContext) -> _Copier:
+def _fit_copier(name: str, copy: _Copy, _: Mapping[str, Any], context: TrainingContext) -> _Copier:
     task = context.task
     types = (*CLASSIFICATION, "text-generation")
     require_type(task, types, f"The model {name} does not answer", "Choose majority")
     if copy is _example and not task.prompt.examples:
         raise EvaluationError(f"{task.name} has no examples", "Add them to its file")
     return _Copier(context, copy)
-
-
-def _make_copier(name: str, copy: _Copy, settings: Mapping[str, Any]) -> Model:
-    return Model(
-        name,
-        partial(_fit_copier, name, copy),
-        settled(name, {}, settings),
-        needs_train=False,
-    )
 
 
 _MOST_CHANGED, _LONGEST = "most-changed-file", "longest-comment"
@@ -218,7 +199,7 @@ class _MostChanged:
         return Answers([_commonest(self.counts.get(repo, every)) for repo in repos])
 
 
-def _fit_most_changed(context: TrainingContext) -> _MostChanged:
+def _fit_most_changed(_: Mapping[str, Any], context: TrainingContext) -> _MostChanged:
     task, rows = context.task, context.whole_train
     if task.source.builder != PATHS:
         raise EvaluationError(
@@ -233,10 +214,6 @@ def _fit_most_changed(context: TrainingContext) -> _MostChanged:
     return _MostChanged(counts)
 
 
-def _make_most_changed(name: str, settings: Mapping[str, Any]) -> Model:
-    return Model(name, _fit_most_changed, settled(name, {}, settings))
-
-
 @dataclass(frozen=True, slots=True)
 class _LongestComment:
     """Answers with the longest of several comments, the first of equals; one alone is no choice."""
@@ -249,55 +226,50 @@ class _LongestComment:
         return Answers([max(comments, key=len) if len(comments) > 1 else None for comments in said])
 
 
-def _fit_longest(context: TrainingContext) -> _LongestComment:
+def _fit_longest(_: Mapping[str, Any], context: TrainingContext) -> _LongestComment:
     types = ("text-generation",)
     require_type(context.task, types, f"The model {_LONGEST} does not answer", "Choose majority")
     return _LongestComment()
 
 
-def _make_longest(name: str, settings: Mapping[str, Any]) -> Model:
-    return Model(
-        name,
-        _fit_longest,
-        settled(name, {}, settings),
-        columns=(_DIALOGUE,),
-        needs_train=False,
-        predict_train=False,
-    )
-
-
 MODELS = (
-    Entry(
+    entry(
         "majority",
         "Always the most frequent answer of train, the median for numbers.",
-        partial(_make_majority, "majority"),
+        _majority,
     ),
-    Entry(
+    entry(
         _DATES,
         "The most frequent label of the 14 texts of the same project nearest in time: what the "
         "date alone tells, without the text.",
-        partial(_make_dates, _DATES),
+        _fit_dates,
+        uses_dates=True,
     ),
-    Entry(
+    entry(
         "copy-ex-output",
         "Always the output of one of the task's own examples (CrossCodeBench).",
-        partial(_make_copier, "copy-ex-output", _example),
+        partial(_fit_copier, "copy-ex-output", _example),
+        needs_train=False,
     ),
-    Entry(
+    entry(
         "copy-ins-input",
         "Always the input itself (CrossCodeBench).",
-        partial(_make_copier, "copy-ins-input", _input),
+        partial(_fit_copier, "copy-ins-input", _input),
+        needs_train=False,
     ),
-    Entry(
+    entry(
         _MOST_CHANGED,
         "The file that changed most often in the train rows of the same project, of fault "
         "localization.",
-        partial(_make_most_changed, _MOST_CHANGED),
+        _fit_most_changed,
     ),
-    Entry(
+    entry(
         _LONGEST,
         "The longest of several comments in the dialogue that the answer was taken from, of "
         "question answering.",
-        partial(_make_longest, _LONGEST),
+        _fit_longest,
+        columns=(_DIALOGUE,),
+        needs_train=False,
+        predict_train=False,
     ),
 )

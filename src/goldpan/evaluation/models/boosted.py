@@ -1,31 +1,29 @@
-"""Gradient-boosted trees on TF-IDF of words, chosen on the validation split (SELU, IV-C)."""
+"""Gradient-boosted trees on TF-IDF, the best of a grid on the validation split (SELU, IV-C)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task, target_column
 from goldpan.evaluation.model import (
     Answers,
-    Entry,
-    Model,
+    Fitted,
     TrainingContext,
+    entry,
     labels_above,
     load,
-    require_choice,
-    require_least,
-    require_type,
-    settled,
+    require_labels,
 )
-from goldpan.evaluation.models.selection import choose
+from goldpan.evaluation.score import predictions_of, score
 
 Numbers = npt.NDArray[np.float64]
 _NAME = "tfidf-xgboost"
@@ -37,9 +35,6 @@ _GRIDS: dict[str, tuple[Sequence[int], Sequence[int]]] = {
 """Maximum depths and minimum child weights to choose from: as the paper says (IV-C), and as the
 replication kit's `evaluation/train_baseline.py` has them."""
 _DEFAULTS = {"grid": "small", "selection": "best", "rounds": 100, "features": 20_000}
-_SELECTIONS = ("best", "paper")
-_TYPES = ("binary", "multi-class", "multi-label", "regression")
-_OTHERS = "Choose a fine-tuned model or a prompted one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,7 @@ def _positive(forest: Any, matrix: Any) -> Numbers:
 
 def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Candidate:
     task = context.task
-    require_type(task, _TYPES, "Boosted trees do not answer", _OTHERS)
+    require_labels(task, "Boosted trees do not answer", "regression")
     text = load("sklearn.feature_extraction.text")
     vectorizer = text.TfidfVectorizer(max_features=settings["features"] or None)
     matrix = vectorizer.fit_transform(context.train["text"].to_pylist())
@@ -132,19 +127,54 @@ def _classifier(xgboost: Any, fixed: dict[str, Any], matrix: Any, classes: list[
     return forest
 
 
-def _model(overrides: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, overrides)
-    require_choice(_NAME, settings, "grid", _GRIDS)
-    require_choice(_NAME, settings, "selection", _SELECTIONS)
-    require_least(_NAME, settings, rounds=1, features=0)
-    return Model(_NAME, partial(_fit, settings), settings)
+FittedT = TypeVar("FittedT", bound=Fitted)
+
+
+def choose(
+    context: TrainingContext,
+    problem: str,
+    grid: Sequence[tuple[Any, ...]],
+    fit: Callable[..., FittedT],
+    *,
+    keep: Callable[[FittedT], FittedT] = lambda fitted: fitted,
+    lowest: bool = False,
+) -> FittedT:
+    """Return the candidate of `grid` that is best by macro F1, or by 1 - SMAPE for numbers.
+
+    `keep` is called with each candidate that is better than those before it; with `lowest` the
+    worst one is taken. Raises `EvaluationError` where the protocol has no validation split;
+    `problem` says whose.
+    """
+    task, validation = context.task, context.validation
+    if validation is None:
+        raise EvaluationError(
+            f"{problem} chosen on a validation split, and this protocol has none",
+            "Choose another --protocol",
+        )
+    metric = "smape_score" if task.type == "regression" else "macro_f1"
+    best: tuple[float, FittedT] | None = None
+    with context.reporter.task(f"{task.name}: settings", len(grid)) as progress:
+        for settings in grid:
+            fitted = fit(*settings)
+            table = predictions_of(task, validation, fitted.answer(validation))
+            value = score(task, table, resamples=0).value(metric)
+            ranked = -math.inf if value is None else -value if lowest else value
+            if best is None or ranked > best[0]:
+                best = ranked, keep(fitted)
+            progress.advance()
+    assert best is not None
+    context.learning.chosen_on, context.learning.candidates = context.validation_name, len(grid)
+    return best[1]
 
 
 MODELS = (
-    Entry(
+    entry(
         _NAME,
         "Boosted trees on TF-IDF of words; grid=paper is SELU's, grid=kit that of its kit; "
         "selection=paper repeats its choice of the worst candidate for numbers.",
-        _model,
+        _fit,
+        _DEFAULTS,
+        choices={"grid": _GRIDS, "selection": ("best", "paper")},
+        least={"rounds": 1, "features": 0},
     ),
 )

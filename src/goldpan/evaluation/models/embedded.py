@@ -1,36 +1,48 @@
 """A linear head on frozen embeddings of texts, with those of their neighbours if wanted.
 
-The embeddings of an encoder are kept in the workspace, so no text is encoded twice.
+    WORKSPACE/cache/
+    ├── embeddings/DIGEST.sqlite  vectors of texts, by what made them
+    └── trunks/DIGEST/            a fine-tuned encoder, by all that it was trained on
+
+All of it can be deleted: it is made again when it is wanted. One SQLite file for each encoder:
+several runs may write it at once, and what a killed run had encoded stays.
+
+Batches have one of few shapes, filled up where texts are few, so that a vector does not depend on
+what was encoded beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
+import orjson
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
-from goldpan.evaluation.finetune.weights import MINILM, Weights, encoder_weights
+from goldpan.core.workspace import make_directory
+from goldpan.evaluation.finetune.job import MINILM, Weights, encoder_weights
+from goldpan.evaluation.finetune.loading import quiet
 from goldpan.evaluation.model import (
     Entry,
     Fitted,
     Model,
     TrainingContext,
+    load,
     require_choice,
     require_least,
     settled,
-)
-from goldpan.evaluation.models.encoder import (
-    Pair,
-    Vectors,
-    cache_directory,
-    digest,
-    load_encoder,
-    vectors_of,
 )
 from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, Documents, place_facts
 from goldpan.evaluation.models.linear import LinearKind, fit_heads
@@ -133,3 +145,204 @@ MODELS = (
         _model,
     ),
 )
+
+
+_DIGEST_CHARACTERS = 24
+
+
+def cache_directory(context: TrainingContext, kind: str) -> Path:
+    """Return a directory of the workspace that its runs share, and make it.
+
+    A run works in ``WORKSPACE/runs/TASK/MODEL/RUN.work``, four levels below the workspace.
+    """
+    path = context.directory.parents[3] / "cache" / kind
+    make_directory(path)
+    return path
+
+
+def digest(*parts: object) -> str:
+    """Return a name for plain JSON data: another one for other data."""
+    plain = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(plain).hexdigest()[:_DIGEST_CHARACTERS]
+
+
+Vectors = npt.NDArray[np.float32]
+Pair = tuple[str, str]
+"""A text, and what stands around it; the latter empty where only the text counts."""
+_Each = TypeVar("_Each")
+_LOCK_SECONDS = 120.0
+_STORED_AT_ONCE = 500
+"""Rows asked for or stored at once."""
+
+
+def vectors_of(
+    path: Path,
+    pairs: Sequence[Pair],
+    encode: Callable[[Sequence[Pair]], Iterable[tuple[int, Vectors]]],
+    reporter: Reporter,
+) -> Vectors:
+    """Return a vector for each pair, a row each, from `path` or else by `encode`.
+
+    `encode` yields the place of a pair among those that it was given, with its vector. Raises
+    `EvaluationError` where the file cannot be used.
+    """
+    keys = [_key(pair) for pair in pairs]
+    try:
+        with closing(sqlite3.connect(path, timeout=_LOCK_SECONDS)) as store:
+            store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
+            vectors = _stored_vectors(store, keys)
+            missing = {
+                key: pair for key, pair in zip(keys, pairs, strict=True) if key not in vectors
+            }
+            vectors |= _encode_missing(store, missing, encode, reporter)
+    except sqlite3.Error as error:
+        raise EvaluationError(
+            f"{path} cannot be used ({error})", "Delete it: vectors are made again"
+        ) from None
+    return np.stack([vectors[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
+
+
+def _stored_vectors(store: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
+    stored = {}
+    for batch in _batches(sorted(set(keys))):
+        marks = ",".join("?" * len(batch))
+        query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608 - only marks
+        for key, vector in store.execute(query, batch):
+            stored[key] = np.frombuffer(vector, dtype="<f4")
+    return stored
+
+
+def _encode_missing(
+    store: sqlite3.Connection,
+    missing: dict[bytes, Pair],
+    encode: Callable[[Sequence[Pair]], Iterable[tuple[int, Vectors]]],
+    reporter: Reporter,
+) -> dict[bytes, Vectors]:
+    keys, encoded = list(missing), {}
+    if not keys:
+        return {}
+    with reporter.task("texts encoded", len(keys)) as progress:
+        for batch in _batches(encode([missing[key] for key in keys])):
+            rows = [(keys[index], vector.astype("<f4").tobytes()) for index, vector in batch]
+            with store:
+                store.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+            encoded.update({keys[index]: vector for index, vector in batch})
+            progress.advance(len(batch))
+    return encoded
+
+
+def _batches(every: Iterable[_Each]) -> Iterator[list[_Each]]:
+    rest = iter(every)
+    while batch := list(islice(rest, _STORED_AT_ONCE)):
+        yield batch
+
+
+def _key(pair: Pair) -> bytes:
+    text, around = (part.encode("utf-8", "surrogatepass") for part in pair)
+    return hashlib.sha256(len(text).to_bytes(8) + text + around).digest()[:16]
+
+
+_BATCH = 32
+_STEP = 16
+"""Lengths in tokens are filled up to a multiple of it."""
+_TOKEN_CHARACTERS = 24
+"""More than a token has, on average, of any text that a person wrote; the rest is not read."""
+Tokens = dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """A transformer with its tokenizer, on the processor."""
+
+    model: Any
+    tokenizer: Any
+    tokens: int
+    """The most that are read of a pair."""
+    half: bool = False
+    """Whether it computes in bfloat16."""
+    layers: int = 1
+    """How many means a vector joins: of the last layer first, then of those below it."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.model.config.hidden_size) * self.layers
+
+    def encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
+        """Yield the place of each pair with its vector, short texts first."""
+        torch = load("torch")
+        tokens = self.tokenized(pairs)
+        lengths = [-(-len(token["input_ids"]) // _STEP) for token in tokens]
+        order = sorted(range(len(pairs)), key=lengths.__getitem__)
+        self.model.eval()
+        for indexes in _alike(order, lengths):
+            filled = [tokens[index] for index in indexes]
+            filled += [tokens[indexes[0]]] * (_BATCH - len(indexes))
+            with torch.no_grad():
+                vectors = self.pooled(filled).numpy()
+            yield from zip(indexes, vectors, strict=False)
+
+    def tokenized(self, pairs: Sequence[Pair]) -> list[Tokens]:
+        """Return the numbers that the model reads, for each pair."""
+        most = self.tokens * _TOKEN_CHARACTERS
+        texts = [text[:most] for text, _ in pairs]
+        around = [after[:most] for _, after in pairs]
+        # A second text, even an empty one, adds a separator: only where there is any.
+        second = {"text_pair": around} if any(around) else {}
+        read = self.tokenizer(texts, truncation=True, max_length=self.tokens, **second)
+        return [{name: read[name][index] for name in read} for index in range(len(pairs))]
+
+    def pooled(self, tokens: Sequence[Tokens]) -> Any:
+        """Return the mean vectors of texts of similar lengths, a tensor of float32."""
+        torch = load("torch")
+        filled = self.tokenizer.pad(
+            list(tokens), padding=True, pad_to_multiple_of=_STEP, return_tensors="pt"
+        )
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
+            states = self.model(**filled, output_hidden_states=self.layers > 1)
+        mask = filled["attention_mask"].unsqueeze(-1)
+        last = [states.last_hidden_state]
+        if self.layers > 1:
+            last += [states.hidden_states[-number] for number in range(2, self.layers + 1)]
+        means = [(hidden.float() * mask).sum(1) / mask.sum(1) for hidden in last]
+        return torch.cat(means, dim=1)
+
+
+def load_encoder(directory: Path, tokens: int, *, half: bool = False, layers: int = 1) -> Encoder:
+    """Load an encoder from a directory; raises `UsageError` where transformers cannot.
+
+    It raises `UsageError` too where the encoder has fewer than `layers` layers.
+    """
+    auto = load("transformers")
+    try:
+        with quiet():
+            tokenizer = auto.AutoTokenizer.from_pretrained(directory, local_files_only=True)
+            model = auto.AutoModel.from_pretrained(directory, local_files_only=True)
+    except (OSError, ValueError, import_module("safetensors").SafetensorError) as error:
+        message = (str(error).splitlines() or ["no reason given"])[0]
+        raise UsageError(
+            f"{directory} holds no encoder that can be loaded ({message})",
+            "Give a directory that transformers wrote, with a tokenizer",
+        ) from None
+    if layers > (known_layers := getattr(model.config, "num_hidden_layers", layers)):
+        raise UsageError(
+            f"{directory} holds an encoder of {known_layers} layers, and {layers} are read",
+            "Give a larger one",
+        )
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    positions = getattr(model.config, "max_position_embeddings", None) or tokens
+    most = min(tokens, int(positions), tokenizer.model_max_length)
+    return Encoder(model, tokenizer, max(_STEP, most // _STEP * _STEP), half, layers)
+
+
+def _alike(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield batches of places whose lengths are the same."""
+    batch: list[int] = []
+    for index in order:
+        if batch and (len(batch) == _BATCH or lengths[index] != lengths[batch[0]]):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch

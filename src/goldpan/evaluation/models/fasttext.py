@@ -31,13 +31,13 @@ from goldpan.evaluation.model import (
     TrainingContext,
     labels_above,
     require_choice,
+    require_labels,
     require_least,
-    require_type,
     settled,
 )
 from goldpan.evaluation.models import fasttext_worker
+from goldpan.evaluation.models.boosted import choose
 from goldpan.evaluation.models.linear import fit_ridge
-from goldpan.evaluation.models.selection import choose
 
 NAME = "fasttext"
 TRAINER = IsolatedEnv(
@@ -57,7 +57,6 @@ _GRIDS: dict[str, tuple[Sequence[float], Sequence[int]]] = {
     "small": ((0.1, 0.3, 1.0), (5, 20)),
 }
 """Learning rates and epochs to choose from; the paper's largest rate is too small for few rows."""
-_OTHERS = "Choose a fine-tuned model or a prompted one"
 _TRIES = 5
 _SECONDS = 3_600
 _MOST_CHARACTERS = 20_000
@@ -177,8 +176,7 @@ def _fit(settings: Mapping[str, Any], install: bool, context: TrainingContext) -
     trainer = Trainer(path, context.directory)
     if context.task.type == "regression":
         return fit_ridge(_averaged(trainer, settings, context), context)
-    types = ("binary", "multi-class", "multi-label")
-    require_type(context.task, types, "fastText does not answer", _OTHERS)
+    require_labels(context.task, "fastText does not answer")
     return _supervised(trainer, settings, context)
 
 

@@ -12,20 +12,21 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
-from goldpan.evaluation.finetune.launch import run_job
-from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
-from goldpan.evaluation.finetune.settings import (
+from goldpan.evaluation.finetune.job import (
     AS_LONG_AS_THE_MODEL,
     LENGTHS,
     WORD_TASKS,
     TrainingJob,
     TrainingSettings,
+    Weights,
     check,
+    encoder_weights,
     find_recipe,
     with_enough_steps,
 )
+from goldpan.evaluation.finetune.launch import run_job
+from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
 from goldpan.evaluation.finetune.training import LEARNED
-from goldpan.evaluation.finetune.weights import Weights, encoder_weights
 from goldpan.evaluation.model import Answers, Costs, Entry, Model, TrainingContext, load, settled
 
 NAME = "finetuned"

@@ -20,18 +20,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.datasets.task import Task, target_column
-from goldpan.evaluation.metrics.classification import has_label
+from goldpan.evaluation.metrics.curves import has_label
 from goldpan.evaluation.model import (
     Answers,
-    Entry,
     Fitted,
-    Model,
     TrainingContext,
+    entry,
     load,
-    require_choice,
-    require_least,
-    require_type,
-    settled,
+    require_labels,
 )
 from goldpan.evaluation.models.features import CONTEXTS, Features
 
@@ -134,9 +130,7 @@ def fit_heads(
     Raises `EvaluationError` for tasks of another type, before anything is prepared.
     """
     task, rows = context.task, context.whole_train
-    types = ("binary", "multi-class", "multi-label", "regression")
-    others = "Choose a fine-tuned model or a prompted one"
-    require_type(task, types, "A linear model does not answer", others)
+    require_labels(task, "A linear model does not answer", "regression")
     inputs = prepare()
     if task.type == "regression":
         return fit_ridge(inputs, context)
@@ -313,9 +307,6 @@ def best_threshold(
     return float((ranked[best] + below) / 2), float(f1[best])
 
 
-_DEFAULTS = {"context": "none", "folds": 5}
-
-
 def _fit(kind: LinearKind, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
     def prepare() -> Features:
         return Features(context.whole_train, context.unlabelled, settings["context"])
@@ -323,24 +314,26 @@ def _fit(kind: LinearKind, settings: Mapping[str, Any], context: TrainingContext
     return fit_heads(kind, prepare, context, settings["folds"])
 
 
-def _model(name: str, kind: LinearKind, overrides: Mapping[str, Any]) -> Model:
-    settings = settled(name, _DEFAULTS, overrides)
-    require_choice(name, settings, "context", CONTEXTS)
-    require_least(name, settings, folds=2)
-    around = settings["context"] == "neighbours"
-    return Model(name, partial(_fit, kind, settings), settings, uses_neighbours=around)
-
-
-MODELS = (
-    Entry(
-        "tfidf-svm",
-        "Linear support vector machine on TF-IDF of words and characters; context=neighbours "
-        "adds the document's name and the texts before and after.",
-        partial(_model, "tfidf-svm", SVM),
-    ),
-    Entry(
-        "tfidf-lr",
-        "Logistic regression on the same features; ridge regression for numbers.",
-        partial(_model, "tfidf-lr", LOGISTIC),
-    ),
+MODELS = tuple(
+    entry(
+        name,
+        about,
+        partial(_fit, kind),
+        {"context": "none", "folds": 5},
+        choices={"context": CONTEXTS},
+        least={"folds": 2},
+    )
+    for name, kind, about in (
+        (
+            "tfidf-svm",
+            SVM,
+            "Linear support vector machine on TF-IDF of words and characters; context=neighbours "
+            "adds the document's name and the texts before and after.",
+        ),
+        (
+            "tfidf-lr",
+            LOGISTIC,
+            "Logistic regression on the same features; ridge regression for numbers.",
+        ),
+    )
 )

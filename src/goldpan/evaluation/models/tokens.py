@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, groupby, islice
 from typing import Any
 
@@ -14,16 +13,12 @@ from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import input_column, target_column
 from goldpan.evaluation.model import (
     Answers,
-    Entry,
-    Model,
     TrainingContext,
+    entry,
     load,
-    require_least,
-    settled,
 )
 
 _NAME = "token-svm"
-_DEFAULTS = {"rounds": 5}
 _BESIDE = 2
 """Words that are read on either side."""
 _AFFIX = 4
@@ -109,17 +104,13 @@ def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Tagger:
     return _Tagger(hasher, machine.fit(matrix, tags))
 
 
-def _model(overrides: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, overrides)
-    require_least(_NAME, settings, rounds=1)
-    return Model(_NAME, partial(_fit, settings), settings)
-
-
 MODELS = (
-    Entry(
+    entry(
         _NAME,
         "Linear support vector machine on words, their endings and shapes, and neighbouring "
         "words, for tags.",
-        _model,
+        _fit,
+        {"rounds": 5},
+        least={"rounds": 1},
     ),
 )

@@ -9,34 +9,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.comparison import ChosenTest, Decision
-from goldpan.evaluation.statistics.decide import (
+from goldpan.evaluation.statistics.comparison import (
+    ChosenTest,
     PairVerdict,
+    TestName,
     Verdicts,
     near_limit,
     significant_decision,
 )
-from goldpan.evaluation.statistics.evidence import TaskEvidence
-from goldpan.evaluation.statistics.new_tasks import (
-    FEWEST_SOURCES,
-    FEWEST_WITHOUT_ROWS,
-    POWER_QUANTILE,
-    Common,
-    compare_over_sources,
-)
+from goldpan.evaluation.statistics.over_tasks import holm
 from goldpan.evaluation.statistics.resampling import (
     ROUNDS,
     Contributions,
     RowsTest,
     compare_on_rows,
     contributions,
+    sides,
 )
-from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix, scipy_stats
+from goldpan.evaluation.statistics.scores import (
+    Floats,
+    ScoreMatrix,
+    TaskEvidence,
+    rounded,
+    scipy_stats,
+)
 
 ROPE = 0.01
 """Half the width of the region in which two scores count as equal, in points of the score."""
@@ -98,7 +100,7 @@ def answer_on_new_rows(
     tasks: Sequence[TaskEvidence], parts: Contributions, criteria: Criteria = DEFAULT
 ) -> Verdicts:
     """Decide all pairs of models for new rows of these tasks."""
-    alpha, rope, seed = criteria.alpha, criteria.rope, criteria.seed
+    alpha, seed = criteria.alpha, criteria.seed
     tested = compare_on_rows(parts, alpha=alpha, seed=seed, rounds=criteria.rounds)
     units = sum(task.units for task in tasks)
     names = sorted({task.unit for task in tasks})
@@ -124,18 +126,10 @@ def answer_on_new_rows(
     if units < _LEAST_UNITS:
         why += f". With {units} {unit} p cannot fall below {2.0 ** (1 - units):.2g}: at least"
         why += f" {_LEAST_UNITS} are needed"
-    test = ChosenTest(
-        approach="calibrated",
-        name="hierarchical resampling",
-        why=why,
-        alpha=alpha,
-        rope=rope,
-        rope_kind="absolute",
+    test = replace(
+        _test("hierarchical resampling", why, criteria, units, unit),
         samples=tested.rounds,
-        seed=seed,
         question="new rows",
-        units=units,
-        unit=unit,
     )
     # Without any difference seen the variance is 0, and that of a new row is not: two more rows
     # that differ, one either way, keep few rows from passing as equal.
@@ -144,15 +138,12 @@ def answer_on_new_rows(
     wide = np.sqrt(tested.half_width**2 + normal**2 * unseen)
     verdicts = {}
     for at, pair in enumerate(parts.pairs):
-        difference, p = float(tested.difference[at]), float(tested.p[at])
-        decision = _decision(p, difference, float(wide[at]), alpha, rope)
-        verdicts[pair] = PairVerdict(
-            decision,
-            p=p,
-            fragile=near_limit(p, alpha, tested.rounds),
-            low=difference - float(wide[at]),
-            high=difference + float(wide[at]),
-            needed=None if decision != "undecided" else _units_needed(tested, at, units, normal),
+        verdict = _verdict(tested, at, float(wide[at]), criteria)
+        open_ = verdict.decision == "undecided"
+        verdicts[pair] = replace(
+            verdict,
+            fragile=near_limit(float(tested.p[at]), alpha, tested.rounds),
+            needed=_units_needed(tested, at, units, normal) if open_ else None,
             needed_unit=unit,
         )
     return Verdicts(test, "mean", verdicts)
@@ -176,7 +167,7 @@ def answer_on_new_tasks(
     """Decide all pairs of models for new tasks like these."""
     sources, shared = list(parts.by_source), parts.shared
     differences, within = [], []
-    first, second = (np.array(side, dtype=np.intp) for side in zip(*parts.pairs, strict=True))
+    first, second = sides(parts.pairs)
     for source in sources:
         rows = [at for at, task in enumerate(tasks) if task.source == source]
         differences.append(parts.task_difference[rows].mean(axis=0))
@@ -224,7 +215,7 @@ def _over_sources(
         count_text = f"There is 1 {singular}" if count == 1 else f"There are {count} {unit}"
         why = f"{count_text}; an answer on new tasks needs at least {fewest}"
         return _untested(pairs, why, criteria, count, unit, needed=fewest)
-    alpha, rope, seed = criteria.alpha, criteria.rope, criteria.seed
+    alpha, seed = criteria.alpha, criteria.seed
     tested = compare_over_sources(differences, within, alpha=alpha, seed=seed, common=common)
     trained = ", and with what other trainings would change on all of them" if common else ""
     why = (
@@ -234,32 +225,12 @@ def _over_sources(
         else f"A t test over {count} {unit}, and sign flips of whole {unit}; the larger p counts"
         " (Holm)"
     )
-    test = ChosenTest(
-        approach="calibrated",
-        name="random effects",
-        why=why,
-        alpha=alpha,
-        rope=rope,
-        rope_kind="absolute",
-        seed=seed,
-        question="new tasks",
-        units=count,
-        unit=unit,
-    )
     verdicts = {}
     for at, pair in enumerate(pairs):
-        difference, p = float(tested.difference[at]), float(tested.p[at])
-        half = float(tested.half_width[at])
-        decision = _decision(p, difference, half, alpha, rope)
-        verdicts[pair] = PairVerdict(
-            decision,
-            p=p,
-            low=difference - half,
-            high=difference + half,
-            needed=tested.needed[at] if decision == "undecided" else None,
-            needed_unit=unit,
-        )
-    return Verdicts(test, "mean", verdicts)
+        verdict = _verdict(tested, at, float(tested.half_width[at]), criteria)
+        needed = tested.needed[at] if verdict.decision == "undecided" else None
+        verdicts[pair] = replace(verdict, needed=needed, needed_unit=unit)
+    return Verdicts(_test("random effects", why, criteria, count, unit), "mean", verdicts)
 
 
 def _untested(
@@ -277,8 +248,155 @@ def _untested(
     return Verdicts(test, "mean", dict.fromkeys(pairs, verdict))
 
 
-def _decision(p: float, difference: float, half: float, alpha: float, rope: float) -> Decision:
-    decision = significant_decision(p, difference, alpha)
-    if decision == "undecided" and -rope <= difference - half and difference + half <= rope:
-        return "equal"
-    return decision
+def _verdict(tested: RowsTest | TasksTest, at: int, half: float, criteria: Criteria) -> PairVerdict:
+    """Return the decision on a pair whose difference has an interval of that half width."""
+    difference, p = float(tested.difference[at]), float(tested.p[at])
+    low, high = difference - half, difference + half
+    decision = significant_decision(p, difference, criteria.alpha)
+    if decision == "undecided" and -criteria.rope <= low and high <= criteria.rope:
+        decision = "equal"
+    return PairVerdict(decision, p=p, low=low, high=high)
+
+
+def _test(name: TestName, why: str, criteria: Criteria, units: int, unit: str) -> ChosenTest:
+    return ChosenTest(
+        approach="calibrated",
+        name=name,
+        why=why,
+        alpha=criteria.alpha,
+        rope=criteria.rope,
+        rope_kind="absolute",
+        seed=criteria.seed,
+        question="new tasks",
+        units=units,
+        unit=unit,
+    )
+
+
+# New tasks: data sets are the units. The difference on one is that of all tasks, plus what is
+# peculiar to this data set, plus the chance of its test rows. A t test over data sets takes in all
+# three; its variance is at least that of the rows alone (Knapp and Hartung 2003, modified so that
+# scores that happen to agree do not pass as certainty).
+
+FEWEST_SOURCES = 3
+"""Two differences have one degree of freedom: nothing realistic would ever be decided."""
+FEWEST_WITHOUT_ROWS = 6
+"""Sign flips of five scores cannot fall below p = 0.0625."""
+MOST_SOURCES = 10_000
+POWER_QUANTILE = 0.8416
+"""Normal quantile of a power of 80 %."""
+_ENUMERATED = 14
+_ROUNDS = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TasksTest:
+    """Pairs of models tested on new tasks."""
+
+    difference: Floats
+    """The mean over data sets."""
+    p: Floats
+    """Two-sided, corrected for all pairs (Holm)."""
+    error: Floats
+    half_width: Floats
+    """Half the width of the interval that holds for all pairs at once (Bonferroni)."""
+    needed: tuple[int | None, ...]
+    """Data sets at which the difference seen would be found with a power of 80 %; None beyond
+    `MOST_SOURCES`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Common:
+    """The variance of each difference that is the same on all data sets, and how well it is known.
+
+    It is what other trainings would change, where one training answered several data sets.
+    """
+
+    variance: Floats
+    freedom: float
+
+    def added(self, variance: Floats, freedom: Floats) -> tuple[Floats, Floats]:
+        """Return a variance with this one, and its degrees of freedom (Satterthwaite 1946)."""
+        # From few seeds it is too small more often than too large, as on new rows.
+        mine = self.variance * (1 + 2 / self.freedom)
+        whole = variance + mine
+        rough = variance**2 / freedom + mine**2 / self.freedom
+        joint = np.divide(whole**2, rough, out=np.full_like(whole, np.inf), where=rough > 0)
+        return whole, np.minimum(joint, freedom)
+
+
+def compare_over_sources(
+    differences: Floats,
+    within: Floats | None,
+    *,
+    alpha: float,
+    seed: int = 0,
+    common: Common | None = None,
+) -> TasksTest:
+    """Test pairs by their differences on each data set, data sets x pairs.
+
+    `within` holds the variance of each difference that comes from test rows and seeds. Without
+    it, p is that of a sign-flip test of data sets where that is larger. `common` is what moves the
+    differences on all data sets alike, so that no number of them lessens it.
+    """
+    stats = scipy_stats()
+    count, pairs = differences.shape
+    differences = rounded(differences)
+    mean = rounded(differences.mean(axis=0))
+    variance = differences.var(axis=0, ddof=1) / count
+    if within is not None:
+        variance = np.maximum(variance, within.sum(axis=0) / count**2)
+    freedom = np.full(pairs, float(count - 1))
+    own = np.sqrt(variance)
+    if common is not None:
+        variance, freedom = common.added(variance, freedom)
+    error = np.sqrt(variance)
+    size = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
+    p = np.where(error > 0, 2 * stats.t.sf(size, freedom), (mean == 0).astype(np.float64))
+    if within is None:
+        p = np.maximum(p, _flipped(differences, seed))
+    limit = stats.t.isf(alpha / (2 * pairs), freedom)
+    return TasksTest(
+        difference=mean,
+        p=np.array(holm(p.tolist())),
+        error=error,
+        half_width=limit * error,
+        needed=(None,) * pairs
+        if common is not None
+        else sources_needed(np.abs(mean), own * math.sqrt(count), alpha / pairs),
+    )
+
+
+def sources_needed(differences: Floats, spreads: Floats, alpha: float) -> tuple[int | None, ...]:
+    """Return how many data sets a t test needs to find differences of these spreads (80 %)."""
+    t = scipy_stats().t
+
+    def enough(counts: NDArray[np.intp]) -> NDArray[np.bool_]:
+        reach = t.isf(alpha / 2, counts - 1) + POWER_QUANTILE
+        shown: NDArray[np.bool_] = reach * spreads <= differences * np.sqrt(counts)
+        return shown
+
+    low = np.full(len(differences), FEWEST_SOURCES)
+    high = np.full(len(differences), MOST_SOURCES)
+    possible = (differences > 0) & enough(high)
+    # All pairs are halved together, as one quantile for all costs little more than for one.
+    while (low < high).any():
+        middle = (low + high) // 2
+        shown = enough(middle) | ~possible
+        low, high = np.where(shown, low, middle + 1), np.where(shown, middle, high)
+    return tuple(int(count) if shown else None for count, shown in zip(low, possible, strict=True))
+
+
+def _flipped(differences: Floats, seed: int) -> Floats:
+    """Return the two-sided p of flipping the signs of whole data sets, exact for few of them."""
+    count = len(differences)
+    if count <= _ENUMERATED:
+        numbers = np.arange(2**count)[:, None] >> np.arange(count)
+        signs, extra = (numbers & 1) * 2.0 - 1.0, 0
+    else:
+        signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_ROUNDS, count))
+        extra = 1
+    actual = np.abs(differences.sum(axis=0))
+    extreme = (np.abs(signs @ differences) >= actual - 1e-12).sum(axis=0)
+    p: Floats = (extreme + extra) / (len(signs) + extra)
+    return p

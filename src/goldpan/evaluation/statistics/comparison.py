@@ -1,14 +1,37 @@
-"""Result of a comparison: ranking, decisions on pairs, and the test behind them."""
+"""Result of a comparison: models ranked and put into tiers by what a test decided of each pair."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from goldpan.evaluation.statistics.bayes import Posterior
-from goldpan.evaluation.statistics.effects import Magnitude
-from goldpan.evaluation.statistics.frequentist import Assumptions
+import numpy as np
+
+from goldpan.evaluation.statistics.effects import (
+    ConfidenceInterval,
+    Magnitude,
+    akinshin_gamma,
+    cohen_d,
+    magnitude,
+    mean_interval,
+    median_interval,
+)
+from goldpan.evaluation.statistics.over_tasks import (
+    Assumptions,
+    Posterior,
+    mean_ranks,
+)
+from goldpan.evaluation.statistics.scores import (
+    Floats,
+    ScoreMatrix,
+    agreement,
+    as_decimal,
+    open_places,
+    rounded,
+    tiers,
+)
 
 SCHEMA = 2
 Approach = Literal["calibrated", "frequentist", "bayesian"]
@@ -28,6 +51,7 @@ TestName = Literal[
     "randomization",
     "none",
 ]
+EffectSize = Literal["cohen d", "akinshin gamma"]
 _MIRROR: dict[Decision, Decision] = {"better": "worse", "worse": "better"}
 
 
@@ -122,7 +146,7 @@ class Comparison:
     """Value that gives the places."""
     agreement: float
     """Share of pairs whose decisions agree with the tiers."""
-    effect_size: Literal["cohen d", "akinshin gamma"]
+    effect_size: EffectSize
     confidence: float | None
     """Confidence of each interval, after correction; None with one task."""
     test: ChosenTest
@@ -188,3 +212,196 @@ def error_rate(test: TestName) -> str:
     """Return in a sentence how often a method is wrong of equal models; empty without a test."""
     measured = _MEASURED.get(test, "")
     return f"Measured: it declares equal models different in {measured}." if measured else ""
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """Decision on the first model of a pair."""
+
+    decision: Decision
+    p: float | None = None
+    posterior: Posterior | None = None
+    fragile: bool = False
+    low: float | None = None
+    high: float | None = None
+    needed: int | None = None
+    needed_unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Decisions of one test on all pairs, keyed by the places of their rows, the smaller first."""
+
+    test: ChosenTest
+    central: Literal["mean", "median", "mean rank"]
+    of: Mapping[tuple[int, int], PairVerdict] = field(default_factory=dict)
+
+
+def near_limit(share: float, limit: float, draws: int) -> bool:
+    """Return whether a share of random draws lies within three standard errors of a limit."""
+    return abs(share - limit) < 3 * math.sqrt(limit * (1 - limit) / draws)
+
+
+def significant_decision(p: float, side: float, alpha: float) -> Decision:
+    """Return the side of a difference where its p is below alpha, else `undecided`."""
+    if p >= alpha or as_decimal(side) == 0:
+        return "undecided"
+    return "better" if side > 0 else "worse"
+
+
+_MOST_NAMED = 5
+
+
+FEWEST_TASKS = 5
+"""Autorank's limit. Wilcoxon's p cannot fall below 0.0625 with five tasks, 0.031 with six."""
+
+
+def arrange(
+    scores: ScoreMatrix,
+    verdicts: Verdicts,
+    checked: Assumptions | None = None,
+    effect_size: EffectSize | None = None,
+) -> Comparison:
+    """Rank models by what a test decided about their pairs."""
+    values = scores.means()
+    normal = checked is None or checked.normal
+    effect_size = effect_size or ("cohen d" if normal else "akinshin gamma")
+    ranks = mean_ranks(values)
+    central = rounded(
+        {
+            "mean": values.mean(axis=1),
+            "median": np.median(values, axis=1),
+            "mean rank": -ranks,
+        }[verdicts.central]
+    )
+    order = sorted(range(len(values)), key=lambda row: (-central[row], scores.models[row]))
+    names = [scores.models[row] for row in order]
+    pairs = tuple(
+        _pair(scores, values, verdicts, effect_size, model, other)
+        for at, model in enumerate(order)
+        for other in order[at + 1 :]
+    )
+    beats = _beats(names, pairs)
+    tier_of, open_to = tiers(names, beats), open_places(names, beats)
+    intervals = [_interval(row, verdicts.test.alpha, len(values), normal) for row in values]
+    standings = []
+    for row, name in zip(order, names, strict=True):
+        effect = _effect(values[order[0]], values[row], effect_size)
+        interval = intervals[row]
+        standing = Standing(
+            model=name,
+            place=1 + int((central > central[row]).sum()),
+            best=open_to[name][0],
+            worst=open_to[name][1],
+            tier=tier_of[name],
+            mean=float(values[row].mean()),
+            sd=float(values[row].std(ddof=1)) if values.shape[1] > 1 else None,
+            median=float(np.median(values[row])),
+            mean_rank=float(ranks[row]),
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
+            effect=effect,
+            magnitude=magnitude(effect),
+            seed_sd=_seed_sd(scores.cells[row]),
+        )
+        standings.append(standing)
+    return Comparison(
+        metric=scores.metric,
+        tasks=scores.tasks,
+        seeds=scores.fewest_seeds,
+        central=verdicts.central,
+        agreement=agreement(tier_of, beats),
+        effect_size=effect_size,
+        confidence=intervals[0].confidence if intervals[0] else None,
+        test=verdicts.test,
+        assumptions=checked,
+        standings=tuple(standings),
+        pairs=pairs,
+        notes=_notes(scores, verdicts, pairs),
+    )
+
+
+def _pair(
+    scores: ScoreMatrix,
+    values: Floats,
+    verdicts: Verdicts,
+    effect_size: EffectSize,
+    first: int,
+    other: int,
+) -> ComparedPair:
+    verdict = verdicts.of[min(first, other), max(first, other)]
+    if first > other:
+        verdict = _mirrored(verdict)
+    effect = _effect(values[first], values[other], effect_size)
+    return ComparedPair(
+        first=scores.models[first],
+        second=scores.models[other],
+        decision=verdict.decision,
+        p=verdict.p,
+        posterior=verdict.posterior,
+        difference=as_decimal(float(values[first].mean() - values[other].mean())),
+        effect=effect,
+        magnitude=magnitude(effect),
+        fragile=verdict.fragile,
+        low=verdict.low,
+        high=verdict.high,
+        needed=verdict.needed,
+        needed_unit=verdict.needed_unit,
+    )
+
+
+def _mirrored(verdict: PairVerdict) -> PairVerdict:
+    return replace(
+        verdict,
+        decision=_MIRROR.get(verdict.decision, verdict.decision),
+        posterior=verdict.posterior.reversed() if verdict.posterior else None,
+        low=None if verdict.high is None else -verdict.high,
+        high=None if verdict.low is None else -verdict.low,
+    )
+
+
+def _beats(names: Sequence[str], pairs: Sequence[ComparedPair]) -> Mapping[str, frozenset[str]]:
+    reached: dict[str, set[str]] = {name: set() for name in names}
+    for pair in pairs:
+        if pair.decision == "better":
+            reached[pair.first].add(pair.second)
+        elif pair.decision == "worse":
+            reached[pair.second].add(pair.first)
+    return {name: frozenset(beaten) for name, beaten in reached.items()}
+
+
+def _interval(values: Floats, alpha: float, models: int, normal: bool) -> ConfidenceInterval | None:
+    if values.size < 2:
+        return None
+    return (mean_interval if normal else median_interval)(values, alpha, models)
+
+
+def _effect(first: Floats, second: Floats, kind: EffectSize) -> float | None:
+    if first.size < 2:
+        return None
+    return (cohen_d if kind == "cohen d" else akinshin_gamma)(first, second)
+
+
+def _seed_sd(cells: tuple[tuple[float, ...], ...]) -> float | None:
+    spreads = [float(np.std(cell, ddof=1)) for cell in cells if len(cell) > 1]
+    return sum(spreads) / len(spreads) if spreads else None
+
+
+def _notes(
+    scores: ScoreMatrix, verdicts: Verdicts, pairs: Sequence[ComparedPair]
+) -> tuple[str, ...]:
+    notes = [f"Left out: {reason}" for reason in scores.left_out]
+    if verdicts.test.name == "wilcoxon" and len(scores.tasks) == FEWEST_TASKS:
+        notes.append(
+            "With five tasks Wilcoxon's p cannot fall below 0.0625: nothing can be decided at 0.05"
+        )
+    if scores.fewest_seeds == 1 and len(scores.tasks) >= FEWEST_TASKS:
+        notes.append("Some scores come from one seed, so the noise of training is not seen")
+    fragile = [f"{pair.first} and {pair.second}" for pair in pairs if pair.fragile]
+    if fragile:
+        more = f" and {len(fragile) - _MOST_NAMED} more" if len(fragile) > _MOST_NAMED else ""
+        notes.append(
+            f"{len(fragile)} of {len(pairs)} decisions lie within random error of the limit and"
+            f" could change with another seed: {'; '.join(fragile[:_MOST_NAMED])}{more}"
+        )
+    return tuple(notes)

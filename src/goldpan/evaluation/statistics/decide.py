@@ -2,62 +2,56 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
-from goldpan.evaluation.statistics.bayes import Posterior, signed_rank_pairs
-from goldpan.evaluation.statistics.comparison import Approach, ChosenTest, Decision
-from goldpan.evaluation.statistics.effects import pooled_mad, pooled_sd
-from goldpan.evaluation.statistics.frequentist import (
+from goldpan.evaluation.statistics.calibrated import ROPE, Criteria, new_tasks_by_scores
+from goldpan.evaluation.statistics.comparison import (
+    FEWEST_TASKS,
+    Approach,
+    ChosenTest,
+    Comparison,
+    Decision,
+    EffectSize,
+    PairVerdict,
+    Verdicts,
+    arrange,
+    near_limit,
+    significant_decision,
+)
+from goldpan.evaluation.statistics.effects import (
+    pooled_mad,
+    pooled_sd,
+)
+from goldpan.evaluation.statistics.over_tasks import (
+    SAMPLES,
     Assumptions,
+    Posterior,
     anova,
+    check_assumptions,
     critical_difference,
     friedman,
     holm,
     mean_ranks,
     nemenyi,
     paired_t,
+    signed_rank_pairs,
     tukey,
     wilcoxon,
 )
 from goldpan.evaluation.statistics.scores import (
     Floats,
     ScoreMatrix,
-    as_decimal,
+    check_settings,
     rounded,
     scipy_stats,
 )
 
 Choice = Literal["auto", "parametric", "nonparametric", "pairwise"]
 Pairs = Mapping[tuple[int, int], float]
-
-
-@dataclass(frozen=True, slots=True)
-class PairVerdict:
-    """Decision on the first model of a pair."""
-
-    decision: Decision
-    p: float | None = None
-    posterior: Posterior | None = None
-    fragile: bool = False
-    low: float | None = None
-    high: float | None = None
-    needed: int | None = None
-    needed_unit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdicts:
-    """Decisions of one test on all pairs, keyed by the places of their rows, the smaller first."""
-
-    test: ChosenTest
-    central: Literal["mean", "median", "mean rank"]
-    of: Mapping[tuple[int, int], PairVerdict] = field(default_factory=dict)
 
 
 def posterior_decision(posterior: Posterior, alpha: float) -> Decision:
@@ -67,11 +61,6 @@ def posterior_decision(posterior: Posterior, alpha: float) -> Decision:
     if posterior.equal >= 1 - alpha:
         return "equal"
     return "worse" if posterior.worse >= 1 - alpha else "undecided"
-
-
-def near_limit(share: float, limit: float, draws: int) -> bool:
-    """Return whether a share of random draws lies within three standard errors of a limit."""
-    return abs(share - limit) < 3 * math.sqrt(limit * (1 - limit) / draws)
 
 
 def decide_bayesian(
@@ -213,17 +202,6 @@ def _significant(pairs: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, in
     }
 
 
-def significant_decision(p: float, side: float, alpha: float) -> Decision:
-    """Return the side of a difference where its p is below alpha, else `undecided`."""
-    if p >= alpha or as_decimal(side) == 0:
-        return "undecided"
-    return "better" if side > 0 else "worse"
-
-
-FEWEST_TASKS = 5
-"""Autorank's limit. Wilcoxon's p cannot fall below 0.0625 with five tasks, 0.031 with six."""
-
-
 def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach) -> Verdicts:
     """Leave all pairs `untested`: seeds share a test set, so they cannot stand in for tasks."""
     tasks = len(scores.tasks)
@@ -235,3 +213,46 @@ def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach) -> Verd
     pairs = list(combinations(range(len(scores.models)), 2))
     test = ChosenTest(approach, "none", why, alpha)
     return Verdicts(test, "mean", {pair: PairVerdict("untested") for pair in pairs})
+
+
+def compare(
+    scores: ScoreMatrix,
+    *,
+    alpha: float = 0.05,
+    rope: float = 0.1,
+    approach: Approach = "bayesian",
+    seed: int = 0,
+    rope_kind: Literal["effect", "absolute"] = "effect",
+    samples: int = SAMPLES,
+    choice: Choice = "auto",
+    effect_size: EffectSize | None = None,
+) -> Comparison:
+    """Rank models and decide each pair; the same scores and seed give the same result.
+
+    `calibrated` answers whether differences hold on new tasks; answers to test rows say more
+    (`calibrated.answer_questions`). Over five tasks or more, `bayesian` decides by the Bayesian
+    signed-rank test with a ROPE, and `frequentist` by the test that the data allow or that
+    `choice` demands. Over fewer, these leave pairs untested, and the test says why. Raises
+    `StatisticsError` for settings out of range and where scipy is missing.
+    """
+    check_settings(alpha, rope, samples)
+    if approach == "calibrated":
+        width = rope if rope_kind == "absolute" else ROPE
+        return arrange(scores, new_tasks_by_scores(scores, Criteria(alpha, width, seed)))
+    values = scores.means()
+    if len(scores.tasks) < FEWEST_TASKS:
+        return arrange(scores, decide_few(scores, alpha=alpha, approach=approach))
+    checked = check_assumptions(values, alpha)
+    if approach == "bayesian":
+        verdicts = decide_bayesian(
+            values,
+            normal=checked.normal,
+            alpha=alpha,
+            rope=rope,
+            rope_kind=rope_kind,
+            samples=samples,
+            seed=seed,
+        )
+    else:
+        verdicts = decide_frequentist(values, checked, alpha=alpha, choice=choice)
+    return arrange(scores, verdicts, checked, effect_size)

@@ -8,25 +8,28 @@ pair of answers may be swapped; how often that gives a difference as large is th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.compare import arrange
-from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
-from goldpan.evaluation.statistics.decide import (
+from goldpan.evaluation.statistics.comparison import (
+    ChosenTest,
+    Comparison,
     PairVerdict,
     Verdicts,
+    arrange,
     near_limit,
     significant_decision,
 )
-from goldpan.evaluation.statistics.frequentist import holm
+from goldpan.evaluation.statistics.over_tasks import holm
+from goldpan.evaluation.statistics.resampling import coins
 from goldpan.evaluation.statistics.scores import (
     Floats,
-    Score,
+    Measure,
+    RunScore,
     StatisticsError,
     check_settings,
     score_matrix,
@@ -35,9 +38,6 @@ from goldpan.evaluation.statistics.scores import (
 ROUNDS = 10_000
 _BLOCK = 4_000_000
 _TIE = 1e-12
-
-Measure = Callable[[Floats], Floats]
-"""Turns sums, sets x numbers, into a score a set; higher is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def compare_answers(
     check_settings(alpha)
     scores = score_matrix(
         [
-            Score(model, task, seed, float(measure(rows.sum(axis=0)[None, :])[0]))
+            RunScore(model, task, seed, float(measure(rows.sum(axis=0)[None, :])[0]))
             for model, rows in answers.items()
         ],
         metric,
@@ -159,28 +159,12 @@ def compare_answers(
     return arrange(scores, Verdicts(test, "mean", verdicts))
 
 
-def macro_f1(sums: Floats) -> Floats:
-    """Measure macro F1 from sums of `answer_counts`; a class that nobody has or gives is 0."""
-    counts = sums.reshape(len(sums), -1, 3)
-    halves = 2 * counts[..., 0] + counts[..., 1] + counts[..., 2]
-    f1 = np.divide(2 * counts[..., 0], halves, out=np.zeros_like(halves), where=halves > 0)
-    means: Floats = f1.mean(axis=1)
-    return means
-
-
-def mean_of(examples: int) -> Measure:
-    """Return the measure that is the mean of one number an example, such as being right."""
-    return lambda sums: sums[:, 0] / examples
-
-
 def _swaps(random: np.random.Generator, many: NDArray[np.intp], block: int) -> Floats:
     """Draw how many examples of each kind are swapped, `block` times."""
     if not len(many) or many.max() > 1:
         return random.binomial(many, 0.5, size=(block, len(many))).astype(np.float64)
     # Single coins, the case of scores that are no counts, come faster as random bits.
-    bits = np.frombuffer(random.bytes(block * len(many) // 8 + 1), dtype=np.uint8)
-    coins = np.unpackbits(bits, count=block * len(many)).reshape(block, len(many))
-    return coins.astype(np.float64)
+    return coins(random, block, len(many))
 
 
 def _difference(first: Floats, second: Floats, measure: Measure) -> Floats:

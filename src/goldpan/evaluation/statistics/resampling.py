@@ -16,15 +16,21 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.evidence import ModelEvidence, TaskEvidence, gradients
-from goldpan.evaluation.statistics.scores import Floats, rounded, scipy_stats
+from goldpan.evaluation.statistics.scores import (
+    Floats,
+    ModelEvidence,
+    TaskEvidence,
+    gradients,
+    rounded,
+    scipy_stats,
+)
 
 # What other trainings would change: the variance of a model's mean score over tasks.
 #
@@ -155,10 +161,15 @@ class RowsTest:
     rounds: int
 
 
+def sides(pairs: Iterable[tuple[int, int]]) -> tuple[NDArray[np.intp], ...]:
+    """Return the first models of pairs, and the second ones."""
+    return tuple(np.array(side, dtype=np.intp) for side in zip(*pairs, strict=True))
+
+
 def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contributions:
     """Return what the units of these tasks add to the mean difference of each pair."""
     pairs = tuple(combinations(range(len(models)), 2))
-    first, second = (np.array(side, dtype=np.intp) for side in zip(*pairs, strict=True))
+    first, second = sides(pairs)
     bins = 1 + max(int(task.bins.max()) for task in tasks)
     by_source: dict[str, Floats] = {}
     differences = np.zeros((len(tasks), len(pairs)))
@@ -227,7 +238,7 @@ def compare_on_rows(
     """Test all pairs of models; the same contributions and seed give the same result."""
     added: Floats = sum(parts.by_source.values(), np.zeros(1))
     moved = added[(added != 0).any(axis=1)] if added.ndim == 2 else added.reshape(0, 1)
-    first, second = (np.array(side, dtype=np.intp) for side in zip(*parts.pairs, strict=True))
+    first, second = sides(parts.pairs)
     unpaired = parts.unpaired.sum(axis=0)
     rows = (moved**2).sum(axis=0) + unpaired
     seeds = parts.seeds[first] + parts.seeds[second]
@@ -295,7 +306,7 @@ def _step_down(
 ) -> tuple[Floats, float]:
     """Return corrected p, and how many errors the largest of all pairs reaches by chance."""
     random = np.random.default_rng(seed)
-    first, second = (np.array(side, dtype=np.intp) for side in zip(*parts.pairs, strict=True))
+    first, second = sides(parts.pairs)
     scale = np.divide(1.0, error, out=np.zeros_like(error), where=error > 0)
     order = np.argsort(z, kind="stable")
     extreme = np.zeros(len(z))
@@ -303,7 +314,7 @@ def _step_down(
     left = rounds
     while left:
         block = min(left, max(1, _HELD // max(1, len(moved) + len(z))))
-        samples = 2 * (_coins(random, block, len(moved)) @ moved) - moved.sum(axis=0)
+        samples = 2 * (coins(random, block, len(moved)) @ moved) - moved.sum(axis=0)
         if parts.seeds.any():
             noise = random.standard_normal((block, len(parts.seeds))) * np.sqrt(parts.seeds)
             samples += noise[:, first] - noise[:, second]
@@ -323,6 +334,7 @@ def _step_down(
     return p, most
 
 
-def _coins(random: np.random.Generator, rounds: int, units: int) -> Floats:
+def coins(random: np.random.Generator, rounds: int, units: int) -> Floats:
+    """Return fair coins as 0 and 1, rounds x units."""
     bits = np.frombuffer(random.bytes(rounds * units // 8 + 1), dtype=np.uint8)
     return np.unpackbits(bits, count=rounds * units).reshape(rounds, units).astype(np.float64)

@@ -27,9 +27,9 @@ from goldpan.plugins.core import DatasetError, UsageError
 from goldpan.plugins.datasets import METHODS
 from goldpan.plugins.evaluation import Run, read_runs
 from goldpan.plugins.reproduce import (
-    Context,
+    CellOutcome,
     FoundFile,
-    Outcome,
+    PaperContext,
     State,
     StrictModel,
     TableRecipe,
@@ -55,8 +55,8 @@ Curve = Mapping[str, Mapping[str, float]]
 
 
 def categories(
-    context: Context, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[Outcome]:
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield how many categories each type and sub-type has in the authors' code (Table III)."""
     rows = {row.casefold(): row for row in table.rows}
     counts: Counter[str] = Counter()
@@ -64,7 +64,9 @@ def categories(
         kind = rows.get(name.casefold(), name)
         counts.update({kind, kind.partition(" -> ")[0], _TOTAL})
     for row in table.rows:
-        yield Outcome(row, "categories", counts[row], "recomputed", "as the authors' code has them")
+        yield CellOutcome(
+            row, "categories", counts[row], "recomputed", "as the authors' code has them"
+        )
 
 
 def _types_of_categories(file: FoundFile) -> dict[str, str]:
@@ -81,7 +83,9 @@ def _types_of_categories(file: FoundFile) -> dict[str, str]:
         ) from None
 
 
-def tasks(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def tasks(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the cells of a table that follow from the task files that are there."""
     folders = sorted({path.parent for path in context.data.root.rglob(f"task_*{META}")})
     if not folders:
@@ -106,7 +110,7 @@ def tasks(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> 
     note = "" if whole else f"{len(found)} of {_TASKS} tasks"
     for row, column, value in ways[table.key](found):
         if row in table.rows and column in table.columns:
-            yield Outcome(row, column, value, state, note, {"tasks": len(found)})
+            yield CellOutcome(row, column, value, state, note, {"tasks": len(found)})
 
 
 def _instances(tasks: Sequence[TaskFiles]) -> int:
@@ -197,7 +201,9 @@ class _Rows(StrictModel):
     rows: Mapping[str, str]
 
 
-def runs(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def runs(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the cells of Table V of models that have finished runs; of several seeds, the mean.
 
     Rows of the table are `MODEL, METHOD`, columns `SPLIT METRIC`.
@@ -218,7 +224,7 @@ def runs(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> I
         yield from _run_outcomes(table, split, row, found)
 
 
-def _runs(context: Context) -> list[tuple[str, Run]]:
+def _runs(context: PaperContext) -> list[tuple[str, Run]]:
     """Return the finished runs of the recipe's models with their names there."""
     return [
         (model.name, run)
@@ -229,7 +235,9 @@ def _runs(context: Context) -> list[tuple[str, Run]]:
     ]
 
 
-def _run_outcomes(table: TableRecipe, split: str, row: str, runs: list[Run]) -> Iterator[Outcome]:
+def _run_outcomes(
+    table: TableRecipe, split: str, row: str, runs: list[Run]
+) -> Iterator[CellOutcome]:
     rows = min(run.scores.examples for run in runs)
     seeds = len({run.seed for run in runs})
     notes = [f"{seeds} of {_SEEDS} seeds"] if seeds < _SEEDS else []
@@ -244,7 +252,7 @@ def _run_outcomes(table: TableRecipe, split: str, row: str, runs: list[Run]) -> 
     for metric, mean in _mean_scores(runs).items():
         column = f"{split} {metric}"
         if row in table.rows and column in table.columns:
-            yield Outcome(row, column, mean, state, "; ".join(notes), facts)
+            yield CellOutcome(row, column, mean, state, "; ".join(notes), facts)
 
 
 def _mean_scores(runs: Sequence[Run]) -> dict[str, float]:
@@ -273,7 +281,9 @@ class _Curves(StrictModel):
     models: Mapping[str, tuple[str, ...]] = {}
 
 
-def scaling(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def scaling(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield what the curves of Figures 2 and 3 show, where at least two of their points were run.
 
     Rows are what the text says of a curve, columns the metrics. A note has the curve's points.
@@ -321,10 +331,10 @@ def _trend(curve: Curve, metric: str) -> str:
 
 def _outcome(
     row: str, metric: str, value: str | None, curve: Curve, points: int
-) -> Iterator[Outcome]:
+) -> Iterator[CellOutcome]:
     if len(curve) < 2 or value is None:
         return
     shown = ", ".join(f"{name}: {scores[metric]:.2f}" for name, scores in curve.items())
     state: State = "run" if len(curve) == points else "in part"
     note = shown if state == "run" else f"{len(curve)} of {points} points; {shown}"
-    yield Outcome(row, metric, value, state, note, {"curve": curve})
+    yield CellOutcome(row, metric, value, state, note, {"curve": curve})

@@ -29,10 +29,10 @@ from goldpan.plugins.evaluation import (
     label_counts,
 )
 from goldpan.plugins.reproduce import (
-    Context,
+    CellOutcome,
     FoundFile,
     MissingFileError,
-    Outcome,
+    PaperContext,
     StrictModel,
     TableRecipe,
     find_models,
@@ -72,7 +72,9 @@ class _Set:
 
 
 @runs_models
-def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def compute(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the sizes of the sets that are at hand, and what baselines reach on them."""
     chosen = parsed(_Settings, settings)
     external = _sets(context, chosen.external)
@@ -88,12 +90,12 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
         for column, size in sizes.items():
             if name in table.rows and column in table.columns:
                 note = "; ".join(other_content([held.file]))
-                yield Outcome(name, column, size, "in part" if note else "run", note)
+                yield CellOutcome(name, column, size, "in part" if note else "run", note)
     if table.own and external:
         yield from _baselines(context, table, chosen, training, external)
 
 
-def _sets(context: Context, keys: Mapping[str, str]) -> dict[str, _Set]:
+def _sets(context: PaperContext, keys: Mapping[str, str]) -> dict[str, _Set]:
     """Return the sets whose files are at hand."""
     found: dict[str, _Set] = {}
     for name, key in keys.items():
@@ -136,12 +138,12 @@ def _flag(file: FoundFile, number: int, value: object) -> bool:
 
 
 def _baselines(
-    context: Context,
+    context: PaperContext,
     table: TableRecipe,
     settings: _Settings,
     training: _Set,
     external: Mapping[str, _Set],
-) -> Iterator[Outcome]:
+) -> Iterator[CellOutcome]:
     counted: dict[tuple[str, str, Part], list[tuple[str, BinaryConfusion]]] = {}
     train_content = list(other_content([training.file]))
     fewer = len(external) < settings.total
@@ -160,7 +162,7 @@ def _baselines(
         if row in table.own and column in table.columns:
             of_training = row.startswith("Training ") or column.endswith(" training")
             notes = train_content if of_training else tested
-            yield Outcome(row, column, value, "in part" if notes else "run", "; ".join(notes))
+            yield CellOutcome(row, column, value, "in part" if notes else "run", "; ".join(notes))
 
 
 def _task(positive: str) -> Task:

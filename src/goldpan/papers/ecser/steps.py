@@ -36,7 +36,7 @@ from goldpan.plugins.evaluation import (
     pool,
     read_scores,
 )
-from goldpan.plugins.reproduce import Context, Outcome, StrictModel, TableRecipe, parsed
+from goldpan.plugins.reproduce import CellOutcome, PaperContext, StrictModel, TableRecipe, parsed
 
 METRICS = ("Precision", "Recall", "F1")
 _PARTS: Mapping[str, Part] = {"Training": "train", "Validation": "validation", "Tests": "test"}
@@ -50,18 +50,20 @@ class _Settings(StrictModel):
     undefined: float = 0.0
 
 
-def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def compute(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the cells of the table that the counts of the file give."""
     chosen = parsed(_Settings, settings)
     study = _read(context, chosen)
     _check_names(context.file(chosen.file).path, table, study)
     for (row, column), value in cells_of(study, chosen.parts).items():
         if row in table.rows and column in table.columns:
-            yield Outcome(row, column, value, "recomputed", facts={"file": chosen.file})
+            yield CellOutcome(row, column, value, "recomputed", facts={"file": chosen.file})
     yield from _tests(context, table, study)
 
 
-def _read(context: Context, settings: _Settings) -> CountTable:
+def _read(context: PaperContext, settings: _Settings) -> CountTable:
     file = context.file(settings.file)
     held = read_scores(file.path)
     if held.layout != "counts":
@@ -104,7 +106,7 @@ def _check_names(path: Path, table: TableRecipe, study: CountTable) -> None:
         )
 
 
-def _tests(context: Context, table: TableRecipe, study: CountTable) -> Iterator[Outcome]:
+def _tests(context: PaperContext, table: TableRecipe, study: CountTable) -> Iterator[CellOutcome]:
     """Yield S10: the omnibus test that the values allow, and the effects of pairs."""
     pairs = [tuple(name.split(" vs ")) for name in table.columns if name.count(" vs ") == 1]
     pairs = [pair for pair in pairs if not pair[1].endswith(" magnitude")]
@@ -130,7 +132,7 @@ def _tests(context: Context, table: TableRecipe, study: CountTable) -> Iterator[
                 cells[f"{first} vs {second} magnitude"] = magnitude(d)
             for column, value in cells.items():
                 if column in table.columns and value is not None:
-                    yield Outcome(row, column, value, "recomputed")
+                    yield CellOutcome(row, column, value, "recomputed")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from goldpan.plugins import core
 from goldpan.plugins.datasets import PROVENANCE, read_provenance, shard_paths
-from goldpan.plugins.reproduce import Context, Outcome, State, TableRecipe, workspaces
+from goldpan.plugins.reproduce import CellOutcome, PaperContext, State, TableRecipe, workspaces
 
 _DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
 _PREFIX = "faun-eval-"
@@ -27,7 +27,9 @@ _PLANS = files("goldpan.papers.faun_eval") / "plans"
 _SPLITS = ("train", "validation", "test")
 
 
-def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def compute(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the counts of the first workspace that has some."""
     for workspace in workspaces(context):
         counts = _mined(workspace)
@@ -65,7 +67,7 @@ def _outcome(
     value: float,
     where: Path,
     gaps: Sequence[str] = (),
-) -> Outcome:
+) -> CellOutcome:
     paper = table.rows[row][table.columns.index(column)]
     note = ""
     if isinstance(paper, float | int) and value != paper:
@@ -74,7 +76,7 @@ def _outcome(
         note = ""
     note = "; ".join(filter(None, (note, *gaps)))
     state: State = "in part" if note else "run"
-    return Outcome(row, column, value, state, note, {"directory": str(where)})
+    return CellOutcome(row, column, value, state, note, {"directory": str(where)})
 
 
 def _mined(workspace: core.Workspace) -> dict[str, int]:
@@ -113,7 +115,7 @@ def _rows(directory: Path) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def _written_plan(context: Context) -> Path | None:
+def _written_plan(context: PaperContext) -> Path | None:
     """Return the plan that makes the paper's data, written where it is not; None without one.
 
     It lies where the paper's results do, and is never written over: people change theirs.

@@ -61,8 +61,8 @@ class _Stored:
 
 
 def compute(
-    context: reproduce.Context, table: reproduce.TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[reproduce.Outcome]:
+    context: reproduce.PaperContext, table: reproduce.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[reproduce.CellOutcome]:
     """Yield the cells of models that have finished runs; of several seeds, the mean."""
     chosen = reproduce.parsed(_Settings, settings)
     stored = _stored_runs(context)
@@ -92,7 +92,7 @@ def compute(
                 is not None
             }
         yield from (
-            reproduce.Outcome(row, title, score.value, *_state(score), {"rows": score.rows})
+            reproduce.CellOutcome(row, title, score.value, *_state(score), {"rows": score.rows})
             for title, score in scores.items()
             if title in table.columns
         )
@@ -141,8 +141,8 @@ def _row(row: str, stored: Sequence[_Stored], averaged: Sequence[str]) -> dict[s
 
 
 def _by_length(
-    context: reproduce.Context, table: reproduce.TableRecipe, stored: Sequence[_Stored]
-) -> Iterator[reproduce.Outcome]:
+    context: reproduce.PaperContext, table: reproduce.TableRecipe, stored: Sequence[_Stored]
+) -> Iterator[reproduce.CellOutcome]:
     """Yield what holds of the thirds' scores, which are means of several seeds."""
     runs: dict[tuple[str, str], list[_Stored]] = defaultdict(list)
     for entry in stored:
@@ -170,7 +170,7 @@ def _by_length(
         state = _state(
             _mean([_Score(0.0, entry.run.scores.examples, entry.note) for entry in entries])
         )
-        yield reproduce.Outcome(title, column, value, *state, facts)
+        yield reproduce.CellOutcome(title, column, value, *state, facts)
 
 
 def _word(score: float, other: float) -> str:
@@ -199,7 +199,7 @@ def _dataset(workspace: Workspace, task: Task) -> Path:
     return named if named.exists() else task_directory(workspace, task)
 
 
-def _stored_runs(context: reproduce.Context) -> list[_Stored]:
+def _stored_runs(context: reproduce.PaperContext) -> list[_Stored]:
     stored = []
     for workspace in reproduce.workspaces(context):
         names = [name for name in _TASKS.values() if (workspace.root / "runs" / name).is_dir()]

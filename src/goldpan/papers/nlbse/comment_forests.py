@@ -19,7 +19,14 @@ from goldpan.papers.nlbse.nlbse23 import mean_scores
 from goldpan.plugins.core import DatasetError
 from goldpan.plugins.datasets import open_text
 from goldpan.plugins.evaluation import BinaryConfusion, load
-from goldpan.plugins.reproduce import Context, FoundFile, Outcome, StrictModel, TableRecipe, parsed
+from goldpan.plugins.reproduce import (
+    CellOutcome,
+    FoundFile,
+    PaperContext,
+    StrictModel,
+    TableRecipe,
+    parsed,
+)
 
 _TREES = 100
 _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\S+)\s+\S", re.I)
@@ -61,7 +68,9 @@ class SparseRows:
         return load("scipy.sparse").csr_matrix((values, (down, across)), shape=shape)
 
 
-def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def compute(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield mean precision, recall and F1 over all categories; nothing where one lacks."""
     chosen = parsed(_Settings, settings)
     if not context.effort.run:
@@ -71,7 +80,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     answered = [forest(train, test, context.seed) for train, test in files]
     for column, value in mean_scores(answered).items():
         note = "scikit-learn's forest in place of Weka's"
-        yield Outcome(chosen.row, column, value, "in part", note)
+        yield CellOutcome(chosen.row, column, value, "in part", note)
 
 
 def forest(train: FoundFile, test: FoundFile, seed: int) -> BinaryConfusion:

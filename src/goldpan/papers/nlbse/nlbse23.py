@@ -25,9 +25,9 @@ from goldpan.plugins import evaluation, report
 from goldpan.plugins.core import EvaluationError
 from goldpan.plugins.datasets import Task
 from goldpan.plugins.reproduce import (
-    Context,
+    CellOutcome,
     ModelRecipe,
-    Outcome,
+    PaperContext,
     StrictModel,
     TableRecipe,
     Value,
@@ -232,8 +232,8 @@ class _CommentSettings(StrictModel):
 
 @runs_models
 def comment_cells(
-    context: Context, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[Outcome]:
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield scores of printed rows, the baseline's means, and what baselines reach here."""
     chosen = parsed(_CommentSettings, settings)
     for row, values in table.rows.items():
@@ -241,16 +241,16 @@ def comment_cells(
         mean = table.number(row, "F1")
         if won.isdigit() and mean is not None:
             reached = comment_rule(mean, int(won), len(BASELINE))
-            yield Outcome(row, _SCORE, reached, "recomputed", "from the rounded mean F1")
+            yield CellOutcome(row, _SCORE, reached, "recomputed", "from the rounded mean F1")
     for column, value in mean_scores(BASELINE.values()).items():
-        yield Outcome(chosen.baseline, column, value, "recomputed")
+        yield CellOutcome(chosen.baseline, column, value, "recomputed")
     if context.effort.tasks:
         context.note("No score was computed here: it takes all categories, and --tasks names some.")
     for model in find_models(context.recipe, context.effort.models):
         yield from _entry(context, table, model)
 
 
-def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator[Outcome]:
+def _entry(context: PaperContext, table: TableRecipe, model: ModelRecipe) -> Iterator[CellOutcome]:
     """Yield the row of a model that ran on all tasks; it runs on those that are chosen."""
     protocol = evaluation.find_protocol(context.recipe.protocol)
     values: dict[str, list[float | None]] = {metric: [] for _, metric in _MEANS}
@@ -278,7 +278,7 @@ def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator
     cells |= {_WON: f"{ranked.outperformed}/{ranked.categories}", _SCORE: ranked.score}
     for column, value in cells.items() if model.title in table.own else ():
         note = "; ".join(dict.fromkeys(notes))
-        yield Outcome(model.title, column, value, "in part" if notes else "run", note)
+        yield CellOutcome(model.title, column, value, "in part" if notes else "run", note)
 
 
 def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, float]:
@@ -296,8 +296,8 @@ class _IssueSettings(StrictModel):
 
 
 def issue_cells(
-    context: Context, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[Outcome]:
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the average of each row that prints all recalls."""
     chosen = parsed(_IssueSettings, settings)
     for row in table.rows:
@@ -305,7 +305,7 @@ def issue_cells(
         present = {column: value for column, value in recalls.items() if value is not None}
         if len(present) == len(recalls):
             value = issue_rule(present, chosen.support)
-            yield Outcome(row, chosen.average, value, "recomputed", "from rounded recalls")
+            yield CellOutcome(row, chosen.average, value, "recomputed", "from rounded recalls")
 
 
 def issue_rule(recalls: Mapping[str, float], support: Mapping[str, int]) -> float:

@@ -131,14 +131,14 @@ class _Settings(reproduce.StrictModel):
 
 @reproduce.runs_models
 def cells(
-    context: reproduce.Context, table: reproduce.TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[reproduce.Outcome]:
+    context: reproduce.PaperContext, table: reproduce.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[reproduce.CellOutcome]:
     """Yield means of printed rows, published files, and runs of the recipe's baselines."""
     chosen = reproduce.parsed(_Settings, settings)
     for row in table.rows:
         values = [table.number(row, column) for column in chosen.columns]
         if present := [value for value in values if value is not None]:
-            yield reproduce.Outcome(
+            yield reproduce.CellOutcome(
                 row, chosen.mean, math.fsum(present) / len(present), "recomputed"
             )
     for row, key in chosen.published.items():
@@ -173,15 +173,15 @@ def _outcomes(
     scores: Mapping[str, float],
     state: reproduce.State,
     note: str = "",
-) -> Iterator[reproduce.Outcome]:
+) -> Iterator[reproduce.CellOutcome]:
     for column, repository in settings.columns.items():
-        yield reproduce.Outcome(row, column, scores[repository], state, note)
-    yield reproduce.Outcome(
+        yield reproduce.CellOutcome(row, column, scores[repository], state, note)
+    yield reproduce.CellOutcome(
         row, settings.mean, math.fsum(scores.values()) / len(scores), state, note
     )
 
 
-def _published(context: reproduce.Context, settings: _Settings, key: str) -> dict[str, float]:
+def _published(context: reproduce.PaperContext, settings: _Settings, key: str) -> dict[str, float]:
     file = context.file(key)
     try:
         results = orjson.loads(reproduce.read_text(file))

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.evaluation.comparison.facts import Skipped, positive_counts
 from goldpan.evaluation.comparison.question import ComparisonResult, System
-from goldpan.evaluation.metrics.estimate import Scores
-from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.curves import (
+from goldpan.evaluation.metrics.curves import (
     Curve,
     Point,
     label_scores,
@@ -18,6 +16,8 @@ from goldpan.evaluation.statistics.curves import (
     roc_curve,
     thinned,
 )
+from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.report.comparison.plots import pr_plot, roc_plot
 from goldpan.report.document import Content, Figure, Fold, Remark, SideBySide

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score, split_of
-from goldpan.evaluation.leaks import COLUMN, headline
 from goldpan.evaluation.score import ranking_score, score
+from goldpan.evaluation.slices import COLUMN, headline
 from goldpan.report.document import (
     Cell,
     Content,

@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from goldpan.evaluation.comparison.facts import Part, Skipped, Study, shown_metrics
+from goldpan.evaluation.comparison.facts import Skipped, Study, shown_metrics
 from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score
+from goldpan.evaluation.comparison.score_files import Part
+from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import ranking_score
-from goldpan.evaluation.statistics.curves import BinaryConfusion
-from goldpan.evaluation.statistics.drift import (
+from goldpan.evaluation.statistics.effects import (
     Degradation,
     Overfitting,
     degradation,

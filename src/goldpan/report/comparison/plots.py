@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from goldpan.evaluation.metrics.curves import POOLED, Curve, Point
 from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison, Decision
-from goldpan.evaluation.statistics.curves import POOLED, Curve, Point
 from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.report.comparison.summary import decision_words, rank_range
 from goldpan.report.plot_style import COLORS, GOLD, INK, PALE, SOFT, canvas, colors, name

@@ -8,8 +8,12 @@ from dataclasses import replace
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.facts import Skipped
 from goldpan.evaluation.comparison.question import ComparisonResult, mean_score
-from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison, Standing
-from goldpan.evaluation.statistics.decide import FEWEST_TASKS
+from goldpan.evaluation.statistics.comparison import (
+    FEWEST_TASKS,
+    ComparedPair,
+    Comparison,
+    Standing,
+)
 from goldpan.report.comparison.measures import score_with_spread
 from goldpan.report.comparison.plots import (
     critical_difference_plot,

@@ -8,6 +8,7 @@ from goldpan.evaluation.comparison.facts import chosen_by
 from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score, split_of
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.comparison import (
+    FEWEST_TASKS,
     ChosenTest,
     ComparedPair,
     Comparison,
@@ -16,7 +17,6 @@ from goldpan.evaluation.statistics.comparison import (
     Standing,
     error_rate,
 )
-from goldpan.evaluation.statistics.decide import FEWEST_TASKS
 from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.training import TEST
 from goldpan.report.comparison.added import SECTIONS

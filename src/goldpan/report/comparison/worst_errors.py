@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from goldpan.core.sanitize import line
 from goldpan.evaluation.comparison.question import ComparisonResult, System
 from goldpan.evaluation.metrics.generation import edit_similarity
-from goldpan.evaluation.metrics.regression import smape_errors
+from goldpan.evaluation.metrics.words_and_numbers import smape_errors
 from goldpan.evaluation.runs import Run
 from goldpan.report.comparison.added import TaskRow, TaskRows
 from goldpan.report.document import (

@@ -1,4 +1,4 @@
-"""Reads what a model said as an answer to a task.
+"""The form that answers take, and what a model said read as an answer to a task.
 
 JSON is read where it was asked for. Else, and where a server did not hold the model to it, words
 are read: of a label, the longest one that stands in the text (SELU, section IV-C); of a number,
@@ -12,13 +12,16 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from goldpan.datasets.task import TaskType
 from goldpan.datasets.wording import Wording
 from goldpan.evaluation.model import Answer
-from goldpan.evaluation.prompting.inputs import KEYS, PromptRow
+
+if TYPE_CHECKING:
+    from goldpan.evaluation.models.prompts import PromptRow
 
 _THOUGHT_START, _THOUGHT_END = "<think>", "</think>"
 _FENCE = re.compile(r"\A\s*```[a-z]{0,10}\n(.*)\n```\s*\Z", re.DOTALL)
@@ -195,3 +198,80 @@ def _strings(value: object) -> list[str] | None:
 
 def _ordered(wording: Wording, names: Sequence[str]) -> list[str]:
     return [name for name in wording.task.label_names if name in names]
+
+
+KEYS: Mapping[TaskType, str] = {
+    "binary": "label",
+    "multi-class": "label",
+    "multi-label": "labels",
+    "regression": "value",
+    "ner": "words",
+    "mlm": "words",
+}
+"""Under which name the answer stands; texts have no form."""
+
+
+def answer_schema(wording: Wording) -> dict[str, Any] | None:
+    """Return the JSON schema of a task's answers, None for texts."""
+    key = KEYS.get(wording.task.type)
+    if key is None:
+        return None
+    return _object({key: _value(wording)})
+
+
+def asked_form(wording: Wording) -> str:
+    """Return the sentence that tells a model the form; without it, models fight the schema."""
+    key = KEYS[wording.task.type]
+    shapes: Mapping[TaskType, str] = {
+        "multi-label": '["...", ...]',
+        "regression": "...",
+        "ner": '[{"word": "...", "tag": "..."}, ...]',
+        "mlm": '["...", ...]',
+    }
+    shape = shapes.get(wording.task.type, '"..."')
+    return f'Give the answer as JSON: {{"{key}": {shape}}}'
+
+
+def written_answer(wording: Wording, row_value: Any, target: Any) -> str:
+    """Return a right answer in that form, as an example shows it."""
+    texts = wording.texts
+    match wording.task.type:
+        case "binary" | "multi-class":
+            value: Any = texts[target]
+        case "multi-label":
+            value = [texts[name] for name in target]
+        case "regression":
+            value = int(target) if float(target).is_integer() else target
+        case "ner":
+            value = [
+                {"word": word, "tag": texts.get(tag, tag)}
+                for word, tag in zip(row_value, target, strict=True)
+            ]
+        case _:
+            value = [row_value[span["start"] : span["end"]] for span in target]
+    return orjson.dumps({KEYS[wording.task.type]: value}).decode()
+
+
+def _value(wording: Wording) -> dict[str, Any]:
+    labels = {"type": "string", "enum": list(wording.texts.values())}
+    text = {"type": "string"}
+    match wording.task.type:
+        case "binary" | "multi-class":
+            return labels
+        case "multi-label":
+            return {"type": "array", "items": labels, "maxItems": len(wording.texts)}
+        case "regression":
+            return {"type": "number"}
+        case "ner":
+            return {"type": "array", "items": _object({"word": text, "tag": labels})}
+        case _:
+            return {"type": "array", "items": text}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

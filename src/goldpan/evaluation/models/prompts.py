@@ -1,4 +1,4 @@
-"""Prompts: examples, messages and the request that asks for a row.
+"""Prompts: rows as a model sees them, examples, messages and the request that asks for a row.
 
     zero-shot       the base template of SELU (Figure 4): one message
     k-shot          the same, after k examples told as a conversation that went before
@@ -9,8 +9,9 @@ FAUN-Eval (section 4.3) puts what is wanted, with rules for the form, into the s
 and fills the parts of the input one after the other into the user's. So it is for tasks whose
 rows keep their parts apart; each part stands between lines that bear a code which no part knows.
 
-Texts are only ever the content of messages: how many there are and who speaks depends on the
-method alone.
+Texts from GitHub are hostile: characters that nobody sees are taken out, tokens of chat formats are
+broken (`sanitize.py`), and texts are only ever the content of messages. So a text may talk to a
+model, but it cannot begin a message of its own, nor a part.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.registry import Registry, files_in
+from goldpan.core.sanitize import for_prompt, without_tokens
 from goldpan.datasets.splits import draw_number
 from goldpan.datasets.task import CLASSIFICATION, Task, input_column, target_column
 from goldpan.datasets.wording import (
@@ -37,22 +39,15 @@ from goldpan.datasets.wording import (
     Wording,
     WordingError,
     answer_form,
+    blanks,
     output_text,
     read_texts,
     wording_of,
 )
-from goldpan.evaluation.prompting.inputs import (
-    KEYS,
-    PromptRow,
-    answer_schema,
-    asked_form,
-    show_row,
-    show_text,
-    written_answer,
-)
-from goldpan.evaluation.prompting.settings import PromptSettings
-from goldpan.evaluation.task_input import PATH, built_family
-from goldpan.llm.parts import fence_code, fenced
+from goldpan.evaluation.models.prompt_answers import KEYS, answer_schema, asked_form, written_answer
+from goldpan.evaluation.models.prompt_settings import PromptSettings
+from goldpan.evaluation.task_input import FILE, PATH, built_family
+from goldpan.llm.parts import Part, PartKind, cut, fence_code, fenced
 from goldpan.llm.planner import Question
 from goldpan.llm.request import Request
 from goldpan.text.markers import escaped
@@ -147,7 +142,7 @@ def _in_turn(groups: list[list[int]], count: int) -> list[int]:
 Message = dict[str, str]
 RULES: Registry[Path | Traversable] = Registry(
     "prompt rule",
-    partial(files_in, files("goldpan.evaluation.prompting") / "rules", ".txt"),
+    partial(files_in, files("goldpan.evaluation.models") / "rules", ".txt"),
     "prompt rule",
 )
 """Rules on the form of answers, by the builder of their rows, for families that have any."""
@@ -302,3 +297,85 @@ class Requests:
         if self.settings.send_seed:
             body["seed"] = self.seed
         return Request(f"evaluate {self.script.wording.task.name}", body)
+
+
+# Why a prompted run is not done yet.
+
+
+# The form that an answer takes where the server holds a model to it: JSON by a schema.
+
+
+_KINDS: Mapping[str, PartKind] = {FILE: "code", PATH: "code", "tree": "code"}
+_TITLES = {
+    "title": "issue title",
+    "body": "issue body",
+    "pull_title": "pull request title",
+    "pull_body": "pull request description",
+    "tree": "folder tree",
+    PATH: "file path",
+    FILE: "file before the change",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRow:
+    """A row as a model sees it."""
+
+    text: str
+    parts: tuple[Part, ...] = ()
+    """Instead of the text, where the row keeps parts of its input apart."""
+    words: tuple[str, ...] = ()
+    """The words to tag."""
+    blanks: int = 0
+    """How many words are masked."""
+    shortened: bool = False
+
+    def texts(self) -> tuple[Part, ...]:
+        """Return all that is from the row."""
+        return self.parts or (Part("text", self.text),)
+
+
+def show_row(task: Task, row: Mapping[str, Any], most: int) -> PromptRow:
+    """Return what a model sees of a row, with at most about `most` characters.
+
+    Words to tag and texts with blanks stay whole: every word has to be answered. A part that was
+    taken out of the rows is not shown at all.
+    """
+    if task.type == "ner":
+        words = tuple(" ".join(_clean(word).split()) for word in row["tokens"])
+        return PromptRow(" ".join(words), words=words)
+    if task.type == "mlm":
+        masked = blanks(row["text"], row["masks"])
+        return PromptRow(_clean(masked.text), blanks=len(masked.words))
+    names = part_names(task, row)
+    if not names:
+        (part,), shortened = _cut([Part("text", _clean(row["text"]))], most)
+        return PromptRow(part.text, shortened=shortened)
+    parts = [Part(_TITLES[name], _clean(row[name]), _KINDS.get(name, "text")) for name in names]
+    shown, shortened = _cut([part for part in parts if part.text], most)
+    return PromptRow("", shown, shortened=shortened)
+
+
+def show_text(text: str) -> PromptRow:
+    """Return what a model sees of an example's input."""
+    return PromptRow(_clean(text))
+
+
+def part_names(task: Task, row: Mapping[str, Any]) -> list[str]:
+    """Return the columns of the parts that a row keeps apart, in the order to show them."""
+    family = built_family(task)
+    if family is None or not all(name in row for name in family.inputs):
+        return []
+    names = list(family.inputs)
+    if FILE in names:
+        names.insert(names.index(FILE), PATH)
+    return names
+
+
+def _cut(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], bool]:
+    shown = cut(parts, most)
+    return shown, shown != tuple(parts)
+
+
+def _clean(text: str) -> str:
+    return without_tokens(for_prompt(text))

@@ -1,1 +1,0 @@
-"""Asks language models for the answers to a task, and reads their replies."""
