@@ -259,7 +259,7 @@ def _finders(
     from goldpan.builders.requirements import NOT
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.splits import SplitPlan
-    from goldpan.evaluation.models.catalogue import find_model
+    from goldpan.evaluation.model import find_model
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.miners.pairing import find_rules
 

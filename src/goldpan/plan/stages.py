@@ -141,7 +141,7 @@ def _given_files(step: Step) -> dict[str, str]:
 
 def _asks_models(step: Step) -> bool:
     """Tell whether a model is behind an endpoint, which takes a key."""
-    from goldpan.evaluation.models.catalogue import find_model
+    from goldpan.evaluation.model import find_model
     from goldpan.evaluation.protocol import find_protocol, settings_for
 
     protocol = find_protocol(step.section.get("protocol"))
