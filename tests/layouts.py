@@ -9,9 +9,8 @@ from pathlib import Path
 from goldpan.core.workspace import Workspace
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
-from goldpan.execution.outcome import Verdict
-from goldpan.execution.records import FixInstance, Settings, TrialRecord
-from goldpan.execution.verify_all import verify_all
+from goldpan.execution.records import FixInstance, Settings, TrialRecord, Verdict
+from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
 from tests.git_repositories import REPO, Repository

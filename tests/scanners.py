@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from math import inf
 
-from goldpan.annotation.review.items import find_injection
+from goldpan.annotation.review.subjects import find_injection
 from goldpan.builders.fault_localization import parse_tree
 from goldpan.code.edits.parse import find_path, parse_edits
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip

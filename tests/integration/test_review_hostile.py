@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.review.items import find_injection, prepare
-from goldpan.annotation.review.request import Voter, load_prompt, make_request
-from goldpan.annotation.review.settings import ReviewSettings
-from goldpan.annotation.review.subjects import ReviewItem
+from goldpan.annotation.review.request import ReviewSettings, Voter, load_prompt, make_request
+from goldpan.annotation.review.subjects import ReviewItem, find_injection, prepare
 from goldpan.core.sanitize import for_prompt, line, without_tokens
 from goldpan.llm.parts import Part, fence_code
 from tests.openai_server import OpenAIServer

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from goldpan.annotation.studio.client import Server as Address
-from goldpan.annotation.studio.client import Studio, find_server
-from goldpan.annotation.studio.transport import StudioError, StudioFaultError
+from goldpan.annotation.studio.client import Studio, StudioError, StudioFaultError, find_server
 from goldpan.core.errors import UsageError
 from tests.hostile import Answer, Got, Server, break_off, echo_page
 

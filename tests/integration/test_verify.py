@@ -32,7 +32,7 @@ from goldpan.execution.records import (
     hold_verification,
     record_directory,
 )
-from goldpan.execution.verify_all import verify_all
+from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
 from tests.demo_workspace import attempt, goldpan, make_demo

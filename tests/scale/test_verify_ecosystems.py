@@ -14,7 +14,7 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.execution.records import FixInstance, Settings
-from goldpan.execution.verify_all import verify_all
+from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
 from tests.git_repositories import REPO, Repository

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from goldpan.annotation.studio import fetch
-from goldpan.annotation.studio.client import Studio
+from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import PullResult, pull, read_table
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from tests.program import start

@@ -10,7 +10,7 @@ from goldpan import load
 from goldpan.core.workspace import Workspace
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.records import Settings, instance_of
-from goldpan.execution.verify_all import verify_all
+from goldpan.execution.verify import verify_all
 from tests.demo_workspace import make_demo
 from tests.layouts import LAYOUTS, Projects
 from tests.mining import Notes

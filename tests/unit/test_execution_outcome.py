@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.execution.outcome import prove
 from goldpan.execution.recipe import choose_recipe, load_recipes
+from goldpan.execution.records import prove
 from goldpan.execution.reports import Outcome, ReportError, read_report, report_content
 
 Runs = list[dict[str, Outcome]]

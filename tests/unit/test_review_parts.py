@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from goldpan.annotation.review.request import (
     answer_schema,
     load_prompt,
+    load_review_settings,
     missing_quotes,
     parse_answer,
 )
-from goldpan.annotation.review.settings import load_review_settings
 from goldpan.annotation.review.stored import read_reviews, with_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError, WorkspaceError

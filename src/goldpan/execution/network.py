@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 from goldpan.core.errors import UsageError
 from goldpan.execution.command import IsolationError, SandboxCommand
 from goldpan.execution.isolation import Isolation
-from goldpan.execution.package_index import (
+from goldpan.execution.packages import (
     PackageIndex,
     Place,
     configured_index,

@@ -25,10 +25,10 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from goldpan.core.errors import GoldpanError
 from goldpan.core.imports import install_remedy
 from goldpan.execution.command import CommandLimits, Exceeded, SandboxCommand
-from goldpan.execution.imports import own_modules
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.recipe import RunRecipe
+from goldpan.execution.reports import own_modules
 
 # Finds the interpreters of Python that are installed on this machine, or in an image.
 

@@ -20,12 +20,12 @@ from goldpan.core.progress import Reporter
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.execution.isolation import find_isolation
-from goldpan.execution.outcome import Run
 from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     FILES,
     FixInstance,
+    Run,
     Settings,
     TrialRecord,
     changed_files,

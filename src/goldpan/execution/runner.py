@@ -11,13 +11,22 @@ from pathlib import Path
 from typing import Self
 
 from goldpan.execution.command import CommandLimits, Finished, SandboxCommand
-from goldpan.execution.imports import PROBE, VARIABLE, Imports, import_roots, read_imports
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.network import BuildNetwork
-from goldpan.execution.outcome import Run, Verdict
 from goldpan.execution.python_env import EnvironmentBuildError
 from goldpan.execution.recipe import RunRecipe
-from goldpan.execution.reports import ReportError, ReportFormat, read_report, report_content
+from goldpan.execution.records import Run, Verdict
+from goldpan.execution.reports import (
+    PROBE,
+    VARIABLE,
+    Imports,
+    ReportError,
+    ReportFormat,
+    import_roots,
+    read_imports,
+    read_report,
+    report_content,
+)
 
 
 class EndedError(Exception):

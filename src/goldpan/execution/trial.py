@@ -20,21 +20,21 @@ from goldpan.execution.checkout import (
     check_out,
     committed_at,
     copy_tree,
+    lay_out_submodules,
     leaves,
     make_accessible,
     nearest_version,
+    submodules,
 )
 from goldpan.execution.command import CommandLimits, SandboxCommand
-from goldpan.execution.imports import Imports, python_files
 from goldpan.execution.isolation import Isolation, find_isolation
 from goldpan.execution.network import REQUESTS, open_network
-from goldpan.execution.outcome import Run
 from goldpan.execution.packages import package_cache
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
-from goldpan.execution.records import FixInstance, Settings
+from goldpan.execution.records import FixInstance, Run, Settings
+from goldpan.execution.reports import Imports, python_files
 from goldpan.execution.runner import USUAL, Conditions, EndedError, Runner
-from goldpan.execution.submodules import lay_out_submodules, submodules
 
 _ANSWER_SECONDS = 60
 

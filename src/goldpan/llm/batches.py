@@ -20,9 +20,7 @@ from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.llm.budget import Budget
 from goldpan.llm.endpoint import Endpoint
-from goldpan.llm.executor import PendingRequest
-from goldpan.llm.outcome import Failure, Reply, understand
-from goldpan.llm.request import EndpointError, Request
+from goldpan.llm.exchange import EndpointError, Failure, PendingRequest, Reply, Request, understand
 from goldpan.llm.response_store import Batch, ResponseStore
 from goldpan.llm.settings import EndpointSettings
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goldpan.llm.outcome import Usage
-from goldpan.llm.request import Request
+from goldpan.llm.exchange import Request, Usage
 from goldpan.llm.settings import EndpointSettings, Price
 
 _MILLION = 1_000_000

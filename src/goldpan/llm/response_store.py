@@ -19,8 +19,7 @@ from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.run_file import Seal
 from goldpan.core.workspace import hold_lock, make_directory
-from goldpan.llm.outcome import Outcome, Reply, Usage
-from goldpan.llm.request import Request
+from goldpan.llm.exchange import Outcome, Reply, Request, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.annotation.review.calibration import Calibrations
-    from goldpan.annotation.review.reviewer import ReviewResult
-    from goldpan.annotation.review.settings import ReviewSettings
+    from goldpan.annotation.review.request import ReviewSettings
+    from goldpan.annotation.review.run import ReviewResult
     from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.operations.workspace import Workspace
 
@@ -90,7 +90,7 @@ def review(
 
 
 def _settings(path: Path | str | None, options: Mapping[str, Any]) -> ReviewSettings:
-    from goldpan.annotation.review.settings import load_review_settings
+    from goldpan.annotation.review.request import load_review_settings
 
     return load_review_settings(None if path is None else Path(path), options)
 

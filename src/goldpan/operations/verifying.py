@@ -16,7 +16,7 @@ from goldpan.operations.values import LOCAL, SANDBOX, Execution, Positive, Sandb
 if TYPE_CHECKING:
     from goldpan.evaluation.resolved import ResolvedResult
     from goldpan.execution.records import Settings
-    from goldpan.execution.verify_all import Verification
+    from goldpan.execution.verify import Verification
     from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
 
@@ -46,7 +46,7 @@ def verify(
     """
     from goldpan.datasets.provenance import build_options, describe_build
     from goldpan.execution.records import instance_of
-    from goldpan.execution.verify_all import verify_all
+    from goldpan.execution.verify import verify_all
 
     _check_uv(sandbox)
     opened = find_dataset(self, dataset)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.builders.requirements import NOT, VERIFIED
+from goldpan.builders.recipes import NOT, VERIFIED
 from goldpan.core.commands import find_builder
 from goldpan.core.errors import UsageError, question
 from goldpan.core.remote import is_address

@@ -20,11 +20,10 @@ import pyarrow as pa
 
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import NONE, Configuration
-from goldpan.annotation.studio.fetch import RawExports
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
 from goldpan.annotation.studio.panels import ShownAnswer, answers_panel, without_answers
 from goldpan.annotation.studio.project import Project, adjudications, check_server, open_project
-from goldpan.annotation.studio.pull import PullResult, pull, read_table
+from goldpan.annotation.studio.pull import PullResult, RawExports, pull, read_table
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import read_table as read_parquet

@@ -9,9 +9,8 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from goldpan.annotation.studio.fetch import ExportedTask, ExportHistory, RawExports
 from goldpan.annotation.studio.project import Project, TaskJournal, open_project
-from goldpan.annotation.studio.pull import read_table
+from goldpan.annotation.studio.pull import ExportedTask, ExportHistory, RawExports, read_table
 from goldpan.core.workspace import Workspace
 
 _LATELY = timedelta(days=7)

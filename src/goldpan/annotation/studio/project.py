@@ -28,9 +28,8 @@ from typing import Any
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio
+from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.configuration import Configuration, parse
-from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import Workspace, existing, hold_lock, make_directory, write_whole

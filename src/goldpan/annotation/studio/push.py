@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio
+from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import (
@@ -35,7 +35,6 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.serve import add_webhook, check_address
 from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestion_panel
-from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace, write_whole

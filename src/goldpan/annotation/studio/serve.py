@@ -27,9 +27,8 @@ from pathlib import Path
 import httpx
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio, is_web_address
+from goldpan.annotation.studio.client import Server, Studio, StudioError, is_web_address
 from goldpan.annotation.studio.project import Project
-from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.progress import Reporter

@@ -18,12 +18,11 @@ from goldpan.annotation.agreement import Agreement, agree
 from goldpan.annotation.studio.annotations import People, author_of
 from goldpan.annotation.studio.configuration import Guideline, read_guideline
 from goldpan.annotation.studio.decisions import Decision, decide
-from goldpan.annotation.studio.fetch import ExportHistory, RawExports
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import Project, adjudications, open_project
-from goldpan.annotation.studio.pull import read_table
+from goldpan.annotation.studio.pull import ExportHistory, RawExports, read_table
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 

@@ -24,8 +24,8 @@ from goldpan.evaluation.prompting.inputs import PromptRow, UnansweredError
 from goldpan.evaluation.prompting.prompts import Requests
 from goldpan.evaluation.prompting.settings import PromptSettings, in_settings
 from goldpan.llm.budget import Budget, Estimate, cost_of
+from goldpan.llm.exchange import EndpointError
 from goldpan.llm.planner import Attempt, Planner
-from goldpan.llm.request import EndpointError
 from goldpan.llm.response_store import ResponseStore, open_responses
 
 T = TypeVar("T")

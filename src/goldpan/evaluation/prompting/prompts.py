@@ -52,9 +52,9 @@ from goldpan.evaluation.prompting.inputs import (
 )
 from goldpan.evaluation.prompting.settings import PromptSettings
 from goldpan.evaluation.task_input import PATH, built_family
+from goldpan.llm.exchange import Request
 from goldpan.llm.parts import fence_code, fenced
 from goldpan.llm.planner import Question
-from goldpan.llm.request import Request
 from goldpan.text.markers import escaped
 
 

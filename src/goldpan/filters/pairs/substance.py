@@ -156,7 +156,7 @@ def _sum_up(files: list[_Judged]) -> Row:
     }
 
 
-CRITERION = Criterion(
+SUBSTANCE = Criterion(
     name="substance",
     subject="pair",
     definition="Keeps pairs whose change touches more than comments, docstrings and strings.",

@@ -1,15 +1,56 @@
-"""What became of a request: an answer, or a failure that is recorded like one."""
+"""One exchange with a model: the request, the reply, and what became of it."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 import orjson
 
+from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import line
+
+
+class EndpointError(GoldpanError):
+    """The endpoint serves nobody: what one request alone does to it is an outcome instead."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One chat completion that is asked for."""
+
+    prompt: str
+    """The prompt's label."""
+    body: dict[str, Any]
+
+    @cached_property
+    def data(self) -> bytes:
+        """The body as it is archived."""
+        return orjson.dumps(self.body, option=orjson.OPT_SORT_KEYS)
+
+    @cached_property
+    def key(self) -> str:
+        """What tells requests apart: prompt, model, parameters and texts."""
+        return hashlib.sha256(self.prompt.encode() + b"\0" + self.data).hexdigest()
+
+    @property
+    def model(self) -> str:
+        """The model that is asked."""
+        return str(self.body["model"])
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRequest:
+    """A request, and how what it is answered is read."""
+
+    request: Request
+    read: Callable[[str], object]
+    """Raises `ValueError` where a text is no answer."""
+
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
