@@ -41,8 +41,7 @@ import pyarrow as pa
 
 from goldpan.annotation.studio.client import User
 from goldpan.annotation.studio.configuration import Configuration, check
-from goldpan.annotation.studio.project import Project
-from goldpan.annotation.studio.pull import KEYS
+from goldpan.annotation.studio.project import KEYS, Project
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.workspace import write_whole

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,7 +20,6 @@ from goldpan.core.retry import Backoff
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 from goldpan.core.tls import shared_context
-from goldpan.core.workspace import Workspace, write_whole
 
 
 class StudioError(GoldpanError):
@@ -190,48 +187,13 @@ class _PersonalToken(httpx.Auth):
         return access
 
 
-# Talks to Label Studio over its HTTP API.
-#
-# ``label-studio/running.json`` is there while the server runs, and only its owner can read it.
-
-
-_FOLDER, _FILE = "label-studio", "running.json"
-
-
-def server_directory(workspace: Workspace) -> Path:
-    """Return where the workspace's own server keeps what it knows."""
-    return workspace.root / _FOLDER
-
-
-@contextmanager
-def handed_over(directory: Path, server: Server) -> Iterator[None]:
-    """Let other commands on the workspace find a server while the block runs."""
-    path = directory / _FILE
-    facts = {"url": server.url, "token": server.token}
-    write_whole(path, orjson.dumps(facts), private=True)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def choose_server(workspace: Workspace, url: str | None, environment: Mapping[str, str]) -> Server:
-    """Return the server of a flag or the environment, else the one that `serve` runs here.
-
-    Raises `UsageError` where there is neither, or one is wrong.
-    """
-    if url is None and not environment.get("LABEL_STUDIO_URL"):
-        try:
-            data = orjson.loads((server_directory(workspace) / _FILE).read_bytes())
-            server = Server(str(data["url"]), str(data["token"]))
-        except (OSError, ValueError, KeyError, TypeError):  # none runs, or it was killed
-            return find_server(url, environment)
-        register(server.token)
-        return server
-    return find_server(url, environment)
-
-
 _PAGE = 100
+_ANSWERED = (
+    "ANNOTATION_CREATED",
+    "ANNOTATIONS_CREATED",
+    "ANNOTATION_UPDATED",
+    "ANNOTATIONS_DELETED",
+)
 
 
 class _ExportedAnswer(msgspec.Struct):
@@ -288,38 +250,6 @@ class ProjectState:
     answers: int
     """Without those that were skipped."""
     skipped: int
-
-
-def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
-    """Return the server that a flag or `LABEL_STUDIO_URL` names, with `LABEL_STUDIO_API_KEY`.
-
-    Raises `UsageError` where one is missing or wrong.
-    """
-    address = url or environment.get("LABEL_STUDIO_URL") or ""
-    if not address:
-        raise UsageError(
-            "No Label Studio server is named, and none is running for the workspace",
-            "Start one with goldpan annotate serve, give --url or set LABEL_STUDIO_URL",
-        )
-    if not is_web_address(address):
-        raise UsageError(
-            f"{address!r} is not the address of a Label Studio server",
-            "Give --url http://127.0.0.1:8080 or set LABEL_STUDIO_URL; "
-            "goldpan annotate serve starts a server",
-        )
-    parts = urlsplit(address)
-    if parts.username or parts.password or parts.query:
-        raise UsageError(
-            "The server's address holds credentials or a query",
-            "Give the token only through LABEL_STUDIO_API_KEY",
-        )
-    token = (environment.get("LABEL_STUDIO_API_KEY") or "").strip()
-    if not re.fullmatch(r"[\x21-\x7e]+", token):
-        raise UsageError(
-            "There is no access token for Label Studio",
-            "Copy one from Account & Settings there into the variable LABEL_STUDIO_API_KEY",
-        )
-    return Server(address.rstrip("/"), token)
 
 
 def is_web_address(url: str) -> bool:
@@ -432,11 +362,17 @@ class Studio(AbstractContextManager["Studio"]):
             params={"project": str(project)},
         )
 
-    def add_webhook(self, project: int, url: str, actions: Sequence[str]) -> None:
-        """Have the server call an address after these actions, telling it nothing but which."""
-        hook = {"project": project, "url": url, "actions": list(actions)}
-        hook |= {"send_payload": False, "send_for_all_actions": False}
-        self._http.send("POST", "/api/webhooks/", body=hook)
+    def add_webhook(self, project: int, url: str) -> None:
+        """Have the server call an address after each answer of a project, once only.
+
+        A call tells nothing but that there is something to pull, is given up after a second and
+        never repeated. So it only saves waiting: whoever is called runs `goldpan annotate pull`,
+        which fetches whatever is new, however many calls were lost.
+        """
+        if url not in self.webhooks(project):
+            hook = {"project": project, "url": url, "actions": _ANSWERED}
+            hook |= {"send_payload": False, "send_for_all_actions": False}
+            self._http.send("POST", "/api/webhooks/", body=hook)
 
     def _tasks(self, project: int, query: Mapping[str, object]) -> Iterator[dict[str, Any]]:
         page = total = 0
@@ -480,3 +416,12 @@ def _listed(reply: Any) -> list[Any]:
     if not isinstance(reply, list):
         raise TypeError(f"{type(reply).__name__} in the place of a list")
     return reply
+
+
+def check_address(url: str) -> None:
+    """Raise `UsageError` for what is no address that a server could call."""
+    if not is_web_address(url):
+        raise UsageError(
+            f"{url!r} is not an address that Label Studio could call",
+            "Give --webhook https://HOST/PATH",
+        )

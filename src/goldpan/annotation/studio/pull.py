@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import msgspec
 import orjson
-import pyarrow as pa
-import zstandard
 
 from goldpan.annotation.studio.annotations import (
     Annotation,
@@ -31,120 +28,28 @@ from goldpan.annotation.studio.annotations import (
 )
 from goldpan.annotation.studio.client import Server, Studio, StudioFaultError
 from goldpan.annotation.studio.configuration import digest, parse
+from goldpan.annotation.studio.decisions import Decision, write_decisions
 from goldpan.annotation.studio.project import (
+    ExportHistory,
     Project,
+    RawExports,
     TaskJournal,
+    adjudications,
     check_server,
     locked,
     open_project,
 )
 from goldpan.annotation.studio.push import reconcile
-from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import read_table as parquet_table
-from goldpan.core.parquet import reading, replace_tables
+from goldpan.core.errors import UsageError
+from goldpan.core.parquet import replace_tables
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import Workspace, make_directory, write_whole
-
-KEYS = ("id", "subject", "repo", "issue", "pull_repo", "pull", "comment")
-"""The keys of a task's data that identify its subject; annotators see the rest."""
-ExportedTask = Mapping[str, Any]
-"""A task as the server exports it, with its annotations."""
-
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    """One answer of the server."""
-
-    pull: int
-    asked: tuple[int, ...]
-    """Task numbers."""
-    tasks: tuple[ExportedTask, ...]
-
-
-class RawExports:
-    """The exports of one project, in the order in which they came."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def add(self, pull: int, asked: Sequence[int], content: bytes) -> Export:
-        """Keep an answer and return it; it is there whole or not at all."""
-        make_directory(self._directory)
-        content = mask(content)
-        part = 1 + len(list(self._directory.glob(f"{pull:06}-*.json.zst")))
-        body = orjson.dumps({"pull": pull, "asked": list(asked), "tasks": orjson.Fragment(content)})
-        packed = zstandard.ZstdCompressor(level=3).compress(body)
-        write_whole(self._directory / f"{pull:06}-{part:06}.json.zst", packed)
-        return Export(pull, tuple(asked), tuple(orjson.loads(content)))
-
-    def fetched_tasks(self, pull: int) -> set[int]:
-        """Return the tasks that a pull has fetched so far."""
-        return {task for export in self._read(f"{pull:06}-*.json.zst") for task in export.asked}
-
-    def last_pull(self) -> int:
-        """Return the number of the last pull that fetched something; 0 where none did."""
-        return max((int(path.name[:6]) for path in self._directory.glob("*.json.zst")), default=0)
-
-    def read(self) -> Iterator[Export]:
-        """Yield all exports, the oldest first; raises `WorkspaceError` for a damaged file."""
-        yield from self._read("*.json.zst")
-
-    def _read(self, pattern: str) -> Iterator[Export]:
-        for path in sorted(self._directory.glob(pattern)):
-            try:
-                data = zstandard.ZstdDecompressor().decompress(path.read_bytes())
-                yield msgspec.json.decode(data, type=Export)
-            except (OSError, zstandard.ZstdError, msgspec.MsgspecError) as error:
-                raise WorkspaceError(
-                    f"{path} is damaged ({error})",
-                    "Remove it together with pull.json beside raw/ and pull again",
-                ) from None
-
-
-class ExportHistory:
-    """The state of a project after all exports: each task as it is now, and every answer so far."""
-
-    def __init__(self, exports: Iterable[Export]) -> None:
-        self.latest: dict[int, ExportedTask | None] = {}
-        """Tasks by number as they were last fetched; None where one was gone."""
-        self._answers: dict[int, ExportedTask] = {}
-        for export in exports:
-            self.take(export)
-
-    def take(self, export: Export) -> None:
-        """Take a newer export in."""
-        self.latest |= dict.fromkeys(export.asked)
-        for task in export.tasks:
-            slim = {**task, "data": {key: task["data"].get(key) for key in KEYS}}
-            self.latest[int(task["id"])] = slim
-            for annotation in task["annotations"]:
-                self._answers[int(annotation["id"])] = {**slim, "annotations": [annotation]}
-
-    def current_tasks(self) -> list[ExportedTask]:
-        """Return the tasks that are on the server."""
-        return [task for task in self.latest.values() if task is not None]
-
-    def deleted(self) -> list[ExportedTask]:
-        """Return a task for each answer that is no longer on the server, with its last version."""
-        now = {
-            int(annotation["id"])
-            for task in self.current_tasks()
-            for annotation in task["annotations"]
-        }
-        return [self._answers[number] for number in sorted(self._answers.keys() - now)]
-
-    def counts(self) -> tuple[int, int, int]:
-        """Return how many tasks, answers and skipped answers are on the server."""
-        annotations = [
-            annotation for task in self.current_tasks() for annotation in task["annotations"]
-        ]
-        skipped = sum(bool(annotation["was_cancelled"]) for annotation in annotations)
-        return len(self.current_tasks()), len(annotations) - skipped, skipped
-
+from goldpan.core.workspace import Workspace, write_whole
 
 _AT_ONCE = 250
+_MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +167,6 @@ class Fetcher:
         self._state = state
 
 
-# Brings the answers of one project home.
-#
 # Exports are kept as they came, and the table of annotations is made of all of them each time, so
 # a changed rule needs no server.
 
@@ -295,6 +198,23 @@ class PullResult:
     configuration_changed: bool
     """The server asks something else than was pushed."""
     seconds: float
+
+    def lines(self) -> Iterator[Line]:
+        """Yield what was fetched and counts, and what people have to look at."""
+        yield Line(
+            f"{self.project}: {self.fetched:,} tasks fetched, {self.answers:,} answers count, "
+            f"{self.done:,} of {self.tasks:,} subjects are done, {self.seconds:.1f} s"
+        )
+        for problem, count in sorted(self.problems.items()):
+            yield Line(f"  {count:,} do not count: {problem}")
+        yield from (Line(f"  renamed: {name}") for name in self.renamed)
+        if self.configuration_changed:
+            yield Line("  The form was changed on the server")
+        if self.gone or self.foreign:
+            foreign = f"{self.foreign:,} are not Goldpan's"
+            yield Line(f"  {self.gone:,} tasks were deleted there, {foreign}")
+        for task in self.unreadable[:_MOST_SHOWN]:
+            yield Line(f"  The server cannot export task {task}: check it there")
 
 
 def pull(
@@ -330,7 +250,9 @@ def pull(
         history = fetcher.history
         foreign, _, _ = fetcher.surplus()
         annotations = _settled(workspace, project, history, people, named)
-        _write(workspace, project, annotations)
+        rows = table(annotations, project.configuration, project.name)
+        tables = {project.path("annotations.parquet"): (ANNOTATIONS, rows)}
+        replace_tables(workspace, tables)
     problems = [annotation.problem for annotation in annotations]
     counts = Counter(one.data["id"] for one in annotations if one.problem is None)
     repeated = Counter(journal.subjects.values())
@@ -351,26 +273,11 @@ def pull(
     )
 
 
-def read_table(workspace: Workspace, name: str) -> pa.Table:
-    """Return a project's table of annotations; raises `WorkspaceError` before the first pull."""
-    path = open_project(workspace, name).path("annotations.parquet")
-    if not path.exists():
-        raise WorkspaceError(
-            f"Nothing was pulled of the project {name}",
-            f"Run goldpan annotate pull --project {name}",
-        )
-    with reading(path, "Pull again"):
-        rows = parquet_table(path)
-    if rows.schema.names != ANNOTATIONS.schema.names:
-        raise WorkspaceError(f"{path} was written by another version of Goldpan", "Pull again")
-    return rows
-
-
 def barred_annotators(workspace: Workspace, project: Project) -> dict[str, Set[str]]:
     """Return who may not answer in an adjudication, by subject: whose answers are in dispute."""
     if project.facts.of is None:
         return {}
-    judged = read_table(workspace, project.facts.of)
+    judged = open_project(workspace, project.facts.of).annotations()
     barred: dict[str, set[str]] = {}
     for subject, annotator, counts in zip(
         *(judged[name].to_pylist() for name in ("subject_id", "annotator", "counts")), strict=True
@@ -405,6 +312,81 @@ def _accept(project: Project, xml: str) -> Project:
     return replace(project, configuration=configuration)
 
 
-def _write(workspace: Workspace, project: Project, annotations: list[Annotation]) -> None:
-    rows = table(annotations, project.configuration, project.name)
-    replace_tables(workspace, {project.path("annotations.parquet"): (ANNOTATIONS, rows)})
+@dataclass(frozen=True, slots=True)
+class CollectedAnswers(Result):
+    """The answers fetched of a project and its adjudications, and the decisions they make."""
+
+    asked: str
+    """The project that was named, which may be an adjudication."""
+    original: PullResult
+    adjudications: tuple[PullResult, ...]
+    decisions: tuple[Decision, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many subjects were decided how."""
+        return dict(sorted(Counter(decision.how for decision in self.decisions).items()))
+
+    @property
+    def unreadable(self) -> bool:
+        """Tell whether the server failed to export a task."""
+        return any(ratings.unreadable for ratings in (self.original, *self.adjudications))
+
+    @property
+    def exit_code(self) -> int:
+        """3 where the server could not export a task."""
+        return 3 if self.unreadable else 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return the counts of the project, its adjudications and the decisions."""
+        return {
+            **asdict(self.original),
+            "adjudications": [asdict(pulled) for pulled in self.adjudications],
+            "decisions": self.counts,
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what each project brought, and how subjects were decided."""
+        if self.asked != self.original.project:
+            yield Line(f"{self.asked} adjudicates {self.original.project}: both are pulled")
+        for pulled in (self.original, *self.adjudications):
+            yield from pulled.lines()
+        yield from (Line(f"{how}: {count:,}") for how, count in self.counts.items())
+
+
+def collect(
+    workspace: Workspace,
+    server: Server,
+    name: str,
+    reporter: Reporter,
+    *,
+    named: bool = False,
+    accept_configuration: bool = False,
+) -> CollectedAnswers:
+    """Pull a project with its adjudications, and write what people decided.
+
+    An adjudication may be named in the place of its project. Raises `UsageError`, before anything
+    is fetched, where one of them lives on another server; else as `pull`.
+    """
+    original = open_project(workspace, open_project(workspace, name).facts.of or name)
+    # One that was never pushed to the end holds nothing to fetch.
+    third = [
+        adjudication
+        for adjudication in adjudications(workspace, original.name)
+        if adjudication.facts.number is not None
+    ]
+    for project in (original, *third):
+        check_server(project, server)
+    fetched = [
+        pull(
+            workspace,
+            server,
+            project.name,
+            reporter,
+            named=named,
+            accept_configuration=accept_configuration,
+        )
+        for project in (original, *third)
+    ]
+    decisions = write_decisions(workspace, original.name)
+    return CollectedAnswers(name, fetched[0], tuple(fetched[1:]), tuple(decisions))

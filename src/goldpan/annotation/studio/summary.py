@@ -21,8 +21,13 @@ from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.progress import progress
-from goldpan.annotation.studio.project import Project, adjudications, open_project
-from goldpan.annotation.studio.pull import ExportHistory, RawExports, read_table
+from goldpan.annotation.studio.project import (
+    ExportHistory,
+    Project,
+    RawExports,
+    adjudications,
+    open_project,
+)
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 
@@ -58,7 +63,7 @@ def _pseudonyms(workspace: Workspace, project: Project) -> dict[str, str]:
         for task in (*history.current_tasks(), *history.deleted())
         for annotation in task["annotations"]
     }
-    table = read_table(workspace, project.name)
+    table = project.annotations()
     return {
         pseudonym: people.annotator(authors.get(number))
         for pseudonym, number in zip(
@@ -230,7 +235,7 @@ def _counting(workspace: Workspace, projects: Iterable[Project]) -> list[dict[st
     """Return a row for each answer of these projects that counts."""
     counts = {}
     for project in projects:
-        for row in read_table(workspace, project.name).to_pylist():
+        for row in project.annotations().to_pylist():
             if row["counts"]:
                 counts[project.name, row["annotation"]] = row
     return list(counts.values())
