@@ -202,10 +202,7 @@ def run_limited(
 
 
 def _watch(
-    process: subprocess.Popen[bytes],
-    limits: CommandLimits,
-    log: Path,
-    disk: DiskWatch,
+    process: subprocess.Popen[bytes], limits: CommandLimits, log: Path, disk: DiskWatch
 ) -> Finished:
     """Wait for a command's end, or until it and its children take more than they may.
 

@@ -22,13 +22,7 @@ from urllib.parse import unquote, urlsplit
 from goldpan.core.errors import UsageError
 from goldpan.execution.command import IsolationError, SandboxCommand
 from goldpan.execution.isolation import Isolation
-from goldpan.execution.packages import (
-    PackageIndex,
-    Place,
-    configured_index,
-    file_places,
-    place_of,
-)
+from goldpan.execution.packages import PackageIndex, Place, configured_index, file_places, place_of
 from goldpan.execution.recipe import RunRecipe
 
 # An HTTP proxy on a Unix socket, through which isolated code reaches a few places and no other.
@@ -227,10 +221,7 @@ def _outer_proxy(scheme: str, host: str) -> tuple[str, int, bytes] | None:
 
 
 async def _tunnel(
-    place: Place,
-    authorization: bytes,
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
+    place: Place, authorization: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     authority = _authority(place).encode()
     writer.write(b"CONNECT %b HTTP/1.1\r\nHost: %b\r\n" % (authority, authority))

@@ -288,11 +288,7 @@ def import_roots(files: frozenset[str], copied: Iterable[str]) -> tuple[str, ...
 
 
 def read_imports(
-    folder: Path,
-    checkout: str,
-    files: frozenset[str],
-    copied: frozenset[str],
-    roots: Iterable[str],
+    folder: Path, checkout: str, files: frozenset[str], copied: frozenset[str], roots: Iterable[str]
 ) -> Imports:
     """Return what the probe of a run wrote into a folder.
 

@@ -74,9 +74,7 @@ class ReviewSettings(EndpointSettings):
 
 
 def load_review_settings(
-    path: Path | None,
-    flags: Mapping[str, object],
-    environment: Mapping[str, str] | None = None,
+    path: Path | None, flags: Mapping[str, object], environment: Mapping[str, str] | None = None
 ) -> ReviewSettings:
     """Merge a settings file and the flags that are not None; the key is the environment's.
 
@@ -263,9 +261,7 @@ def _request(
                 "name": "answer",
                 "strict": True,
                 "schema": answer_schema(
-                    prompt.reasons,
-                    names_reply=prompt.names_reply,
-                    bounded=settings.bounded_schema,
+                    prompt.reasons, names_reply=prompt.names_reply, bounded=settings.bounded_schema
                 ),
             },
         },

@@ -185,9 +185,7 @@ def author_of(annotation: Mapping[str, Any]) -> int | None:
 
 
 def settle(
-    annotations: Sequence[Annotation],
-    annotators: int,
-    barred: Mapping[str, Set[str]] | None = None,
+    annotations: Sequence[Annotation], annotators: int, barred: Mapping[str, Set[str]] | None = None
 ) -> list[Annotation]:
     """Return the answers with those marked that do not count beside the others of their subject.
 

@@ -44,12 +44,7 @@ def adjudication_name(name: str) -> str:
 
 
 def adjudicate(
-    workspace: Workspace,
-    server: Server,
-    name: str,
-    reporter: Reporter,
-    *,
-    doubts: bool = False,
+    workspace: Workspace, server: Server, name: str, reporter: Reporter, *, doubts: bool = False
 ) -> PushResult:
     """Push a project's conflicts into a project for a third person; again, only new ones.
 
@@ -72,14 +67,7 @@ def adjudicate(
     shown = _shown_data(RawExports(project.path("raw")), undecided, project.configuration)
     tasks = _tasks(shown, undecided, form.decides, project.configuration)
     return push(
-        workspace,
-        server,
-        adjudication_name(name),
-        form,
-        tasks,
-        reporter,
-        annotators=1,
-        of=name,
+        workspace, server, adjudication_name(name), form, tasks, reporter, annotators=1, of=name
     )
 
 

@@ -9,12 +9,7 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from goldpan.annotation.studio.project import (
-    ExportHistory,
-    RawExports,
-    TaskJournal,
-    open_project,
-)
+from goldpan.annotation.studio.project import ExportHistory, RawExports, TaskJournal, open_project
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace
 

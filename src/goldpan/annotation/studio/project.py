@@ -226,8 +226,7 @@ def locked(project: Project) -> Iterator[None]:
 
 def _save(project: Project) -> None:
     write_whole(
-        project.path("project.json"),
-        orjson.dumps(project.facts, option=orjson.OPT_INDENT_2),
+        project.path("project.json"), orjson.dumps(project.facts, option=orjson.OPT_INDENT_2)
     )
 
 

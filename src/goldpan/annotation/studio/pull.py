@@ -105,11 +105,7 @@ class Fetcher:
         """Return what the server counts beyond what is here: tasks, answers, skipped ones."""
         server = self._studio.project(self._project.number)
         tasks, answers, skipped = self.history.counts()
-        return (
-            server.tasks - tasks,
-            server.answers - answers,
-            server.skipped - skipped,
-        )
+        return (server.tasks - tasks, server.answers - answers, server.skipped - skipped)
 
     def _begin(self, *, whole: bool) -> None:
         began = self._studio.clock()

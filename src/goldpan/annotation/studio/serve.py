@@ -268,13 +268,7 @@ def running(
     check_port(port)
     started = time.monotonic()
     url = f"http://127.0.0.1:{port}"
-    command = [
-        str(_program(installation)),
-        "start",
-        "--no-browser",
-        "--internal-host",
-        "127.0.0.1",
-    ]
+    command = [str(_program(installation)), "start", "--no-browser", "--internal-host", "127.0.0.1"]
     with (directory / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - the server in its own environment
             [*_ending_with_parent(), *command, "--port", str(port)],

@@ -246,12 +246,7 @@ def _judge(view: RepoView, settings: RedundancySettings) -> pa.Table:
         )
         reason, evidence = next((candidate for candidate in judged if candidate[1]), (None, None))
         rows.append(
-            {
-                "issue": sign["issue"],
-                "keep": reason is None,
-                "reason": reason,
-                "evidence": evidence,
-            }
+            {"issue": sign["issue"], "keep": reason is None, "reason": reason, "evidence": evidence}
         )
     return answer_table(rows, "issue")
 
