@@ -27,8 +27,8 @@ from goldpan.execution.isolation import find_isolation
 from goldpan.execution.records import (
     RECORD,
     FixInstance,
-    Settings,
     TrialRecord,
+    TrialSettings,
     hold_verification,
     record_directory,
 )
@@ -60,7 +60,7 @@ tests = [["/bin/sh", "run.sh", "{report}", "{files}"]]
 format = "junit"
 compiled = [".c"]
 """
-QUICK = Settings(repeats=2, seconds=60)
+QUICK = TrialSettings(repeats=2, seconds=60)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ class Lab:
         return FixInstance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, ("tests/check.sh",))
 
     def verify(
-        self, instance: FixInstance, settings: Settings = QUICK, again: bool = False
+        self, instance: FixInstance, settings: TrialSettings = QUICK, again: bool = False
     ) -> TrialRecord:
         """Run one instance with the recipe of these repositories."""
         if settings.isolation == "auto":
@@ -271,16 +271,16 @@ def test_building_sees_no_file_variable_or_process_of_this_machine(
 @pytest.mark.parametrize(
     ("test", "settings", "exceeded"),
     [
-        ("for i in $(seq 60); do sleep 30 & done; wait", Settings(processes=20), "processes"),
+        ("for i in $(seq 60); do sleep 30 & done; wait", TrialSettings(processes=20), "processes"),
         (
             "for i in 1 2 3; do head -c 90m /dev/zero | tail -c 60m | sleep 30 & done; wait",
-            Settings(memory=100 << 20),
+            TrialSettings(memory=100 << 20),
             "memory",
         ),
     ],
 )
 def test_processes_and_memory_are_bounded(
-    lab: Lab, test: str, settings: Settings, exceeded: str
+    lab: Lab, test: str, settings: TrialSettings, exceeded: str
 ) -> None:
     record = lab.verify(lab.instance(test), settings)
     assert record.proof.verdict == "limit-exceeded"
@@ -289,13 +289,13 @@ def test_processes_and_memory_are_bounded(
 
 def test_what_is_written_to_the_disk_is_bounded(lab: Lab) -> None:
     test = "for i in 1 2 3 4; do head -c 4m /dev/urandom > file$i; done; sleep 60"
-    record = lab.verify(lab.instance(test), Settings(disk=8 << 20))
+    record = lab.verify(lab.instance(test), TrialSettings(disk=8 << 20))
     assert (record.proof.verdict, record.detail) == ("limit-exceeded", "disk, after-1")
 
 
 def test_building_that_exceeds_a_limit_is_told(lab: Lab) -> None:
     lab.recipe.write_text('build = [["/bin/sleep", "60"]]\n' + RECIPE, encoding="utf-8")
-    record = lab.verify(lab.instance("true"), Settings(seconds=1))
+    record = lab.verify(lab.instance("true"), TrialSettings(seconds=1))
     assert (record.proof.verdict, record.detail) == ("limit-exceeded", "time, build")
 
 

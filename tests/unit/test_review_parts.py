@@ -22,7 +22,7 @@ from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import VERDICTS
 from goldpan.filters.stored import read_verdicts
-from goldpan.llm.parts import Part, common_length, cut, middle_out, without_logs
+from goldpan.llm.parts import PromptPart, common_length, cut, middle_out, without_logs
 from goldpan.llm.settings import Price
 from tests.filtering import REPO
 from tests.openai_server import OpenAIServer, answer
@@ -32,13 +32,13 @@ LOG = [f"2024-01-01 12:00:{second:02} INFO step {second}" for second in range(60
 
 
 def test_what_fits_is_not_cut() -> None:
-    parts = (Part("a", "x" * 50), Part("b", "y" * 50))
+    parts = (PromptPart("a", "x" * 50), PromptPart("b", "y" * 50))
     assert cut(parts, 100) == parts
 
 
 def test_logs_go_first() -> None:
     words = "It fails.\n" * 20
-    parts = (Part("a", words + "\n".join(LOG)), Part("b", words))
+    parts = (PromptPart("a", words + "\n".join(LOG)), PromptPart("b", words))
     log, prose = cut(parts, len(parts[0].text) + len(parts[1].text) - 500)
     assert prose == parts[1]
     assert "[[ 40 lines of a log are left out ]]" in log.text
@@ -49,7 +49,7 @@ def test_logs_go_first() -> None:
 
 def test_the_middle_of_the_longest_goes_next() -> None:
     lines = "".join(f"Line {number} of the text\n" for number in range(1000))
-    short, long = cut((Part("a", "short"), Part("b", lines, "code")), 3_000)
+    short, long = cut((PromptPart("a", "short"), PromptPart("b", lines, "code")), 3_000)
     assert short.text == "short"
     assert long.text.startswith("Line 0 of the text\n")
     assert long.text.endswith("Line 999 of the text\n")

@@ -53,7 +53,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ReadingQuestion:
     """What readers are asked about the rows of a family."""
 
     kind: GoldKind
@@ -100,20 +100,20 @@ def _place(row: Row) -> Iterator[Part]:
 
 
 _ANSWERS, _PAIRS, _FILES = KINDS
-_FIXES = Question(
+_FIXES = ReadingQuestion(
     _PAIRS,
     "Does the change settle what the issue asks for?",
     {"fixes": "fixes it", "partly": "a part of it", "not": "does not fix it"},
     _fix,
 )
-QUESTIONS: Mapping[str, Question] = {
-    "qa": Question(
+QUESTIONS: Mapping[str, ReadingQuestion] = {
+    "qa": ReadingQuestion(
         _ANSWERS,
         "Would somebody with the same question have the answer from this reply alone?",
         {"answers": "whole", "partly": "a part", "not": "wrong, or no answer"},
         _answer,
     ),
-    "fault-localization": Question(
+    "fault-localization": ReadingQuestion(
         _FILES,
         "Is this the file that has to change for the issue?",
         {"right": "right", "wrong": "wrong"},
@@ -137,7 +137,7 @@ class DrawnRow:
 class LabelSample:
     """Rows that were drawn of a dataset, and where the judgements of them are kept."""
 
-    question: Question
+    question: ReadingQuestion
     rows: tuple[DrawnRow, ...]
     path: Path
     dataset: str

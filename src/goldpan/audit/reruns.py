@@ -40,8 +40,8 @@ from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     FILES,
     FixInstance,
-    Settings,
     TrialRecord,
+    TrialSettings,
     changed_files,
     hold_verification,
     instance_of,
@@ -71,7 +71,7 @@ class RerunOptions:
     """Draws variants."""
     again: bool = False
     """Whether rows are run although what came of them is known."""
-    settings: Settings = field(default_factory=lambda: Settings(1))
+    settings: TrialSettings = field(default_factory=lambda: TrialSettings(1))
     recipes: tuple[Path, ...] = ()
     workers: int = 1
     engine: EngineName = "local"

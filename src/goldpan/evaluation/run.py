@@ -55,7 +55,7 @@ from goldpan.evaluation.runs import (
 from goldpan.evaluation.score import invalid_answers
 from goldpan.evaluation.slices import NO_VALUE, default_columns, values_of
 from goldpan.evaluation.training import train_and_ask, training_context, unanswered
-from goldpan.llm.budget import Estimate
+from goldpan.llm.budget import CostEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +293,7 @@ def estimate(
     protocol: Protocol,
     seed: int,
     reporter: Reporter,
-) -> Estimate | None:
+) -> CostEstimate | None:
     """Return what a run would cost in money, None of models that cost none; nothing is sent."""
     if model.estimate is None:
         return None

@@ -168,7 +168,7 @@ def _is_inside(path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrialSettings:
     """How the tests of instances are run; part of each record."""
 
     repeats: int = 3
@@ -232,7 +232,7 @@ def records_digest(workspace: Workspace, repo: str) -> str | None:
     return hashlib.sha256("".join(lines).encode()).hexdigest() if lines else None
 
 
-def run_digest(settings: Settings, recipes: Mapping[str, str]) -> str:
+def run_digest(settings: TrialSettings, recipes: Mapping[str, str]) -> str:
     """Return the SHA-256 of how tests are run: settings, and recipes by name with their digests."""
     return _digest([_VERSION, asdict(settings), dict(sorted(recipes.items()))])
 

@@ -32,7 +32,7 @@ from goldpan.execution.network import REQUESTS, open_network
 from goldpan.execution.packages import package_cache
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
-from goldpan.execution.records import FixInstance, Run, Settings
+from goldpan.execution.records import FixInstance, Run, TrialSettings
 from goldpan.execution.reports import Imports, python_files
 from goldpan.execution.runner import USUAL, Conditions, EndedError, Runner
 
@@ -45,7 +45,7 @@ class TrialJob:
 
     workspace: Workspace
     instance: FixInstance
-    settings: Settings
+    settings: TrialSettings
     recipes: tuple[Path, ...] = ()
     """Recipes of one's own, tried before the shipped ones."""
     again: bool = False

@@ -26,8 +26,8 @@ from goldpan.execution.records import (
     FixInstance,
     Proof,
     Run,
-    Settings,
     TrialRecord,
+    TrialSettings,
     Verdict,
     changed_files,
     hold_verification,
@@ -119,7 +119,7 @@ def _run(
     return run
 
 
-def _described(settings: Settings) -> dict[str, Any]:
+def _described(settings: TrialSettings) -> dict[str, Any]:
     return {name: value for name, value in asdict(settings).items() if name not in _ACTUAL}
 
 
@@ -186,7 +186,7 @@ class Verification(Result):
 def verify_all(
     workspace: Workspace,
     instances: Iterable[FixInstance],
-    settings: Settings,
+    settings: TrialSettings,
     reporter: Reporter,
     *,
     recipes: Sequence[Path] = (),

@@ -14,9 +14,16 @@ from urllib.parse import urlsplit
 
 from goldpan.core.progress import Reporter, Task
 from goldpan.llm.batches import Batcher
-from goldpan.llm.budget import BYTES_A_TOKEN, Budget, Estimate
+from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, CostEstimate
 from goldpan.llm.endpoint import Endpoint, connect
-from goldpan.llm.exchange import EndpointError, Outcome, PendingRequest, Reply, Request, understand
+from goldpan.llm.exchange import (
+    EndpointError,
+    ModelReply,
+    ModelRequest,
+    PendingRequest,
+    RequestOutcome,
+    understand,
+)
 from goldpan.llm.response_store import ResponseStore
 from goldpan.llm.settings import EndpointSettings
 
@@ -31,7 +38,7 @@ class Asker:
         self,
         endpoint: Endpoint,
         store: ResponseStore,
-        budget: Budget,
+        budget: CostBudget,
         concurrency: int,
         done: Callable[[], None],
     ) -> None:
@@ -40,7 +47,7 @@ class Asker:
         self._budget = budget
         self._concurrency = concurrency
         self._done = done
-        self._under_way: dict[Future[Reply], PendingRequest] = {}
+        self._under_way: dict[Future[ModelReply], PendingRequest] = {}
         self._failed = 0
         self._succeeded = False
         self.sent = 0
@@ -84,7 +91,7 @@ class Asker:
                     "Check --base-url, --model and the settings, and run the same command again",
                 )
 
-    def _keep(self, future: Future[Reply]) -> Outcome[object]:
+    def _keep(self, future: Future[ModelReply]) -> RequestOutcome[object]:
         pending = self._under_way.pop(future)
         request, reply = pending.request, future.result()
         outcome = understand(reply, pending.read)
@@ -117,7 +124,7 @@ class SentRequest(NamedTuple):
 def ask_all(
     still_open: Callable[[], Iterable[PendingRequest]],
     store: ResponseStore,
-    budget: Budget,
+    budget: CostBudget,
     settings: EndpointSettings,
     task: Task,
     note: Callable[[str], None],
@@ -153,7 +160,7 @@ CUTS = 4
 class Question(Generic[ShownT, AnswerT]):
     """What is asked of one model about one thing."""
 
-    make: Callable[[int], tuple[ShownT, Request]]
+    make: Callable[[int], tuple[ShownT, ModelRequest]]
     """Returns what the model sees with the texts halved so many times, and the request."""
     read: Callable[[str], AnswerT]
     """Makes an answer of what the model wrote; raises `ValueError` where it is none."""
@@ -164,8 +171,8 @@ class Attempt(Generic[ShownT, AnswerT]):
     """The last request that was or is to be sent for a question, and what became of it."""
 
     shown: ShownT
-    request: Request
-    outcome: Outcome[AnswerT] | None
+    request: ModelRequest
+    outcome: RequestOutcome[AnswerT] | None
     """None where it was not asked."""
 
 
@@ -199,7 +206,7 @@ class Planner(Generic[ShownT, AnswerT]):
             None,
         )
 
-    def estimate(self, budget: Budget) -> Estimate:
+    def estimate(self, budget: CostBudget) -> CostEstimate:
         """Count requests by whether the store answers them, and its costs in the budget."""
         answered: set[str] = set()
         missing: set[str] = set()
@@ -217,7 +224,7 @@ class Planner(Generic[ShownT, AnswerT]):
                 answered.add(request.key)
                 budget.add(request.model, usage[0], batch=usage[1], before=True)
         priced = all(model in self._settings.prices for model in self._settings.models)
-        return Estimate(
+        return CostEstimate(
             len(missing),
             len(answered),
             tokens,
@@ -227,7 +234,7 @@ class Planner(Generic[ShownT, AnswerT]):
             urlsplit(self._settings.base_url).netloc,
         )
 
-    def ask(self, budget: Budget, reporter: Reporter) -> SentRequest:
+    def ask(self, budget: CostBudget, reporter: Reporter) -> SentRequest:
         """Ask what the store does not answer.
 
         Raises `EndpointError` where the endpoint serves nobody; what was answered until then is

@@ -15,7 +15,7 @@ from goldpan.operations.values import LOCAL, SANDBOX, Execution, Positive, Sandb
 
 if TYPE_CHECKING:
     from goldpan.evaluation.resolved import ResolvedResult
-    from goldpan.execution.records import Settings
+    from goldpan.execution.records import TrialSettings
     from goldpan.execution.verify import Verification
     from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
@@ -114,11 +114,11 @@ def resolved(
     return result
 
 
-def test_settings(sandbox: Sandbox, repeats: int) -> Settings:
+def test_settings(sandbox: Sandbox, repeats: int) -> TrialSettings:
     """Return how tests run, each of them so often in each state."""
-    from goldpan.execution.records import Settings
+    from goldpan.execution.records import TrialSettings
 
-    return Settings(
+    return TrialSettings(
         repeats,
         sandbox.timeout,
         sandbox.memory << 30,

@@ -28,8 +28,8 @@ from goldpan.annotation.review.subjects import KINDS, ReviewItem
 from goldpan.core.errors import UsageError
 from goldpan.core.registry import Registry, files_in, unknown_name
 from goldpan.core.settings_file import read_toml
-from goldpan.llm.exchange import Request
-from goldpan.llm.parts import Part, cut, fence_code, fenced
+from goldpan.llm.exchange import ModelRequest
+from goldpan.llm.parts import PromptPart, cut, fence_code, fenced
 from goldpan.llm.settings import EndpointSettings, check_endpoint, check_least, load_settings
 
 
@@ -237,7 +237,7 @@ def voters(settings: ReviewSettings) -> list[Voter]:
 
 def make_request(
     case: ReviewItem, prompt: ReviewPrompt, voter: Voter, settings: ReviewSettings, cuts: int
-) -> tuple[tuple[str, ...], Request]:
+) -> tuple[tuple[str, ...], ModelRequest]:
     """Return the texts of a case, halved `cuts` times, and the request that holds them."""
     whole = sum(len(part.text) for part in case.parts)
     most = min(whole, settings.max_characters) >> cuts
@@ -246,8 +246,8 @@ def make_request(
 
 
 def _request(
-    parts: tuple[Part, ...], prompt: ReviewPrompt, voter: Voter, settings: ReviewSettings
-) -> Request:
+    parts: tuple[PromptPart, ...], prompt: ReviewPrompt, voter: Voter, settings: ReviewSettings
+) -> ModelRequest:
     code = fence_code(parts)
     body: dict[str, Any] = {
         "model": voter.model,
@@ -271,4 +271,4 @@ def _request(
         body["temperature"] = settings.temperature
     if settings.seed is not None:
         body["seed"] = settings.seed + voter.sample
-    return Request(prompt.label, body)
+    return ModelRequest(prompt.label, body)

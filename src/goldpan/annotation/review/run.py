@@ -41,9 +41,9 @@ from goldpan.datasets.task import CLASSIFICATION, Task, target_column
 from goldpan.datasets.task_data import read_task_data
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.profile import Profile
-from goldpan.llm.budget import Budget
+from goldpan.llm.budget import CostBudget
 from goldpan.llm.exchange import Usage
-from goldpan.llm.parts import Part
+from goldpan.llm.parts import PromptPart
 from goldpan.llm.response_store import ResponseStore, open_responses
 
 
@@ -122,7 +122,7 @@ def judge(
     and not asked again.
     """
     started = time.monotonic()
-    planner, budget = ReviewPlanner(store, cases, settings), Budget(settings)
+    planner, budget = ReviewPlanner(store, cases, settings), CostBudget(settings)
     planned = planner.review_estimate(budget)
     sent, complete = planner.ask(budget, reporter)
     counts: dict[bool | None, Counter[str]] = {True: Counter(), False: Counter(), None: Counter()}
@@ -206,7 +206,7 @@ def estimate_review(
         open_reviews(workspace, write=False) as store,
         _reading(workspace, repos, profile, settings, reporter) as cases,
     ):
-        estimate = ReviewPlanner(store, cases, settings).review_estimate(Budget(settings))
+        estimate = ReviewPlanner(store, cases, settings).review_estimate(CostBudget(settings))
     return replace(estimate, basis=tuple(find_basis(workspace, repos, profile.name)))
 
 
@@ -264,7 +264,7 @@ def estimate_labels(
     task = _task(workspace, directory)
     with open_reviews(workspace, write=False) as store, case_file(workspace) as cases:
         cases.write(task.name, _cases(directory, task, settings.limit))
-        return ReviewPlanner(store, cases, settings).review_estimate(Budget(settings))
+        return ReviewPlanner(store, cases, settings).review_estimate(CostBudget(settings))
 
 
 def _task(workspace: Workspace, directory: Path) -> Task:
@@ -290,15 +290,15 @@ def _cases(directory: Path, task: Task, limit: int | None) -> Iterator[ReviewIte
         for row in batch.to_pylist():
             labels = row[target]
             label = labels if isinstance(labels, str) else ", ".join(labels) or "(none)"
-            parts = (definitions, Part("text", row["text"]), Part("label", label))
+            parts = (definitions, PromptPart("text", row["text"]), PromptPart("label", label))
             yield prepare(ReviewItem(task.name, "label", example=row["id"], parts=parts))
 
 
-def _definitions(task: Task) -> Part:
+def _definitions(task: Task) -> PromptPart:
     several = "A text may bear several labels, or none." if task.type == "multi-label" else ""
     lines = [
         task.definition,
         several,
         *(f"{label.name}: {label.description}" for label in task.labels),
     ]
-    return Part("labels", "\n".join(line for line in lines if line))
+    return PromptPart("labels", "\n".join(line for line in lines if line))

@@ -31,7 +31,7 @@ from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.filters.stored import current_verdicts
 from goldpan.git.patches import patches
-from goldpan.llm.parts import Part
+from goldpan.llm.parts import PromptPart
 from goldpan.text.markers import nfkc
 from goldpan.text.redaction import redact
 
@@ -48,7 +48,7 @@ class ReviewItem:
     issue: int | None = None
     pull_repo: str | None = None
     pull: int | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PromptPart, ...] = ()
     obstacle: str | None = None
     """Why nobody needs to be asked: the texts to judge by are not there."""
     example: str | None = None
@@ -106,12 +106,14 @@ def _read_issues(view: RepoView) -> Iterator[ReviewItem]:
         )
 
 
-def _question(issue: dict[str, Any]) -> tuple[Part, Part]:
+def _question(issue: dict[str, Any]) -> tuple[PromptPart, PromptPart]:
     """Return an issue's title and body as parts."""
-    return Part("issue title", issue["title"] or ""), Part("issue body", issue["body"] or "")
+    return PromptPart("issue title", issue["title"] or ""), PromptPart(
+        "issue body", issue["body"] or ""
+    )
 
 
-def _reply_parts(replies: list[dict[str, Any]], asker: str | None) -> list[Part]:
+def _reply_parts(replies: list[dict[str, Any]], asker: str | None) -> list[PromptPart]:
     parts = []
     for number, reply in enumerate(replies, 1):
         if _FIRST < number <= len(replies) - _LAST:
@@ -119,7 +121,7 @@ def _reply_parts(replies: list[dict[str, Any]], asker: str | None) -> list[Part]
         who = reply["role"] if reply["role"] in _ROLES else "somebody else"
         if reply["author"] is not None and reply["author"] == asker:
             who = "the asker"
-        parts.append(Part(f"reply {number} of {len(replies)} by {who}", reply["text"]))
+        parts.append(PromptPart(f"reply {number} of {len(replies)} by {who}", reply["text"]))
     return parts
 
 
@@ -165,10 +167,10 @@ def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
         case,
         parts=(
             *_question(row),
-            Part("pull request title", row["pull_title"] or ""),
-            Part("pull request body", row["pull_body"] or ""),
+            PromptPart("pull request title", row["pull_title"] or ""),
+            PromptPart("pull request body", row["pull_body"] or ""),
             *(
-                Part(f"change {number} of {len(files)}", file[:_LONGEST], "code")
+                PromptPart(f"change {number} of {len(files)}", file[:_LONGEST], "code")
                 for number, file in enumerate(files[:_FILES], 1)
             ),
         ),

@@ -26,8 +26,8 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
 from goldpan.filters.answers import of_comment
 from goldpan.filters.basis import Basis, basis_blocks
-from goldpan.llm.budget import Budget, Estimate
-from goldpan.llm.exchange import Outcome
+from goldpan.llm.budget import CostBudget, CostEstimate
+from goldpan.llm.exchange import RequestOutcome
 from goldpan.llm.planner import Planner, Question
 from goldpan.llm.response_store import ResponseStore
 
@@ -41,7 +41,7 @@ class Vote:
     """A voter's judgement of a case; no outcome where it was not asked yet."""
 
     voter: Voter
-    outcome: Outcome[ReviewAnswer] | None
+    outcome: RequestOutcome[ReviewAnswer] | None
     texts: tuple[str, ...] = ()
     """The texts as the voter saw them."""
 
@@ -196,7 +196,7 @@ Texts = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewEstimate(Estimate, Result):
+class ReviewEstimate(CostEstimate, Result):
     """The requests and costs of a review, before anything is sent."""
 
     subjects: Mapping[str, int]
@@ -244,7 +244,7 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
             digest = settings_digest(prompt, self._review)
             yield ReviewJudgement(case, decide(case, votes, self._review), prompt.name, digest)
 
-    def review_estimate(self, budget: Budget) -> ReviewEstimate:
+    def review_estimate(self, budget: CostBudget) -> ReviewEstimate:
         """Count subjects and requests, the costs of what the store answers in the budget."""
         planned = self.estimate(budget)
         subjects = Counter(prompt_of(case, self._review).name for case in self._cases)

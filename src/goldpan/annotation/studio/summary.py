@@ -77,7 +77,7 @@ Answers = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class AnnotationTimes:
     """Seconds an item, of the answers that count and whose time is known."""
 
     annotator: str | None
@@ -138,9 +138,9 @@ class Round:
     conflicts: tuple[Conflict, ...]
     agreement: tuple[Agreement, ...]
     """By field that everybody has to answer."""
-    times: tuple[Times, ...]
+    times: tuple[AnnotationTimes, ...]
     """All together first, then each annotator."""
-    adjudication_times: tuple[Times, ...]
+    adjudication_times: tuple[AnnotationTimes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,9 @@ def _counting(workspace: Workspace, projects: Iterable[Project]) -> list[dict[st
     return list(counts.values())
 
 
-def _times(rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]) -> Iterable[Times]:
+def _times(
+    rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]
+) -> Iterable[AnnotationTimes]:
     """Yield the times of all answers, then those of each annotator."""
     seconds: dict[str, list[float]] = defaultdict(list)
     for row in rows:
@@ -254,8 +256,8 @@ def _times(rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]) -> Ite
         yield _quartiles(annotator, own)
 
 
-def _quartiles(annotator: str | None, seconds: Sequence[float]) -> Times:
+def _quartiles(annotator: str | None, seconds: Sequence[float]) -> AnnotationTimes:
     if not seconds:
-        return Times(annotator, 0, None, None, None)
+        return AnnotationTimes(annotator, 0, None, None, None)
     lower, median, upper = (float(quantile) for quantile in np.quantile(seconds, [0.25, 0.5, 0.75]))
-    return Times(annotator, len(seconds), lower, median, upper)
+    return AnnotationTimes(annotator, len(seconds), lower, median, upper)

@@ -12,7 +12,7 @@ import orjson
 from goldpan._version import __version__
 from goldpan.annotation.studio.configuration import FormQuestion, Guideline
 from goldpan.annotation.studio.gold import GoldSet
-from goldpan.annotation.studio.summary import Answers, Round, Summary, Times
+from goldpan.annotation.studio.summary import AnnotationTimes, Answers, Round, Summary
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result
@@ -264,7 +264,7 @@ def _times(rounds: Sequence[Round]) -> Iterator[str]:
     yield _table(columns, rows)
 
 
-def _timed(title: str, times: Iterable[Times]) -> Iterator[Sequence[object]]:
+def _timed(title: str, times: Iterable[AnnotationTimes]) -> Iterator[Sequence[object]]:
     for spread in times:
         times_of = (spread.lower, spread.median, spread.upper)
         shown = ("-" if seconds is None else f"{seconds:.1f}" for seconds in times_of)

@@ -32,7 +32,7 @@ from goldpan.evaluation.prompting.settings import (
     check_settings,
     prompt_settings,
 )
-from goldpan.llm.budget import Estimate
+from goldpan.llm.budget import CostEstimate
 
 _NAME = "prompted"
 _SPOKEN = (None, "truncated")
@@ -124,7 +124,7 @@ def _make(options: Mapping[str, Any]) -> Model:
     def fit(context: TrainingContext) -> _Prompted:
         return _Prompted(context, _requests(settings, context))
 
-    def estimate(context: TrainingContext, rows: pa.Table) -> Estimate:
+    def estimate(context: TrainingContext, rows: pa.Table) -> CostEstimate:
         return estimate_rows(_reply_directory(context), _requests(settings, context), rows)
 
     def task_facts(task: Task) -> Mapping[str, Any]:

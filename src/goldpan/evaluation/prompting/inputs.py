@@ -18,7 +18,7 @@ from goldpan.core.sanitize import for_prompt, without_tokens
 from goldpan.datasets.task import Task, TaskType
 from goldpan.datasets.wording import Wording, blanks
 from goldpan.evaluation.task_input import FILE, PATH, built_family
-from goldpan.llm.parts import Part, PartKind, cut
+from goldpan.llm.parts import PartKind, PromptPart, cut
 
 # Why a prompted run is not done yet.
 
@@ -125,7 +125,7 @@ class PromptRow:
     """A row as a model sees it."""
 
     text: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PromptPart, ...] = ()
     """Instead of the text, where the row keeps parts of its input apart."""
     words: tuple[str, ...] = ()
     """The words to tag."""
@@ -133,9 +133,9 @@ class PromptRow:
     """How many words are masked."""
     shortened: bool = False
 
-    def texts(self) -> tuple[Part, ...]:
+    def texts(self) -> tuple[PromptPart, ...]:
         """Return all that is from the row."""
-        return self.parts or (Part("text", self.text),)
+        return self.parts or (PromptPart("text", self.text),)
 
 
 def show_row(task: Task, row: Mapping[str, Any], most: int) -> PromptRow:
@@ -152,9 +152,11 @@ def show_row(task: Task, row: Mapping[str, Any], most: int) -> PromptRow:
         return PromptRow(_clean(masked.text), blanks=len(masked.words))
     names = part_names(task, row)
     if not names:
-        (part,), shortened = _cut([Part("text", _clean(row["text"]))], most)
+        (part,), shortened = _cut([PromptPart("text", _clean(row["text"]))], most)
         return PromptRow(part.text, shortened=shortened)
-    parts = [Part(_TITLES[name], _clean(row[name]), _KINDS.get(name, "text")) for name in names]
+    parts = [
+        PromptPart(_TITLES[name], _clean(row[name]), _KINDS.get(name, "text")) for name in names
+    ]
     shown, shortened = _cut([part for part in parts if part.text], most)
     return PromptRow("", shown, shortened=shortened)
 
@@ -175,7 +177,7 @@ def part_names(task: Task, row: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def _cut(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], bool]:
+def _cut(parts: Sequence[PromptPart], most: int) -> tuple[tuple[PromptPart, ...], bool]:
     shown = cut(parts, most)
     return shown, shown != tuple(parts)
 

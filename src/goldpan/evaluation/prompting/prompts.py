@@ -52,7 +52,7 @@ from goldpan.evaluation.prompting.inputs import (
 )
 from goldpan.evaluation.prompting.settings import PromptSettings
 from goldpan.evaluation.task_input import PATH, built_family
-from goldpan.llm.exchange import Request
+from goldpan.llm.exchange import ModelRequest
 from goldpan.llm.parts import fence_code, fenced
 from goldpan.llm.planner import Question
 from goldpan.text.markers import escaped
@@ -271,7 +271,7 @@ class Requests:
         """Return what is asked about a row."""
         return Question(partial(self._make, row), str)
 
-    def _make(self, row: Mapping[str, Any], cuts: int) -> tuple[PromptRow, Request]:
+    def _make(self, row: Mapping[str, Any], cuts: int) -> tuple[PromptRow, ModelRequest]:
         shown = self._show(row, cuts)
         return shown, self._request(shown)
 
@@ -283,7 +283,7 @@ class Requests:
         whole = sum(len(part.text) for part in shown.texts())
         return show_row(self.script.wording.task, row, whole >> cuts)
 
-    def _request(self, shown: PromptRow) -> Request:
+    def _request(self, shown: PromptRow) -> ModelRequest:
         asking = self.settings.asking
         body: dict[str, Any] = {
             "model": self.settings.model,
@@ -301,4 +301,4 @@ class Requests:
             body["temperature"] = asking.temperature
         if self.settings.send_seed:
             body["seed"] = self.seed
-        return Request(f"evaluate {self.script.wording.task.name}", body)
+        return ModelRequest(f"evaluate {self.script.wording.task.name}", body)
