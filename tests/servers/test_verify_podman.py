@@ -91,7 +91,8 @@ def test_code_in_a_container_reaches_neither_network_nor_secrets_nor_files(
     ("test", "limits", "exceeded"),
     [
         ("sleep 600", TrialSettings(seconds=3), "time"),
-        ("head -c 90m /dev/zero | tail -c 80m > /dev/null", TrialSettings(memory=40 << 20), "memory"),
+        ("head -c 90m /dev/zero | tail -c 80m > /dev/null",
+         TrialSettings(memory=40 << 20), "memory"),
         ("for i in $(seq 60); do sleep 5 & done; wait", TrialSettings(processes=20), "processes"),
         ("for i in 1 2 3 4; do head -c 4m /dev/urandom > file$i; done; sleep 60",
          TrialSettings(disk=8 << 20), "disk"),

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -31,6 +30,7 @@ from goldpan.execution.command import (
     below_limits,
     environment_of,
     lacking_here,
+    printed_lines,
     run_limited,
 )
 
@@ -80,9 +80,8 @@ class Container:
         """Return which of these programs the image does not have."""
         if not programs:
             return ()
-        names = self._output(
-            ["/bin/sh", "-c", _LACKING, "sh", *programs], CommandLimits(_REPLY_SECONDS)
-        )
+        script = ["/bin/sh", "-c", _LACKING, "sh", *programs]
+        names = printed_lines(self, script, CommandLimits(_REPLY_SECONDS), lenient=True)
         return tuple(name for name in programs if name in names)
 
     def check(self) -> None:
@@ -91,7 +90,7 @@ class Container:
         The engine fetches the image where it has to.
         """
         limits = CommandLimits(_PULL_SECONDS)
-        lines = self._output(["/bin/sh", "-c", _CHECK], limits)
+        lines = printed_lines(self, ["/bin/sh", "-c", _CHECK], limits, lenient=True)
         if "ready" not in lines:
             raise IsolationError(
                 f"{self.name} cannot run the image {self.image}: {_end_of(lines)}",
@@ -166,16 +165,6 @@ class Container:
                 f"See whether {self.name} run --rm {self.image} /bin/sh -c true works",
             )
         return Finished(finished.code, _EXCEEDED.get(finished.code))
-
-    def _output(self, arguments: Sequence[str], limits: CommandLimits) -> list[str]:
-        """Return the lines that a command of ours prints."""
-        with tempfile.TemporaryDirectory(prefix="goldpan-") as folder:
-            log = Path(folder, "log")
-            testbed = Path(folder, "testbed")
-            testbed.mkdir()
-            with suppress(IsolationError):
-                self.run(SandboxCommand(arguments, testbed), limits, log)
-            return log.read_text("utf-8", "replace").splitlines()
 
     def _ask(self, *arguments: str) -> str:
         """Return the engine's answer, nothing where it has none."""

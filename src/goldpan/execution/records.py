@@ -150,16 +150,9 @@ def instance_of(row: Mapping[str, Any]) -> FixInstance:
                 f"{row['id']} has the {name} {str(row[name])[:100]!r}, which is not one",
                 "Build the dataset again with goldpan build issue-resolution",
             )
-    return FixInstance(
-        str(row["id"]),
-        str(row["repo"]),
-        int(row["issue"]),
-        int(row["pull"]),
-        str(row["base_commit"]),
-        str(row["patch"]),
-        str(row["test_patch"]),
-        tuple(row["test_files"]),
-    )
+    texts = {name: str(row[name]) for name in ("id", "repo", "base_commit", "patch", "test_patch")}
+    issue, pull = int(row["issue"]), int(row["pull"])
+    return FixInstance(**texts, issue=issue, pull=pull, test_files=tuple(row["test_files"]))
 
 
 def _is_inside(path: str) -> bool:
@@ -247,12 +240,9 @@ def write_record(
     seconds: Mapping[str, float],
 ) -> TrialRecord:
     """Write the record of an instance, whole or not at all, and return it."""
+    named = ("id", "repo", "issue", "pull", "base_commit")
     plain = {
-        "id": instance.id,
-        "repo": instance.repo,
-        "issue": instance.issue,
-        "pull": instance.pull,
-        "base_commit": instance.base_commit,
+        **{name: getattr(instance, name) for name in named},
         "instance": instance.digest,
         "run": run,
         **asdict(proof),

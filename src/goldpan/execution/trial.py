@@ -26,7 +26,7 @@ from goldpan.execution.checkout import (
     nearest_version,
     submodules,
 )
-from goldpan.execution.command import CommandLimits, SandboxCommand
+from goldpan.execution.command import CommandLimits, printed_lines
 from goldpan.execution.isolation import Isolation, find_isolation
 from goldpan.execution.network import REQUESTS, open_network
 from goldpan.execution.packages import package_cache
@@ -179,12 +179,8 @@ class Trial:
 
     def answer(self, script: str) -> list[str]:
         """Return the lines that a shell script of ours prints where the tests run."""
-        folder, log = self._scratch / "asked", self._scratch / "asked.log"
-        folder.mkdir(exist_ok=True)
-        log.unlink(missing_ok=True)
-        command = SandboxCommand(("/bin/sh", "-c", script), folder)
-        self._isolation.run(command, CommandLimits(_ANSWER_SECONDS), log)
-        return log.read_text("utf-8", "replace").splitlines()
+        command = ("/bin/sh", "-c", script)
+        return printed_lines(self._isolation, command, CommandLimits(_ANSWER_SECONDS))
 
     @property
     def imports(self) -> Imports:

@@ -206,7 +206,7 @@ class Batcher:
 
     def _keep(self, batch: Batch, key: str, reply: ModelReply, readers: Readers) -> None:
         outcome = understand(reply, readers.get(key, str))
-        self._store.keep_collected(key, batch.model, reply, outcome)
+        self._store.keep_reply(key, batch.model, reply, outcome)
         self._budget.settle(key, batch.model, outcome.usage, batch=True)
         self._done()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -69,23 +69,17 @@ class ResponseStore:
     ) -> None:
         """Archive a request and its reply; only a final one spares asking again."""
         self._keep_request(request)
-        self._keep_reply(request.key, request.model, reply, outcome)
-
-    def keep_collected(
-        self, key: str, model: str, reply: ModelReply, outcome: RequestOutcome[object]
-    ) -> None:
-        """Archive a reply out of a batch, whose requests were archived before."""
-        self._keep_reply(key, model, reply, outcome)
+        self.keep_reply(request.key, request.model, reply, outcome)
 
     def begin_batch(self, batch: Batch, requests: Sequence[ModelRequest]) -> None:
         """Archive a batch and its requests before it is submitted."""
         for request in requests:
             self._keep_request(request)
-        self._append({**_plain(batch), "part": "batch"})
+        self._append({**asdict(batch), "part": "batch"})
 
     def name_batch(self, batch: Batch) -> None:
         """Archive the id that the endpoint gave a batch."""
-        self._append({**_plain(batch), "keys": [], "part": "batch"})
+        self._append({**asdict(batch), "keys": [], "part": "batch"})
 
     def end_batch(self, batch: Batch) -> None:
         """Archive that nothing more comes of a batch."""
@@ -105,9 +99,10 @@ class ResponseStore:
             meta = {"part": "request", "key": request.key, "prompt": request.prompt}
             self._append(meta, request.data, sync=False)
 
-    def _keep_reply(
+    def keep_reply(
         self, key: str, model: str, reply: ModelReply, outcome: RequestOutcome[object]
     ) -> None:
+        """Archive a reply, whose request was archived before."""
         usage = outcome.usage
         meta = {
             "part": "reply",
@@ -157,13 +152,3 @@ def open_responses(directory: Path, what: str, *, write: bool = True) -> Iterato
     with hold_lock(directory / "lock", busy), Archive(directory) as archive:
         archive.begin(resume=archive.runs > 0)
         yield ResponseStore(archive)
-
-
-def _plain(batch: Batch) -> dict[str, Any]:
-    return {
-        "token": batch.token,
-        "id": batch.id,
-        "base_url": batch.base_url,
-        "model": batch.model,
-        "keys": list(batch.keys),
-    }

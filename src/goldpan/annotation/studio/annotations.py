@@ -231,13 +231,8 @@ def table(
     digest = configuration.digest
     rows = [
         {
-            "repo": annotation.data["repo"],
-            "subject": annotation.data["subject"],
+            **{name: annotation.data[name] for name in KEYS if name != "id"},
             "subject_id": annotation.data["id"],
-            "issue": annotation.data["issue"],
-            "pull_repo": annotation.data["pull_repo"],
-            "pull": annotation.data["pull"],
-            "comment": annotation.data["comment"],
             "project": project,
             "form": configuration.name,
             "configuration": digest,
