@@ -20,11 +20,10 @@ from goldpan.execution.isolation import NoIsolation, find_isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.python_env import build_python_env
 from goldpan.execution.recipe import load_recipes
-from goldpan.execution.records import TrialSettings, instance_of
+from goldpan.execution.records import EndedError, TrialJob, TrialSettings, instance_of
 from goldpan.execution.reports import read_report
 from goldpan.execution.resolve import resolve_all
-from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import Trial, TrialJob
+from goldpan.execution.trial import Trial
 from tests.git_repositories import Repository
 from tests.integration.test_verify import QUICK, RECIPE, Lab
 from tests.mining import Notes

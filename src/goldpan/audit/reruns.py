@@ -39,7 +39,9 @@ from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     FILES,
+    EndedError,
     FixInstance,
+    TrialJob,
     TrialRecord,
     TrialSettings,
     changed_files,
@@ -50,8 +52,7 @@ from goldpan.execution.records import (
     run_digest,
     seal_files,
 )
-from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import TrialJob, open_trial
+from goldpan.execution.trial import open_trial
 
 RERUNS = "reruns.json"
 RERUN_NAMES: tuple[FindingName, ...] = (WEAK, LUCK)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -136,8 +138,9 @@ def make_accessible(directory: Path) -> None:
                 path.chmod(mode | access)
 
 
-def copy_tree(source: Path, target: Path) -> None:
-    """Copy a directory with its links and times, sharing blocks where the disk can.
+@contextmanager
+def copied_tree(source: Path, target: Path) -> Iterator[Path]:
+    """Give a copy of a directory with its links and times, sharing blocks where the disk can.
 
     Raises `OSError` where the disk has no room.
     """
@@ -151,6 +154,11 @@ def copy_tree(source: Path, target: Path) -> None:
         problem = process.stderr.decode("utf-8", "replace").strip()[-200:]
         full = "No space left" in problem
         raise OSError(errno.ENOSPC if full else errno.EIO, problem, str(target))
+    try:
+        yield target
+    finally:
+        make_accessible(target)
+        shutil.rmtree(target, ignore_errors=True)
 
 
 _SUBMODULE = re.compile(rb"160000 commit ([0-9a-f]{40})\t(.*)", re.DOTALL)

@@ -73,6 +73,28 @@ class Proof:
     """Tests whose outcome differs between runs of the same state."""
 
 
+class EndedError(Exception):
+    """The verdict is clear before all runs were made."""
+
+    def __init__(self, verdict: Verdict, detail: str = "") -> None:
+        super().__init__(verdict)
+        self.verdict, self.detail = verdict, detail
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What is otherwise than usual while tests run."""
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
+    """A command that runs the one behind it, such as one that binds it to a processor."""
+    seconds: float | None = None
+    """A lower limit of time."""
+
+
+USUAL = Conditions()
+
+
 def prove(before: Sequence[Run], after: Sequence[Run]) -> Proof:
     """Compare runs with the test patch alone to runs with the fix as well.
 
@@ -178,6 +200,22 @@ class TrialSettings:
     """The image of a container engine."""
     network: NetworkName = "index"
     """What building reaches: the package index alone, or all that this machine reaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialJob:
+    """One instance whose tests are run; it travels to other processes and machines."""
+
+    workspace: Workspace
+    instance: FixInstance
+    settings: TrialSettings
+    recipes: tuple[Path, ...] = ()
+    """Recipes of one's own, tried before the shipped ones."""
+    again: bool = False
+    """Whether it is run although what came of it is known."""
+
+    def __str__(self) -> str:
+        return self.instance.id
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,10 @@ from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     FILES,
+    EndedError,
     FixInstance,
     Run,
+    TrialJob,
     TrialRecord,
     TrialSettings,
     changed_files,
@@ -35,8 +37,7 @@ from goldpan.execution.records import (
     run_digest,
     seal_files,
 )
-from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import Trial, TrialJob, apply_or_end, open_trial
+from goldpan.execution.trial import Trial, apply_or_end, open_trial
 
 # The negative control of a patch that is scored: its tests, changed so that none can pass.
 #

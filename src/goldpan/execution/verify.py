@@ -23,9 +23,11 @@ from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     EXPLAINED,
     RECORD,
+    EndedError,
     FixInstance,
     Proof,
     Run,
+    TrialJob,
     TrialRecord,
     TrialSettings,
     Verdict,
@@ -37,8 +39,7 @@ from goldpan.execution.records import (
     run_digest,
     write_record,
 )
-from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import Trial, TrialJob, apply_or_end, open_trial
+from goldpan.execution.trial import Trial, apply_or_end, open_trial
 from goldpan.git.clone import clone, prefetch, promisor
 from goldpan.git.objects import Objects
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import orjson
@@ -251,15 +251,9 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
         times = self.store.seconds()
         pace = sum(times) / len(times) / self._review.concurrency if times else None
         return ReviewEstimate(
-            planned.requests,
-            planned.answered,
-            planned.input_tokens,
-            planned.cost,
-            planned.cost_at_most,
-            planned.cost_before,
-            planned.host,
-            dict(sorted(subjects.items())),
-            None if pace is None or self._review.batch else planned.requests * pace,
+            **asdict(planned),
+            subjects=dict(sorted(subjects.items())),
+            seconds=None if pace is None or self._review.batch else planned.requests * pace,
         )
 
     def _all(self) -> Iterator[Question[Texts, ReviewAnswer]]:

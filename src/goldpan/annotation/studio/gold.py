@@ -334,10 +334,7 @@ def _described(
     ranking = None
     if selection is not None:
         ranking = {
-            "task": selection.task,
-            "data_hash": selection.data_hash,
-            "folds": selection.folds,
-            "seed": selection.seed,
+            **{name: getattr(selection, name) for name in ("task", "data_hash", "folds", "seed")},
             "suspects": sum(not row.control for row in selection.rows),
             "controls": sum(row.control for row in selection.rows),
         }
