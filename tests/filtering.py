@@ -27,6 +27,7 @@ from goldpan.core.schemas import (
     Table,
 )
 from goldpan.core.workspace import Workspace
+from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.pipeline import judge as judge_alone
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, criteria, load_profile
@@ -102,11 +103,13 @@ def build(
 def judge(workspace: Workspace, criterion: str, **settings: Any) -> dict[Any, Row]:
     """Return a criterion's verdicts, by issue or by (issue, pull); no other judges if it can."""
     asked = criteria()[criterion]
-    if not asked.reusable:
+    if criterion == "issue-kept":
         return judge_all(workspace, {criterion: settings})[criterion]
     chosen = _profile(workspace, {criterion: settings}).settings
-    none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, REPO, chosen["bots"], none, 1) as view:
+    duplicates = DUPLICATES.schema.empty_table()
+    if criterion == "near-duplicates":
+        duplicates = workspace_duplicates(workspace, chosen[criterion], Reporter(quiet=True))
+    with open_material(workspace, REPO, chosen["bots"], duplicates, 1) as view:
         table = judge_alone(view, asked, asked.subject, chosen[criterion])
     rows = [{"value": None, "evidence": None, **row} for row in table.to_pylist()]
     return {(row["issue"], row["pull"]) if "pull" in row else row["issue"]: row for row in rows}

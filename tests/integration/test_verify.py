@@ -5,12 +5,8 @@ The repositories here are of shell scripts, so that no environment has to be ins
 
 from __future__ import annotations
 
-import http.server
 import json
-import os
 import shutil
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +36,7 @@ from tests.git_repositories import REPO, Content, Odd, Repository
 from tests.git_server import GitServer
 from tests.mining import Notes
 from tests.places import ROOT
-from tests.verifying import ISOLATIONS, needs_isolation, runs_foreign_code
+from tests.verifying import ISOLATIONS, needs_isolation, probes, probing, runs_foreign_code
 
 pytestmark = runs_foreign_code
 
@@ -205,42 +201,20 @@ def test_a_lost_base_of_a_partial_clone_stops_no_other_row(lab: Lab) -> None:
     assert [record.proof.verdict for record in records] == ["lost-base", "verified"]
 
 
-@pytest.fixture
-def listener() -> Iterator[int]:
-    """A server of this machine, which isolated code must not reach."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
-
-
 @needs_isolation
 @pytest.mark.parametrize("stage", ["tests", "building"])
 def test_foreign_code_reaches_neither_secrets_nor_files_nor_network(
-    lab: Lab, listener: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("s")
-    monkeypatch.setenv("GOLDPAN_GITHUB_TOKEN", "ghp_secret")
-    probes = [
-        'test -n "$GOLDPAN_GITHUB_TOKEN"',
-        f"cat {secret}",
-        "touch /usr/goldpan-was-here",
-        f"kill -0 {os.getpid()}",
-    ]
-    if stage == "tests":
-        probes.append(f"exec 3<>/dev/tcp/127.0.0.1/{listener}")
-    else:
-        probes += [f"ls {lab.workspace.clone(REPO)}", f"ls {lab.record_folder}"]
-    body = "\n".join(f"if bash -c '{probe}' 2>/dev/null; then echo reached; fi" for probe in probes)
-    script, log = f"echo begins\n{body}\n", "after-1.log"
-    if stage == "building":
-        build = json.dumps(["/bin/sh", "-c", script])
-        lab.recipe.write_text(f"build = [{build}]\n{RECIPE}", encoding="utf-8")
-        script, log = "", "build.log"
-    assert lab.verify(lab.instance(f"{script}grep -q 2 value")).proof.verdict == "verified"
+    with probes(tmp_path, monkeypatch) as tried:
+        if stage == "tests":
+            test, log = f"{probing(tried)}grep -q 2 value", "after-1.log"
+        else:  # which reaches the network
+            tried[:1] = [f"ls {lab.workspace.clone(REPO)}", f"ls {lab.record_folder}"]
+            build = json.dumps(["/bin/sh", "-c", probing(tried)])
+            lab.recipe.write_text(f"build = [{build}]\n{RECIPE}", encoding="utf-8")
+            test, log = "grep -q 2 value", "build.log"
+        assert lab.verify(lab.instance(test)).proof.verdict == "verified"
     printed = (lab.record_folder / log).read_text().splitlines()
     assert "begins" in printed
     assert "reached" not in printed

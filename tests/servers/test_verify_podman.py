@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import http.server
 import os
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from goldpan.execution.isolation import find_isolation
 from goldpan.execution.records import TrialSettings
 from tests.containers import NoEngineError, shell_image
 from tests.integration.test_verify import Lab
+from tests.verifying import probes, probing
 
 FIXED = "grep -q 2 value"
 
@@ -34,17 +33,6 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
 
 
-@pytest.fixture
-def listener() -> Iterator[int]:
-    """A server on all addresses of this machine, which isolated code must not reach."""
-    server = http.server.ThreadingHTTPServer(("", 0), http.server.SimpleHTTPRequestHandler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
-
-
 def test_a_fix_is_verified_in_containers_and_the_record_names_the_image(
     lab: Lab, settings: TrialSettings
 ) -> None:
@@ -59,28 +47,14 @@ def test_a_fix_is_verified_in_containers_and_the_record_names_the_image(
 
 
 def test_code_in_a_container_reaches_neither_network_nor_secrets_nor_files(
-    lab: Lab,
-    settings: TrialSettings,
-    listener: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    lab: Lab, settings: TrialSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("s")
-    monkeypatch.setenv("GOLDPAN_GITHUB_TOKEN", "ghp_secret")
-    probes = {
-        "network": f"exec 3<>/dev/tcp/127.0.0.1/{listener}",
-        "interface": "grep -qv -e lo: -e Receive -e bytes /proc/net/dev",
-        "variable": 'test -n "$GOLDPAN_GITHUB_TOKEN"',
-        "file": f"cat {secret}",
-        "write": "touch /bin/goldpan-was-here",
-        "processes": f"grep -q . /proc/{os.getpid()}/cmdline",
-    }
-    body = "\n".join(
-        f"if bash -c '{probe}' 2>/dev/null; then echo reached {name}; fi"
-        for name, probe in probes.items()
-    )
-    record = lab.verify(lab.instance(f"echo begins\n{body}\n{FIXED}"), settings)
+    with probes(tmp_path, monkeypatch, "") as tried:
+        tried[-1:] = [
+            f"grep -q . /proc/{os.getpid()}/cmdline",
+            "grep -qv -e lo: -e Receive -e bytes /proc/net/dev",
+        ]
+        record = lab.verify(lab.instance(f"{probing(tried)}{FIXED}"), settings)
     log = (lab.record_folder / "after-1.log").read_text()
     assert record.proof.verdict == "verified", record.detail
     assert "begins" in log
