@@ -33,9 +33,9 @@ class StudioFaultError(StudioError):
 T = TypeVar("T")
 _TRIES = 5
 _PACE = Backoff(0.4)
-_TIMEOUT = httpx.Timeout(300.0, connect=10.0)
 _BUSY = (429, 502, 503, 504)
-_AGAIN = "See that it runs and try again: what is done stays done"
+_NO_JSON = (orjson.JSONDecodeError, msgspec.DecodeError)
+_MISREAD = (*_NO_JSON, LookupError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 class StudioTransport:
@@ -53,7 +53,7 @@ class StudioTransport:
             base_url=url,
             auth=_PersonalToken(self, token) if personal else None,
             headers={} if personal else {"Authorization": f"Token {token}"},
-            timeout=_TIMEOUT,
+            timeout=httpx.Timeout(300.0, connect=10.0),
             trust_env=False,
             verify=shared_context(),
         )
@@ -71,12 +71,11 @@ class StudioTransport:
         """Return what a reply is read as; a reply that lacks something is the server's fault."""
         try:
             return read()
-        except (orjson.JSONDecodeError, msgspec.DecodeError) as error:
-            if isinstance(error, msgspec.ValidationError):
-                raise self._unexpected(answer, error) from None
-            raise self.refusal(answer, "answers with something else than JSON") from None
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise self._unexpected(answer, error) from None
+        except _MISREAD as error:
+            if isinstance(error, _NO_JSON) and not isinstance(error, msgspec.ValidationError):
+                raise self.refusal(answer, "answers with something else than JSON") from None
+            message = line(f"{type(error).__name__}: {error}", 100)
+            raise self.refusal(answer, f"answers with something unexpected, {message},") from None
 
     def send(
         self,
@@ -100,22 +99,16 @@ class StudioTransport:
                 if attempt < tries:
                     time.sleep(_PACE.pause(attempt))
                     continue
-                raise self._silence(error) from None
+                raise StudioError(
+                    f"Label Studio at {self.url} does not answer ({type(error).__name__})",
+                    "See that it runs and try again: what is done stays done",
+                ) from None
             if answer.is_success or (missing and answer.status_code == 404):
                 return answer
             if answer.status_code not in _BUSY or attempt == tries:
                 break
             time.sleep(_PACE.pause(attempt))
         raise self.refusal(answer)
-
-    def _unexpected(self, answer: httpx.Response, error: Exception) -> StudioError:
-        message = line(f"{type(error).__name__}: {error}", 100)
-        return self.refusal(answer, f"answers with something unexpected, {message},")
-
-    def _silence(self, error: httpx.RequestError) -> StudioError:
-        return StudioError(
-            f"Label Studio at {self.url} does not answer ({type(error).__name__})", _AGAIN
-        )
 
     def refusal(self, answer: httpx.Response, problem: str = "") -> StudioError:
         """Return the error that tells what the server did not do, and the remedy."""
